@@ -1,0 +1,123 @@
+# One command for each thing you do here; `make` alone lists them.
+# Needs Python 3.11 or newer and make. Everything else goes into .venv, pinned and checked by hash.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+RUN := $(BIN)/everloop tour
+BENCH := $(BIN)/python -m bench
+DOCS := $(BIN)/python docs/generate.py
+# `logical`: with psutil installed, `auto` would count physical cores only.
+PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist loadgroup
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	$(if $(UPGRADE),--upgrade)
+
+# Trust what the machine trusts: behind a company's proxy the built-in list of certificates is not enough.
+export UV_SYSTEM_CERTS ?= 1
+
+say = @printf '\033[1m→ %s\033[0m\n' $(1)
+
+.PHONY: help setup run test check fix bench soak cover docs lock clean
+
+help:  ## List these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.project  ## Make .venv with everything in it (the others call this)
+	@echo ".venv is ready"
+
+run: setup  ## Open an engine in a temporary home and show it at work
+	$(call say,"$(RUN)")
+	@$(RUN)
+
+test: check  ## Check, then run the tests
+	$(call say,"tests")
+	@$(PYTEST) --durations 10 --durations-min 0.5
+
+check: setup  ## Format, lint, types, import contracts; changes nothing
+	$(call say,"format: ruff format --check")
+	@$(BIN)/ruff format --check .
+	$(call say,"lint: ruff check")
+	@$(BIN)/ruff check .
+	$(call say,"types: mypy")
+	@$(BIN)/mypy
+	$(call say,"types: basedpyright")
+	@$(BIN)/basedpyright
+	$(call say,"import contracts: lint-imports")
+	@$(BIN)/lint-imports --no-logo
+
+fix: setup  ## Format, and mend what the linter can mend by itself
+	$(call say,"ruff format and ruff check --fix")
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup  ## Measure speed against bare loops and a peer, in one run
+	$(call say,"$(BENCH)")
+	@$(BENCH)
+
+soak: setup  ## The long tests: kills, faults, many rounds (minutes to hours)
+	$(call say,"soak tests")
+	@EVERLOOP_SOAK=1 $(PYTEST) -m soak --timeout 7200 --durations 10
+
+cover: setup  ## Run the tests and show which lines and branches they miss
+	$(call say,"tests under coverage")
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n logical --maxprocesses 8 --dist loadgroup --quiet
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+docs: setup  ## Write the generated reference pages anew
+	$(call say,"$(DOCS)")
+	@$(DOCS)
+
+lock: $(VENV)/.uv  ## Pin the dependencies anew (UPGRADE=1: to the newest)
+	$(call say,"requirements/uv.lock.txt")
+	@echo uv | $(COMPILE) --output-file requirements/uv.lock.txt -
+	$(call say,"requirements/dev.lock.txt")
+	@$(COMPILE) --output-file requirements/dev.lock.txt --all-extras --group dev pyproject.toml
+	@if grep -nE '://|--(extra-)?index-url|--find-links' requirements/*.lock.txt; then \
+		echo "A lock file carries an address (above); it must not."; exit 1; fi
+
+clean:  ## Remove .venv and all that was built
+	$(call say,"removing .venv and all that was built")
+	@rm -rf $(VENV) build dist htmlcov .coverage .coverage.* \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# --- The steps of `make setup`; each is done again only when what it depends on changed -----------
+
+# A name on PATH may be an empty shim, so each candidate is asked for its version.
+$(VENV)/.uv: requirements/uv.lock.txt
+	@python=; for name in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
+		if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+		then python=$$name; break; fi; done; \
+	if [ -z "$$python" ]; then \
+		echo "Everloop needs Python 3.11 or newer, and none was found on PATH."; \
+		echo "Install one (Debian: apt install python3 python3-venv), or name it: make setup PYTHON=/path/to/python3"; \
+		exit 1; fi; \
+	if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+		echo "$$python has no venv module. On Debian and Ubuntu: apt install python3-venv"; exit 1; fi; \
+	printf '\033[1m→ setup 1/3: %s\033[0m\n' "$(VENV) with $$("$$python" --version), and uv to install the rest"; \
+	rm -rf $(VENV); "$$python" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		--requirement requirements/uv.lock.txt
+	@touch $@
+
+# uv is fast but knows nothing of pip's settings (a local index, a folder of wheels): where uv fails, pip tries.
+$(VENV)/.dependencies: requirements/dev.lock.txt $(VENV)/.uv
+	$(call say,"setup 2/3: locked dependencies (a few hundred MB: up to a minute the first time)")
+	@$(BIN)/uv pip sync --python $(BIN)/python --require-hashes --compile-bytecode requirements/dev.lock.txt || { \
+		echo "uv could not install them; trying again with pip, which is slower"; \
+		$(BIN)/python -m pip install --disable-pip-version-check --require-hashes \
+			--requirement requirements/dev.lock.txt; }
+	@touch $@
+
+$(VENV)/.project: pyproject.toml $(VENV)/.dependencies
+	$(call say,"setup 3/3: everloop itself (editable)")
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@

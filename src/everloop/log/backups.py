@@ -1,0 +1,199 @@
+"""Backups: whole copies of the log file, taken while it is in use, rotated.
+
+A copy is made with SQLite's backup interface, never by copying the file, and is checked before it
+gets its name. Its name says when it was made and how far the log had come.
+"""
+
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import apsw
+import msgspec
+from msgspec import Meta
+
+from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
+from everloop.log.file import LogFile, unavailable
+from everloop.ports import Clock, Progress
+
+PAGES_AT_ONCE = 1_024
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+
+class BackupPlan(msgspec.Struct, frozen=True):
+    """When copies are made and how many are kept; section `[backups]` of the settings file."""
+
+    every_events: Annotated[
+        int, Meta(ge=0, description="Make a copy after so many events. 0: never by count.")
+    ] = 10_000
+    every_minutes: Annotated[
+        float, Meta(ge=0, description="Make a copy after so many minutes with changes. 0: never.")
+    ] = 1_440.0
+    kept: Annotated[int, Meta(ge=1, description="Copies kept; the oldest goes first.")] = 7
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A backup, as its name says it."""
+
+    path: Path
+    made_at: datetime
+    head: int
+
+
+class Backups:
+    """The rotating backups of one log file."""
+
+    def __init__(self, file: LogFile, folder: Path, plan: BackupPlan, clock: Clock) -> None:
+        self.folder = folder
+        self._file = file
+        self._plan = plan
+        self._clock = clock
+        self._newest: Copy | None = None
+        self._looked = False
+        self._lock = threading.Lock()
+
+    def due(self, head: int) -> bool:
+        """Whether the plan asks for a copy of a log that has come this far."""
+        newest = self._last()
+        since = head - (newest.head if newest else 0)
+        if since <= 0:
+            return False
+        if self._plan.every_events and since >= self._plan.every_events:
+            return True
+        minutes = self._plan.every_minutes
+        if not minutes or newest is None:
+            return False
+        return self._clock.now() - newest.made_at >= timedelta(minutes=minutes)
+
+    def make(self, progress: Progress | None = None) -> Path:
+        """Make a copy now, and drop the oldest beyond those to keep."""
+        with self._lock:
+            path = make_backup(self._file, self.folder, self._clock.now(), progress)
+            rotate(self.folder, self._plan.kept)
+            self._newest = _copy(path)
+            return path
+
+    def _last(self) -> Copy | None:
+        if not self._looked:
+            found = backups(self.folder)
+            self._newest, self._looked = (found[0] if found else None), True
+        return self._newest
+
+
+def make_backup(
+    file: LogFile, folder: Path, now: datetime, progress: Progress | None = None
+) -> Path:
+    """Copy the log as it stands into a folder, checked.
+
+    Raises:
+        Unavailable: the folder cannot be written.
+        Corrupt: the copy does not check out.
+    """
+    _make_folder(folder)
+    partial = folder / f".partial-{now.strftime(_STAMP)}.db"
+    try:
+        with file.reading() as reader:
+            head = reader.head()
+            copy_pages(reader.db, partial, progress)
+        target = folder / f"everloop-{now.strftime(_STAMP)}-{head}.db"
+        partial.replace(target)
+    except apsw.Error as problem:
+        raise unavailable(problem, partial) from problem
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def copy_pages(source: apsw.Connection, target: Path, progress: Progress | None = None) -> None:
+    """Copy a database page by page into a file, and check the result."""
+    db = apsw.Connection(str(target))
+    try:
+        with db.backup("main", source, "main") as copying:
+            while not copying.done:
+                copying.step(PAGES_AT_ONCE)
+                if progress:
+                    progress(copying.page_count - copying.remaining, copying.page_count)
+        db.execute("PRAGMA journal_mode = DELETE")
+        found = db.execute("PRAGMA quick_check(1)").fetchone()
+        if not found or found[0] != "ok":
+            raise Corrupt(f"the copy is damaged: {found[0] if found else 'unreadable'}")
+    finally:
+        db.close()
+
+
+def backups(folder: Path) -> list[Copy]:
+    """The copies in a folder, newest first."""
+    copies = [_copy(path) for path in folder.glob("everloop-*-*.db")]
+    return sorted((c for c in copies if c), key=lambda c: (c.made_at, c.head), reverse=True)
+
+
+def rotate(folder: Path, kept: int) -> list[Path]:
+    """Delete all but the newest copies; returns what was deleted."""
+    dropped = [copy.path for copy in backups(folder)[kept:]]
+    for path in dropped:
+        path.unlink(missing_ok=True)
+    return dropped
+
+
+def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -> None:
+    """Put a copy in the place of a log. The caller verified it and closed the log.
+
+    Raises:
+        NotFound: there is no such copy.
+        Invalid: the copy is the log itself.
+        Unavailable: another process is using the log.
+    """
+    if not copy.is_file():
+        raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
+    if target.exists() and copy.samefile(target):
+        raise Invalid("a log cannot be restored from itself")
+    _make_folder(target.parent)
+    source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
+    db = apsw.Connection(str(target))
+    try:
+        with db.backup("main", source, "main") as copying:
+            while not copying.done:
+                copying.step(PAGES_AT_ONCE)
+                if progress:
+                    progress(copying.page_count - copying.remaining, copying.page_count)
+        db.execute("PRAGMA journal_mode = WAL")
+    except apsw.BusyError as problem:
+        raise Unavailable(
+            "another process is using the log", hint="Stop it, then restore again."
+        ) from problem
+    except apsw.Error as problem:
+        raise unavailable(problem, target) from problem
+    finally:
+        db.close()
+        source.close()
+
+
+def _copy(path: Path) -> Copy | None:
+    try:
+        _, stamp, head = path.stem.split("-")
+        return Copy(path, datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC), int(head))
+    except ValueError:
+        return None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as problem:
+        raise Unavailable(
+            f"the folder {folder} cannot be made: {problem.strerror}",
+            hint="Choose another place, or free some space.",
+        ) from problem
+
+
+__all__ = [
+    "BackupPlan",
+    "Backups",
+    "Copy",
+    "backups",
+    "copy_pages",
+    "make_backup",
+    "restore_backup",
+    "rotate",
+]

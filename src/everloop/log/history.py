@@ -1,0 +1,187 @@
+"""Changing history without losing it: branches, standing, rewinding, retracting, purging.
+
+Each of these is a fact like any other. Only a purge erases something, and it says so.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from everloop.errors import Conflict, Invalid, NotFound
+from everloop.log.backups import Backups
+from everloop.log.branches import MAIN
+from everloop.log.facts import STREAM, BranchForked, BranchPlanted, BranchStood, Purged, Retracted
+from everloop.log.file import LogFile, Reader
+from everloop.log.lineage import visible
+from everloop.log.retraction import Impact, Touched, purge_impact, retraction_impact
+from everloop.log.work import Desk, Draft, Receipt
+from everloop.ports import Ids
+
+_AFTER = f"""
+SELECT position, kind, stream FROM log WHERE position > ? AND stream <> ? AND {visible("log")}
+ORDER BY position
+"""  # noqa: S608 - our own condition
+
+
+class History(ABC):
+    """The part of a log that branches and takes back."""
+
+    file: LogFile
+    ids: Ids
+    backups: Backups | None
+
+    @abstractmethod
+    def decide(
+        self,
+        stream: str,
+        decision: Callable[[Desk], Sequence[Draft]],
+        *,
+        actor: str,
+        branch: str | None = None,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """Run a decision inside the writing transaction and record what it leads to."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Rewrite the file, so that no trace of erased text is left in it."""
+
+    def plant(self, root: str, *, actor: str, request_id: str | None = None) -> Receipt:
+        """Begin a tree of its own for the streams named `root` and `root:…`."""
+
+        def decide(_: Desk) -> list[Draft]:
+            if root in self.file.branches:
+                return []
+            return [Draft(BranchPlanted(branch=root))]
+
+        return self._log_work(decide, actor, request_id)
+
+    def fork(
+        self,
+        *,
+        parent: str = MAIN,
+        at: int | None = None,
+        name: str | None = None,
+        actor: str,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """Begin a branch that sees `parent` up to position `at` (by default, all of it so far)."""
+        chosen = name or self.ids.new("branch")
+
+        def decide(desk: Desk) -> list[Draft]:
+            return [Draft(self._forked(desk, chosen, parent, at))]
+
+        return self._log_work(decide, actor, request_id)
+
+    def stand(self, branch: str, *, actor: str, request_id: str | None = None) -> Receipt:
+        """Make a branch the present of its tree. Nothing is lost: the others stay reachable."""
+
+        def decide(_: Desk) -> list[Draft]:
+            line = self.file.branches[branch]
+            if self.file.branches.standing[line.root] == branch:
+                return []
+            return [Draft(BranchStood(branch=branch))]
+
+        return self._log_work(decide, actor, request_id)
+
+    def rewind(
+        self,
+        to: int,
+        *,
+        tree: str = MAIN,
+        name: str | None = None,
+        actor: str,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """Go back to a position: fork there and stand on the fork. The old future stays."""
+        chosen = name or self.ids.new("branch")
+
+        def decide(desk: Desk) -> list[Draft]:
+            fork = self._forked(desk, chosen, self._standing(tree), to)
+            return [Draft(fork), Draft(BranchStood(branch=chosen))]
+
+        return self._log_work(decide, actor, request_id)
+
+    def preview_rewind(self, to: int, *, tree: str = MAIN) -> Impact:
+        """What would no longer count after going back to a position."""
+        with self.file.reading() as reader:
+            reader.look(self.file.branches.sight([self._standing(tree)]))
+            gone = reader.rows(_AFTER, (to, STREAM))
+            return Impact(hides=tuple(Touched(*row) for row in gone), restores=())
+
+    def preview_retract(self, positions: Sequence[int]) -> Impact:
+        """What retracting these facts would change, as it stands now."""
+        with self.file.reading() as reader:
+            branch = self._tree_of(reader, positions)
+            return retraction_impact(reader, positions, self.file.branches.standing_with(branch))
+
+    def retract(
+        self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
+    ) -> Receipt:
+        """Make facts and all that was derived from them stop counting. Retract that to undo it."""
+        with self.file.reading() as reader:
+            branch = self._tree_of(reader, positions)
+
+        def decide(desk: Desk) -> list[Draft]:
+            retraction_impact(desk.reader, positions, desk.sight)
+            return [Draft(Retracted(positions=tuple(positions), reason=reason))]
+
+        return self._log_work(decide, actor, request_id, branch=branch)
+
+    def preview_purge(self, positions: Sequence[int]) -> Impact:
+        """Whose payloads a purge would erase."""
+        with self.file.reading() as reader:
+            return purge_impact(reader, positions)
+
+    def purge(
+        self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
+    ) -> Receipt:
+        """Erase payloads for good: theirs, and those of all that was derived from them."""
+
+        def decide(desk: Desk) -> list[Draft]:
+            erased = purge_impact(desk.reader, positions).hides
+            if not erased:
+                return []
+            return [Draft(Purged(positions=tuple(t.position for t in erased), reason=reason))]
+
+        if self.backups:
+            self.backups.make()
+        receipt = self._log_work(decide, actor, request_id)
+        self.scrub()
+        return receipt
+
+    def _forked(self, desk: Desk, name: str, parent: str, at: int | None) -> BranchForked:
+        head = desk.reader.head()
+        point = head if at is None else at
+        if name in self.file.branches:
+            raise Conflict(f"there is a branch {name!r} already", hint="Choose another name.")
+        if not 0 <= point <= head:
+            raise Invalid(f"position {point} is not between 0 and {head}")
+        return BranchForked(branch=name, parent=self.file.branches[parent].name, at=point)
+
+    def _standing(self, tree: str) -> str:
+        """The branch on which a tree stands."""
+        standing = self.file.branches.standing.get(tree)
+        if standing is None:
+            raise NotFound(f"no tree {tree!r}", hint="`everloop log branches` lists them.")
+        return standing
+
+    def _tree_of(self, reader: Reader, positions: Sequence[int]) -> str:
+        """The branch on which the tree of these facts stands."""
+        branches = self.file.branches
+        roots = {branches[reader.record(position).branch].root for position in positions}
+        if len(roots) > 1:
+            raise Invalid(
+                "these facts belong to several trees",
+                hint="Retract those of each tree by themselves.",
+            )
+        return branches.standing[roots.pop()] if roots else MAIN
+
+    def _log_work(
+        self,
+        decision: Callable[[Desk], Sequence[Draft]],
+        actor: str,
+        request_id: str | None,
+        *,
+        branch: str = MAIN,
+    ) -> Receipt:
+        return self.decide(STREAM, decision, actor=actor, branch=branch, request_id=request_id)

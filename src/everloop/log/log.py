@@ -1,0 +1,333 @@
+"""The log: append, read, branch, retract, purge, follow.
+
+It is the only truth. Acknowledged means durable. The store owns time. What a caller may rely on is
+in `DESIGN.md` beside this file; the tests in `tests/log/test_invariants.py` prove it by name.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from threading import Condition
+from threading import Event as Signal
+from typing import TypeVar
+
+from everloop.errors import Conflict, Invalid
+from everloop.log.backups import Backups
+from everloop.log.branches import ALL, Branches, Sight
+from everloop.log.event import Event
+from everloop.log.facts import STREAM
+from everloop.log.file import LogFile, Reader
+from everloop.log.history import History
+from everloop.log.limits import Limits
+from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
+from everloop.log.record import Fact, Record, fact_of, microseconds
+from everloop.log.scribe import Scribe
+from everloop.log.states import Fold
+from everloop.log.upkeep import Upkeep
+from everloop.log.work import Desk, Draft, Receipt, Work
+from everloop.log.writer import Writer
+from everloop.ports import Ids
+
+S = TypeVar("S")
+PAGE = 512
+
+
+class Log(History):
+    """An open log. Safe from several threads; other processes may use the same file."""
+
+    def __init__(
+        self,
+        file: LogFile,
+        scribe: Scribe,
+        ids: Ids,
+        *,
+        limits: Limits,
+        beside: "Callable[[Path], Log]",
+        backups: Backups | None = None,
+    ) -> None:
+        self.file = file
+        self.scribe = scribe
+        self.limits = limits
+        self.beside = beside  # opens another log with the same outside world
+        self.backups = backups
+        self._states = scribe.states
+        self.ids = ids
+        self._bell = Condition()
+        self._heard = 0
+        self._listening = 0
+        self._closed = False
+        self.owners: Owners = FileOwners(file.path)
+        self.scrubbers: list[Callable[[], None]] = []  # what else a store does after a purge
+        self.closers: list[Callable[[], None]] = []  # what else a store stops when it closes
+        self.writer = Writer(self._commit, batch_max=limits.batch_max)
+        scribe.open()
+        self.upkeep = Upkeep(file, wal_bytes_max=limits.wal_bytes_max, backups=backups)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def append(
+        self,
+        stream: str,
+        events: Sequence[Event | Draft],
+        *,
+        actor: str,
+        branch: str | None = None,
+        expected: int | None = None,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """Record events, all or none, and return when they are durable.
+
+        Raises:
+            Conflict: the stream is not at `expected`, or the request id was used for other events.
+            Invalid: an event cannot be recorded as it is.
+        """
+        drafts = _drafts(stream, events)
+        work = self.work(
+            stream,
+            lambda _: drafts,
+            actor=actor,
+            branch=branch,
+            expected=expected,
+            request_id=request_id,
+        )
+        return _same(self.writer.write(work), drafts)
+
+    async def append_soon(
+        self,
+        stream: str,
+        events: Sequence[Event | Draft],
+        *,
+        actor: str,
+        branch: str | None = None,
+        expected: int | None = None,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """As `append`, for event loops: it never blocks the loop."""
+        drafts = _drafts(stream, events)
+        work = self.work(
+            stream,
+            lambda _: drafts,
+            actor=actor,
+            branch=branch,
+            expected=expected,
+            request_id=request_id,
+        )
+        return _same(await self.writer.write_soon(work), drafts)
+
+    def work(
+        self,
+        stream: str,
+        decide: Callable[[Desk], Sequence[Draft]],
+        *,
+        actor: str,
+        branch: str | None = None,
+        expected: int | None = None,
+        request_id: str | None = None,
+    ) -> Work:
+        """A work for the writer: `decide` runs inside the transaction, on the newest state."""
+        return Work(
+            stream,
+            decide,
+            actor=actor,
+            request_id=request_id or self.ids.new("req"),
+            fresh=request_id is None,
+            branch=branch,
+            expected=expected,
+        )
+
+    def decide(
+        self,
+        stream: str,
+        decision: Callable[[Desk], Sequence[Draft]],
+        *,
+        actor: str,
+        branch: str | None = None,
+        request_id: str | None = None,
+    ) -> Receipt:
+        """Run a decision inside the writing transaction and record what it leads to."""
+        return self.writer.write(
+            self.work(stream, decision, actor=actor, branch=branch, request_id=request_id)
+        )
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> int:
+        """The newest position."""
+        with self.file.reading() as reader:
+            return reader.head()
+
+    @property
+    def branches(self) -> Branches:
+        """The branches and where each tree stands, as of now."""
+        with self.file.reading():
+            return self.file.branches
+
+    @contextmanager
+    def reading(
+        self, *, branch: str | None = None, as_of: int | datetime | None = None
+    ) -> Generator[Reader, None, None]:
+        """A reader whose views show what counts on `branch`, as it stood at a position or time."""
+        self._fold_missing()
+        with self.file.reading() as reader:
+            reader.look(self.sight(reader, branch=branch, as_of=as_of))
+            yield reader
+
+    def sight(
+        self, reader: Reader, *, branch: str | None = None, as_of: int | datetime | None = None
+    ) -> Sight:
+        """What one sees who stands on `branch` (by default, where every tree stands)."""
+        upto = position_at(reader, as_of) if isinstance(as_of, datetime) else as_of
+        branches = self.file.branches
+        cap = ALL if upto is None else upto
+        return branches.standing_with(branch, cap) if branch else branches.sight(upto=cap)
+
+    def read(
+        self,
+        stream: str,
+        *,
+        branch: str | None = None,
+        after_version: int = 0,
+        as_of: int | datetime | None = None,
+    ) -> Iterator[Fact]:
+        """The facts of a stream that count, in order, one at a time."""
+        with self.file.reading() as reader:
+            line = self.file.branches[branch] if branch else self.file.branches.home_of(stream)
+            sight = self.sight(reader, branch=line.name, as_of=as_of)
+            yield from reader.stream(stream, line, sight, after_version=after_version)
+
+    def state(self, fold: Fold[S], stream: str, *, branch: str | None = None) -> S | None:
+        """The state of a stream, folded; None if nothing in it counts."""
+        with self.file.reading() as reader:
+            line = self.file.branches[branch] if branch else self.file.branches.home_of(stream)
+            sight = self.sight(reader, branch=line.name)
+            return self._states.load(reader, fold, stream, line, sight)
+
+    def record(self, position: int) -> Record:
+        """One record, whatever branch it is on.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self.file.reading() as reader:
+            return reader.record(position)
+
+    def records(self, *, after: int = 0, upto: int = ALL) -> Iterator[Record]:
+        """Every record in (after, upto] on every branch, in order, a page in memory at a time."""
+        while page := self._page(after, upto):
+            yield from page
+            after = page[-1].position
+
+    def follow(self, *, after: int = 0, stop: Signal | None = None) -> Iterator[Fact]:
+        """Every fact after a position, then each new one as it comes; none is skipped."""
+        while not (self._closed or (stop and stop.is_set())):
+            page = self._page(after, ALL)
+            for record in page:
+                yield fact_of(record)
+            if page:
+                after = page[-1].position
+            else:
+                self._wait(after)
+
+    # -- keeping ---------------------------------------------------------------------------------
+
+    def scrub(self) -> None:
+        """Rewrite the file, so that no trace of erased text is left in it."""
+        with self.writer.pen:
+            self.scribe.close()
+            self.upkeep.scrub()
+        for scrub in self.scrubbers:
+            scrub()
+
+    def own(self, name: str, *, wait_s: float = 0.0) -> Claim | None:
+        """Claim a piece of background work for this node; None if another keeps it for so long."""
+        return claim_within(self.owners, name, wait_s)
+
+    def take_over(self, records: Sequence[Record]) -> None:
+        """Make records of another log the next ones of this one, all or nothing, durably.
+
+        Raises:
+            Corrupt: a record does not follow from what is here, or does not match its digest.
+        """
+        with self.writer.pen:
+            self.scribe.take_over(records)
+        self.heard(self.scribe.head)
+        self.upkeep.written(self.scribe.head)
+
+    def close(self) -> None:
+        """Finish what is waiting and close the file. Followers end."""
+        self._closed = True
+        with self._bell:
+            self._bell.notify_all()
+        self.writer.close()
+        for close in (self.owners.close, *self.closers):
+            close()
+        self.upkeep.close()
+        self.scribe.close()
+        self.file.close()
+
+    def heard(self, head: int) -> None:
+        """Wake the followers: the log has reached `head`."""
+        if head > self._heard:
+            self._heard = head
+        if self._listening:
+            with self._bell:
+                self._bell.notify_all()
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _commit(self, batch: Sequence[Work]) -> None:
+        self.scribe.commit(batch)
+        self.heard(self.scribe.head)
+        self.upkeep.written(self.scribe.head)
+
+    def _fold_missing(self) -> None:
+        with self.file.reading() as reader:
+            current = self.file.views.position(reader.db) >= reader.head()
+        if not current:
+            with self.writer.pen:
+                self.scribe.transaction(lambda _: None)
+
+    def _page(self, after: int, upto: int) -> list[Record]:
+        with self.file.reading() as reader:
+            return list(islice(reader.records(after, upto), PAGE))
+
+    def _wait(self, after: int) -> None:
+        with self._bell:
+            self._listening += 1
+            if self._heard <= after and not self._closed:
+                self._bell.wait(self.limits.poll_s)
+            self._listening -= 1
+
+
+def position_at(reader: Reader, at: datetime) -> int:
+    """The last position recorded at or before a moment."""
+    target, low, high = microseconds(at), 0, reader.head()
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high) if reader.record(middle).recorded_us <= target else (low, middle - 1)
+        )
+    return low
+
+
+def _drafts(stream: str, events: Sequence[Event | Draft]) -> list[Draft]:
+    if not events:
+        raise Invalid("an append needs at least one event")
+    if not stream or len(stream) > 200 or stream == STREAM:
+        raise Invalid(
+            f"{stream!r} is not a stream name", hint="Use a short name such as `thread:home`."
+        )
+    return [happened if isinstance(happened, Draft) else Draft(happened) for happened in events]
+
+
+def _same(receipt: Receipt, drafts: Sequence[Draft]) -> Receipt:
+    """The receipt, if what was recorded under this request id is what is asked now."""
+    if receipt.repeated and [fact.event for fact in receipt.facts] != [d.event for d in drafts]:
+        raise Conflict(
+            f"request id {receipt.request_id!r} was used before, for other events",
+            hint="Use a new request id for a new request.",
+        )
+    return receipt

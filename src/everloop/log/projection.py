@@ -1,0 +1,144 @@
+"""Views: tables folded from the log, in the transaction that appends.
+
+A projection declares its tables and one handler per event it cares for. Its rows are immutable and
+carry the position they came from (and the branch, where queries need it); a change is a newer row.
+That makes purging, branching and reading the past the same for every view: filter by position.
+
+Promise: `rebuild` from an empty table gives the same rows as folding live. Projections are never
+migrated: raise `version` and they are dropped and folded again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import apsw
+
+from everloop.log.event import Event
+from everloop.log.record import Fact
+from everloop.log.sql import number, rows
+
+Handler = Callable[[Any, apsw.Connection, Any, Fact], None]
+H = TypeVar("H", bound=Callable[..., None])
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS views (
+    name     TEXT PRIMARY KEY,
+    version  INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT
+"""
+
+
+def on(*kinds: type[Event]) -> Callable[[H], H]:
+    """Mark a method `(self, db, event, fact)` as the handler of these events."""
+
+    def mark(handler: H) -> H:
+        handler.__dict__["everloop_kinds"] = tuple(kind.wire for kind in kinds)
+        return handler
+
+    return mark
+
+
+class Projection:
+    """A view. Subclasses name their tables, say their schema, and handle events with `@on`."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    tables: ClassVar[tuple[str, ...]]
+    schema: ClassVar[str]
+    handlers: ClassVar[dict[str, Handler]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Collect the handlers that `@on` marked."""
+        cls.handlers = dict(cls.handlers)
+        for member in vars(cls).values():
+            for kind in getattr(member, "everloop_kinds", ()):
+                cls.handlers[kind] = member
+
+    def fold(self, db: apsw.Connection, fact: Fact) -> None:
+        """Take one fact in. Override it only to see every kind."""
+        handler = self.handlers.get(fact.event.wire)
+        if handler is not None:
+            handler(self, db, fact.event, fact)
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Erase the rows that came from these positions, because their text was purged."""
+        for table in self.tables:
+            db.executemany(
+                f"DELETE FROM {table} WHERE position = ?",  # noqa: S608 - our own table names
+                [(position,) for position in positions],
+            )
+
+    def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+        """Every row of every table, in a fixed order: what two equal views have in common."""
+        for table in self.tables:
+            content = rows(db, f"SELECT * FROM {table}")  # noqa: S608 - our own names
+            yield (table, *sorted(content, key=repr))
+
+    @property
+    def sees_every_kind(self) -> bool:
+        """Whether `fold` was overridden."""
+        return type(self).fold is not Projection.fold
+
+
+class Views:
+    """The registered projections of one file, and how far each has been folded."""
+
+    def __init__(self, projections: Iterable[Projection]) -> None:
+        self.all = tuple(projections)
+        self._everything = tuple(view for view in self.all if view.sees_every_kind)
+        self._by_kind: dict[str, list[tuple[Projection, Handler]]] = {}
+        for view in self.all:
+            if not view.sees_every_kind:
+                for kind, handler in view.handlers.items():
+                    self._by_kind.setdefault(kind, []).append((view, handler))
+        named = ", ".join(f"'{view.name}'" for view in self.all)
+        self._mark = f"UPDATE views SET position = ? WHERE name IN ({named})"  # noqa: S608
+        self._least = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
+
+    def install(self, db: apsw.Connection) -> None:
+        """Create what is missing; drop and recreate what is of another version."""
+        db.execute(_SCHEMA)
+        known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
+        for view in self.all:
+            if known.get(view.name) != view.version:
+                self.reset(db, view)
+
+    def stale(self, db: apsw.Connection) -> bool:
+        """Whether a view is missing here or is of another version than this build's."""
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'views'").fetchone():
+            return True
+        known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
+        return any(known.get(view.name) != view.version for view in self.all)
+
+    def reset(self, db: apsw.Connection, view: Projection) -> None:
+        """Empty one view, so that it is folded from the beginning."""
+        for table in view.tables:
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+        db.execute(view.schema)
+        db.execute("REPLACE INTO views VALUES (?, ?, 0)", (view.name, view.version))
+
+    def position(self, db: apsw.Connection) -> int:
+        """How far all of them have been folded."""
+        return number(db, self._least)
+
+    def behind(self, db: apsw.Connection, head: int) -> list[tuple[Projection, int]]:
+        """The views that lack something of the first `head` positions, with where they stand."""
+        at: dict[str, int] = dict(rows(db, "SELECT name, position FROM views"))
+        return [(view, at[view.name]) for view in self.all if at[view.name] < head]
+
+    def fold(self, db: apsw.Connection, fact: Fact) -> None:
+        """Take one fact into every view."""
+        for view in self._everything:
+            view.fold(db, fact)
+        for view, handler in self._by_kind.get(fact.event.wire, ()):
+            handler(view, db, fact.event, fact)
+
+    def mark(self, db: apsw.Connection, position: int) -> None:
+        """Note that everything up to `position` has been folded."""
+        db.execute(self._mark, (position,))
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Erase what every view took from these positions."""
+        for view in self.all:
+            view.forget(db, positions)

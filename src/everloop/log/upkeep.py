@@ -1,0 +1,124 @@
+"""Upkeep of the file, beside the commits: checkpoints, backups, and scrubbing after a purge.
+
+Checkpoints run on a connection and a thread of their own, so that an error in one is never
+mistaken for a failed append, and no append waits for one.
+"""
+
+import threading
+import time
+from pathlib import Path
+
+import apsw
+
+from everloop.errors import EverloopError, Unavailable
+from everloop.log.backups import Backups
+from everloop.log.file import LogFile, unavailable
+from everloop.log.sql import let_go
+
+SCRUB_TRIES = 50
+LOOK_EVERY = 64  # commits between two looks at what is due
+
+
+class Upkeep:
+    """A thread that keeps the write-ahead file small and the backups fresh."""
+
+    def __init__(self, file: LogFile, *, wal_bytes_max: int, backups: Backups | None) -> None:
+        self._file = file
+        self._backups = backups
+        self._wal = Path(f"{file.path}-wal")
+        self._wal_bytes_max = wal_bytes_max
+        self._wanted = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._writes = 0
+        self._head = 0
+        self.problem: EverloopError | None = None
+
+    def written(self, head: int) -> None:
+        """Note a commit; now and then look whether something is due."""
+        self._writes += 1
+        self._head = head
+        if self._writes % LOOK_EVERY == 0 and (self._large() or self._backup_due()):
+            self._start()
+            self._wanted.set()
+
+    def checkpoint(self) -> None:
+        """Move what was written into the main file, as far as readers allow."""
+        try:
+            db = self._file.connect()
+            try:
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                if self._size() > 4 * self._wal_bytes_max:
+                    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                let_go(db)
+            self.problem = None
+        except apsw.Error as problem:
+            self.problem = unavailable(problem, self._file.path)
+        except EverloopError as problem:
+            self.problem = problem
+
+    def scrub(self) -> None:
+        """Rewrite the file, so that no freed page or old frame keeps erased text.
+
+        Raises:
+            Unavailable: someone kept reading the old state for too long.
+        """
+        db = self._file.connect()
+        try:
+            db.execute("VACUUM")
+            for _ in range(SCRUB_TRIES):
+                row = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if row and not row[0]:
+                    return
+                time.sleep(0.1)
+        except apsw.Error as problem:
+            raise unavailable(problem, self._file.path) from problem
+        finally:
+            let_go(db)
+        raise Unavailable(
+            "the text is erased from the log, but a reader still holds the old file state",
+            hint="Close other Everloop processes and run `everloop log scrub`.",
+        )
+
+    def close(self) -> None:
+        """Stop the thread; make the backup that is due, if any."""
+        self._closed = True
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._back_up()
+
+    def _large(self) -> bool:
+        return self._size() > self._wal_bytes_max
+
+    def _backup_due(self) -> bool:
+        return self._backups is not None and self._backups.due(self._head)
+
+    def _back_up(self) -> None:
+        try:
+            if self._backups is not None and self._backups.due(self._head):
+                self._backups.make()
+        except EverloopError as problem:
+            self.problem = problem
+
+    def _size(self) -> int:
+        try:
+            return self._wal.stat().st_size
+        except OSError:
+            return 0
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="everloop-upkeep", daemon=True)
+            self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._closed:
+                return
+            if self._large():
+                self.checkpoint()
+            self._back_up()

@@ -1,0 +1,186 @@
+"""Proof that the log is what was written: every digest is computed again.
+
+A flipped byte, an edited or missing row, a broken index: each is found, and the damaged positions
+are named, so that the rest can still be exported.
+"""
+
+from collections.abc import Iterator
+
+import apsw
+import msgspec
+
+from everloop.errors import EverloopError
+from everloop.log.branches import Branches
+from everloop.log.event import decode
+from everloop.log.facts import BranchForked, BranchPlanted
+from everloop.log.file import COLUMNS, Reader
+from everloop.log.log import Log
+from everloop.log.record import Record, chain
+from everloop.ports import Progress
+
+PAGE = 1_000
+_UNREADABLE = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError, EverloopError)
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A range of positions that cannot be trusted, and why."""
+
+    first: int
+    last: int
+    problem: str
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """What a check of the whole log found."""
+
+    records: int
+    streams: int
+    damage: tuple[Damage, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as it was written."""
+        return not self.damage
+
+
+def verify(log: Log, progress: Progress | None = None) -> Verification:
+    """Check every record, the order of the log, and the file that holds it."""
+    with log.file.reading() as reader:
+        checker = _Checker(reader)
+        head = _head(reader)
+        for item in scan(reader, 0, head):
+            checker.take(item)
+            if progress and checker.position % PAGE == 0:
+                progress(checker.position, head)
+        damage = [*checker.damage, *_file_damage(reader, head)]
+        if progress:
+            progress(head, head)
+        return Verification(checker.records, len(checker.streams), tuple(merged(damage)))
+
+
+def scan(reader: Reader, after: int, upto: int) -> Iterator[Record | Damage]:
+    """Every record in (after, upto], and in place of what cannot be read, what is wrong there."""
+    while after < upto:
+        page = _page(reader, after, min(after + PAGE, upto))
+        for item in page:
+            yield item
+            after = item.last if isinstance(item, Damage) else item.position
+
+
+def merged(damage: list[Damage]) -> Iterator[Damage]:
+    """Neighbouring damage of the same sort as one range."""
+    current: Damage | None = None
+    for item in sorted(damage, key=lambda d: (d.problem, d.first)):
+        if current and item.problem == current.problem and item.first <= current.last + 1:
+            current = Damage(current.first, max(current.last, item.last), current.problem)
+            continue
+        if current:
+            yield current
+        current = item
+    if current:
+        yield current
+
+
+class _Checker:
+    """The chain of every stream, as far as it has been followed."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.damage: list[Damage] = []
+        self.streams: set[str] = set()
+        self.records = 0
+        self.position = 0
+        self._reader = reader
+        self._branches = Branches()
+        self._tails: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._last_us = 0
+
+    def take(self, item: Record | Damage) -> None:
+        if isinstance(item, Damage):
+            self.damage.append(item)
+            self.position = item.last
+            return
+        try:
+            problem = self._problem(item)
+        except _UNREADABLE as error:
+            problem = f"cannot be checked: {type(error).__name__}"
+        if problem:
+            self.damage.append(Damage(item.position, item.position, problem))
+        self._follow(item)
+
+    def _problem(self, record: Record) -> str:
+        version, previous = self._tail(record)
+        if chain(previous, record) != record.digest:
+            return "does not match its digest"
+        if record.version != version + 1:
+            return "does not continue its stream"
+        if record.recorded_us < self._last_us:
+            return "is older than the record before it"
+        if record.data is not None:
+            decode(record.kind, record.schema, record.data)
+        return ""
+
+    def _follow(self, record: Record) -> None:
+        self.records += 1
+        self.position = record.position
+        self.streams.add(record.stream)
+        self._tails[record.stream, record.branch] = (record.version, record.digest)
+        self._last_us = max(self._last_us, record.recorded_us)
+        if record.kind in {BranchForked.wire, BranchPlanted.wire} and record.data is not None:
+            match decode(record.kind, record.schema, record.data):
+                case BranchForked(branch=branch, parent=parent, at=at):
+                    self._branches.fork(branch, parent, at)
+                case BranchPlanted(branch=branch):
+                    self._branches.plant(branch)
+                case _:
+                    pass
+
+    def _tail(self, record: Record) -> tuple[int, bytes]:
+        known = self._tails.get((record.stream, record.branch))
+        if known is not None:
+            return known
+        branch = self._branches[record.branch]
+        tail = self._reader.tail(record.stream, branch, record.position)
+        return tail.version, tail.digest
+
+
+def _head(reader: Reader) -> int:
+    """The newest position the file knows of, even if that row is gone or unreadable."""
+    known = [0]
+    for sql in ("SELECT max(position) FROM log", "SELECT max(position) FROM views"):
+        try:
+            row = reader.db.execute(sql).fetchone()
+        except apsw.Error:
+            continue
+        if row and isinstance(row[0], int):
+            known.append(row[0])
+    return max(known)
+
+
+def _page(reader: Reader, after: int, upto: int) -> list[Record | Damage]:
+    try:
+        found = {record.position: record for record in reader.records(after, upto)}
+        if len(found) == upto - after:
+            return list(found.values())
+    except _UNREADABLE:
+        pass
+    return [_one(reader, position) for position in range(after + 1, upto + 1)]
+
+
+def _one(reader: Reader, position: int) -> Record | Damage:
+    sql = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
+    try:
+        row = reader.db.execute(sql, (position,)).fetchone()
+    except _UNREADABLE:
+        return Damage(position, position, "cannot be read")
+    if row is None:
+        return Damage(position, position, "is missing")
+    return Record(*row)
+
+
+def _file_damage(reader: Reader, head: int) -> list[Damage]:
+    try:
+        rows = reader.db.execute("PRAGMA integrity_check(10)").fetchall()
+    except apsw.Error as problem:
+        rows = [(str(problem),)]
+    texts = [str(row[0]) for row in rows]
+    return [Damage(1, head, f"the file is damaged: {text}") for text in texts if text != "ok"]

@@ -1,0 +1,40 @@
+"""Fixtures every test may ask for, and how long the property tests run.
+
+PostgreSQL starts when the first test of a worker process asks for it, and serves that worker's
+other tests.
+"""
+
+import os
+from collections.abc import Generator
+
+import hypothesis
+import pytest
+
+from everloop.testing.postgres import PostgresServer, postgres_server
+
+SOAKING = os.environ.get("EVERLOOP_SOAK") == "1"  # noqa: TID251 - set by `make soak`, not by a user
+
+# No deadlines: how long one example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("quick", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("soak", deadline=None, print_blob=True, max_examples=5000)
+hypothesis.settings.load_profile("soak" if SOAKING else "quick")
+
+
+@pytest.fixture(scope="session")
+def soaking() -> bool:
+    """Whether to run for long: more rounds, more processes, more events."""
+    return SOAKING
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Generator[PostgresServer]:
+    """The server this worker's tests share. A test that kills one starts its own."""
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Generator[str]:
+    """An empty database for one test."""
+    with postgres.fresh_database() as url:
+        yield url

@@ -1,0 +1,253 @@
+"""The invariants of DESIGN that the log can show, each by name."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from tests.log.samples import WORDS, Said, Sayings, Tally
+
+from everloop.errors import Conflict, Unavailable
+from everloop.log import Draft, Fact, Limits, Log, Projection, visible
+from everloop.log.lineage import Lineage
+from everloop.log.rebuild import rebuild
+from everloop.testing.stage import Stage
+
+ALL_VIEWS: tuple[type[Projection], ...] = (Lineage, Sayings, Tally)
+
+
+def lived(log: Log) -> Log:
+    """A log to which everything has happened that can happen to one."""
+    log.append("s", [Said("a"), Said("b"), Said("c")], actor="user")
+    log.append("s", [Draft(Said("from a"), (1,))], actor="agent:x")
+    log.plant("thread", actor="user")
+    log.append("thread", [Said("t1"), Said("t2")], actor="user")
+    log.append("s", [Draft(Said("from t2"), (7,))], actor="user")
+    log.rewind(6, tree="thread", actor="user")
+    log.append("thread", [Said("t2 again")], actor="user")
+    retraction = log.retract([1], reason="slip", actor="user")
+    log.retract([retraction.position], reason="no slip", actor="user")
+    log.retract([2], reason="slip", actor="user")
+    log.purge([3], reason="privacy", actor="user")
+    return log
+
+
+def dumped(log: Log, view: str) -> list[Any]:
+    """The rows of one view."""
+    with log.file.reading() as reader:
+        found = next(known for known in log.file.views.all if known.name == view)
+        return list(found.dump(reader.db))
+
+
+@pytest.mark.parametrize("view", [view.name for view in ALL_VIEWS])
+def test_the_log_is_the_only_truth_every_view_rebuilt_equals_the_live_one(
+    log: Log, view: str
+) -> None:
+    lived(log)
+    live = dumped(log, view)
+    rebuild(log, [view])
+    assert dumped(log, view) == live
+
+
+def test_the_log_is_the_only_truth_a_deleted_view_comes_back(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "everloop.db"
+    log = lived(stage.open(path, [Sayings(), Tally()]))
+    live = dumped(log, "sayings")
+    log.close()
+    db = apsw.Connection(str(path))
+    db.execute(
+        "DROP TABLE sayings; DROP TABLE sayings_text; DELETE FROM views; DELETE FROM snapshots"
+    )
+    db.close()
+    again = stage.open(path, [Sayings(), Tally()])
+    with again.reading():
+        assert dumped(again, "sayings") == live
+    again.close()
+
+
+def test_acknowledged_means_durable_an_append_that_returned_survives_the_process(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import os, pathlib, sys; from everloop.app import Engine;"
+        "from everloop.log.facts import NoteWritten;"
+        "engine = Engine.open(sys.argv[1]);"
+        "engine.log.append('notes', [NoteWritten('kept')], actor='user'); os._exit(9)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)  # noqa: S603
+    log = Stage().open(tmp_path / "everloop.db")
+    assert ended.returncode == 9
+    assert log.head == 1
+    log.close()
+
+
+def test_the_store_owns_time_nobody_can_backdate(log: Log) -> None:
+    log.append("s", [Said("a")], actor="user")
+    with log.writer.pen, pytest.raises(Unavailable, match="never edited"):
+        log.scribe.transaction(
+            lambda reader: reader.db.execute("UPDATE log SET recorded_at = 0 WHERE position = 1")
+        )
+
+
+def test_the_log_is_append_only_even_for_ourselves(log: Log) -> None:
+    log.append("s", [Said("a")], actor="user")
+    with log.writer.pen, pytest.raises(Unavailable, match="append-only"):
+        log.scribe.transaction(lambda reader: reader.db.execute("DELETE FROM log"))
+
+
+def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
+    stage: Stage, tmp_path: Path
+) -> None:
+    path = tmp_path / "everloop.db"
+    log = lived(stage.open(path, [Sayings(), Tally()]))
+    here = repr([dumped(log, view.name) for view in ALL_VIEWS])
+    log.close()
+    program = (
+        "import pathlib, sys; from everloop.testing.stage import Stage;"
+        "from tests.log.test_invariants import ALL_VIEWS, Sayings, Tally, dumped, rebuild;"
+        "log = Stage().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]); rebuild(log);"
+        "print(repr([dumped(log, view.name) for view in ALL_VIEWS]))"
+    )
+    root = Path(__file__).parents[2]
+    for seed in ("1", "2"):
+        ran = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", program, str(path)],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": f"{root / 'src'}:{root}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stdout.strip() == here
+
+
+def test_no_ghost_state_what_came_from_a_retracted_fact_is_gone_all_the_way(log: Log) -> None:
+    log.append("s", [Said("a")], actor="user")
+    for number in range(1, 5):
+        log.append("s", [Draft(Said(f"from {number}"), (number,))], actor="engine")
+    log.append("s", [Said("z")], actor="user")
+    log.retract([1], reason="", actor="user")
+    state = log.state(WORDS, "s")
+    assert state is not None
+    assert state.texts == ("z",)
+    with log.reading() as reader:
+        sql = f"SELECT text FROM sayings v WHERE {visible('v')}"  # noqa: S608
+        assert reader.rows(sql) == [("z",)]
+
+
+def test_no_ghost_state_retracting_gives_the_log_in_which_it_never_happened(
+    stage: Stage, tmp_path: Path
+) -> None:
+    with_it = stage.open(tmp_path / "with.db", [Sayings()])
+    without = stage.open(tmp_path / "without.db", [Sayings()])
+    for log in (with_it, without):
+        log.append("s", [Said("a")], actor="user")
+    with_it.append("s", [Said("slip")], actor="user")
+    with_it.append("s", [Draft(Said("from the slip"), (2,))], actor="engine")
+    for log in (with_it, without):
+        log.append("s", [Said("b")], actor="user")
+    with_it.retract([2], reason="", actor="user")
+    assert with_it.state(WORDS, "s") == without.state(WORDS, "s")
+    with_it.close()
+    without.close()
+
+
+def test_decisions_never_race_each_sees_the_one_before(log: Log) -> None:
+    def count_up(desk: Any) -> list[Draft]:
+        state = desk.state(WORDS, "s")
+        return [Draft(Said(str(len(state.texts) if state else 0)))]
+
+    def work() -> None:
+        for _ in range(50):
+            log.decide("s", count_up, actor="user")
+
+    run_together(work, 6)
+    state = log.state(WORDS, "s")
+    assert state is not None
+    assert list(state.texts) == [str(number) for number in range(300)]
+
+
+def test_snapshots_are_a_cache_deleting_them_changes_nothing(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "everloop.db"
+    log = stage.open(path, limits=Limits(snapshot_every=10))
+    for number in range(100):
+        log.decide("s", partial(said_after, number=number), actor="user")
+    with_snapshots = log.state(WORDS, "s")
+    with log.file.reading() as reader:
+        assert reader.rows("SELECT count(*) FROM snapshots")[0][0] > 0
+    log.close()
+    db = apsw.Connection(str(path))
+    db.execute("DELETE FROM snapshots")
+    db.close()
+    again = stage.open(path)
+    assert again.state(WORDS, "s") == with_snapshots
+    again.close()
+
+
+def test_a_snapshot_is_not_used_where_other_facts_are_hidden(stage: Stage, tmp_path: Path) -> None:
+    log = stage.open(tmp_path / "everloop.db", limits=Limits(snapshot_every=1, states_kept=1))
+    log.append("s", [Said("a"), Said("b")], actor="user")
+    log.decide("s", lambda desk: said_after(desk, 3), actor="user")  # saves a snapshot
+    log.fork(name="side", actor="user")
+    log.stand("side", actor="user")
+    log.retract([1], reason="", actor="user")
+    log.decide("s", lambda desk: said_after(desk, 4), actor="user")
+    side, main = log.state(WORDS, "s"), log.state(WORDS, "s", branch="main")
+    assert side is not None
+    assert main is not None
+    assert side.texts == ("b", "3", "4")
+    assert main.texts == ("a", "b", "3")
+    log.close()
+
+
+def test_an_error_in_a_view_refuses_the_append_and_only_that_one(
+    stage: Stage, tmp_path: Path
+) -> None:
+    class Picky(Sayings):
+        name = "picky"
+
+        def fold(self, db: apsw.Connection, fact: Fact) -> None:
+            super().fold(db, fact)
+            if isinstance(fact.event, Said) and fact.event.text == "bad":
+                raise RuntimeError("a view with a fault")
+
+    log = stage.open(tmp_path / "everloop.db", [Picky()])
+    log.append("s", [Said("a")], actor="user")
+    with pytest.raises(RuntimeError, match="fault"):
+        log.append("s", [Said("bad")], actor="user")
+    log.append("s", [Said("b")], actor="user", expected=1)
+    assert log.head == 2
+    log.close()
+
+
+def test_an_expected_version_is_checked_inside_the_transaction(log: Log) -> None:
+    outcomes: list[str] = []
+
+    def work() -> None:
+        try:
+            log.append("s", [Said("x")], actor="user", expected=0)
+            outcomes.append("written")
+        except Conflict:
+            outcomes.append("conflict")
+
+    run_together(work, 12)
+    assert sorted(outcomes) == ["conflict"] * 11 + ["written"]
+
+
+def said_after(desk: Any, number: int) -> list[Draft]:
+    """Say a number, having looked at the state."""
+    desk.state(WORDS, "s")
+    return [Draft(Said(str(number)))]
+
+
+def run_together(work: Callable[[], None], count: int) -> None:
+    """Run the same thing in several threads."""
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,204 @@
+"""Keeping a log: verifying, archiving, moving, backing up, restoring."""
+
+import gzip
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.log.samples import Said
+from tests.log.test_invariants import lived
+
+from everloop.errors import Conflict, Corrupt, Invalid, NotFound
+from everloop.log import BackupPlan, Log, open_log
+from everloop.log.archive import export_jsonl, import_jsonl
+from everloop.log.backups import backups, make_backup, restore_backup
+from everloop.log.moving import move
+from everloop.log.rebuild import rebuild
+from everloop.log.verify import verify
+from everloop.testing.stage import Stage
+
+
+@pytest.fixture
+def old(log: Log) -> Log:
+    """A log with a past."""
+    return lived(log)
+
+
+def test_a_sound_log_verifies(old: Log) -> None:
+    found = verify(old)
+    assert found.ok
+    assert (found.records, found.streams) == (old.head, 3)
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ('UPDATE log SET data = \'{"text":"edited"}\' WHERE position = 2', "digest"),
+        ("UPDATE log SET actor = 'user' WHERE position = 4", "digest"),
+        ("UPDATE log SET recorded_at = recorded_at - 1 WHERE position = 4", "digest"),
+        ("UPDATE log SET because = '[2]' WHERE position = 4", "digest"),
+        ("DELETE FROM log WHERE position = 2", "missing"),
+    ],
+)
+def test_an_edited_or_missing_row_is_found_and_named(
+    old: Log, tmp_path: Path, damage: str, problem: str
+) -> None:
+    db = apsw.Connection(str(tmp_path / "everloop.db"))
+    db.execute("DROP TRIGGER log_is_append_only; DROP TRIGGER log_is_immutable")
+    db.execute(damage)
+    db.close()
+    found = verify(old)
+    assert not found.ok
+    position = int(damage.rsplit(" ", 1)[1])
+    assert any(problem in d.problem and d.first <= position <= d.last for d in found.damage)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
+def test_an_archive_gives_an_equal_log_back(
+    old: Log, stage: Stage, tmp_path: Path, name: str
+) -> None:
+    assert export_jsonl(old, tmp_path / name) == old.head
+    copy = stage.open(tmp_path / "copy.db")
+    assert import_jsonl(copy, tmp_path / name) == old.head
+    assert list(copy.records()) == list(old.records())
+    assert verify(copy).ok
+    copy.close()
+
+
+Lines = list[bytes]
+HURTS: list[tuple[Callable[[Lines], Lines], str]] = [
+    (lambda lines: [*lines[:2], lines[2].replace(b'"b"', b'"x"'), *lines[3:]], "line 3"),
+    (lambda lines: [*lines[:3], *lines[4:]], "line 4"),
+    (lambda lines: lines[:-1], "cut short"),
+    (lambda lines: [*lines[:-2], lines[-1]], "should hold"),
+    (lambda lines: [*lines[:2], b"{}\n", *lines[3:]], "line 3"),
+    (lambda lines: [*lines[:2], b'{"position": NaN}\n', *lines[3:]], "line 3"),
+]
+
+
+@pytest.mark.parametrize(("hurt", "line"), HURTS)
+def test_a_damaged_archive_is_refused_and_nothing_is_taken_in(
+    old: Log, stage: Stage, tmp_path: Path, hurt: Callable[[Lines], Lines], line: str
+) -> None:
+    export_jsonl(old, tmp_path / "log.jsonl")
+    lines = (tmp_path / "log.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "log.jsonl").write_bytes(b"".join(hurt(lines)))
+    copy = stage.open(tmp_path / "copy.db")
+    with pytest.raises(Corrupt, match=line):
+        import_jsonl(copy, tmp_path / "log.jsonl")
+    assert copy.head == 0
+    copy.close()
+
+
+def test_a_cut_compressed_archive_is_refused(old: Log, stage: Stage, tmp_path: Path) -> None:
+    export_jsonl(old, tmp_path / "log.jsonl.gz")
+    data = (tmp_path / "log.jsonl.gz").read_bytes()
+    (tmp_path / "log.jsonl.gz").write_bytes(data[: len(data) // 2])
+    copy = stage.open(tmp_path / "copy.db")
+    with pytest.raises(Corrupt):
+        import_jsonl(copy, tmp_path / "log.jsonl.gz")
+    copy.close()
+
+
+def test_a_file_that_is_no_archive_is_refused_with_a_hint(log: Log, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Sir,\n")
+    with pytest.raises(Invalid, match="not an archive") as refusal:
+        import_jsonl(log, tmp_path / "letter.txt")
+    assert "export" in refusal.value.hint
+    with pytest.raises(Invalid, match="cannot be opened"):
+        import_jsonl(log, tmp_path / "nowhere.jsonl")
+    with gzip.open(tmp_path / "newer.jsonl.gz", "wb") as newer:
+        newer.write(b'{"everloop":"log","format":99}\n')
+    with pytest.raises(Invalid, match="newer Everloop"):
+        import_jsonl(log, tmp_path / "newer.jsonl.gz")
+
+
+def test_an_archive_is_not_mixed_into_another_log(old: Log, stage: Stage, tmp_path: Path) -> None:
+    export_jsonl(old, tmp_path / "log.jsonl")
+    other = stage.open(tmp_path / "other.db")
+    other.append("s", [Said("mine")], actor="user")
+    with pytest.raises(Conflict, match="another log"):
+        import_jsonl(other, tmp_path / "log.jsonl")
+    other.close()
+
+
+def test_moving_goes_on_where_it_stopped(old: Log, stage: Stage, tmp_path: Path) -> None:
+    target = stage.open(tmp_path / "target.db")
+    target.take_over([record for record in old.records() if record.position <= 4])
+    assert move(old, target) == old.head - 4
+    assert move(old, target) == 0
+    assert list(target.records()) == list(old.records())
+    target.close()
+
+
+def test_rebuilding_an_unknown_view_names_those_there_are(log: Log) -> None:
+    with pytest.raises(NotFound, match="nothing") as refusal:
+        rebuild(log, ["nothing"])
+    assert "sayings" in refusal.value.hint
+
+
+def test_a_backup_is_a_whole_log_taken_while_in_use(old: Log, stage: Stage, tmp_path: Path) -> None:
+    copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
+    head = old.head
+    old.append("s", [Said("later")], actor="user")
+    restored = tmp_path / "restored" / "everloop.db"
+    restore_backup(copy, restored)
+    log = stage.open(restored)
+    assert log.head == head
+    assert verify(log).ok
+    log.append("s", [Said("goes on")], actor="user")
+    log.close()
+
+
+def test_restoring_over_a_log_puts_the_old_state_back(
+    old: Log, stage: Stage, tmp_path: Path
+) -> None:
+    copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
+    head = old.head
+    old.append("s", [Said("regretted")], actor="user")
+    old.close()
+    restore_backup(copy, tmp_path / "everloop.db")
+    log = stage.open(tmp_path / "everloop.db")
+    assert log.head == head
+    assert verify(log).ok
+    log.close()
+
+
+def test_backups_are_made_when_due_and_the_oldest_go(stage: Stage, tmp_path: Path) -> None:
+    plan = BackupPlan(every_events=100, every_minutes=60, kept=2)
+    for _ in range(4):
+        log = open_log(tmp_path / "everloop.db", world=stage.world, backups=plan)
+        log.append("s", [Said("x")] * 150, actor="user")
+        log.close()
+        stage.clock.tick(seconds=1)
+    assert [copy.head for copy in backups(tmp_path / "backups")] == [600, 450]
+
+
+def test_a_backup_is_made_after_a_time_with_changes_and_not_without(
+    stage: Stage, tmp_path: Path
+) -> None:
+    plan = BackupPlan(every_events=1, every_minutes=60, kept=9)
+    quiet = BackupPlan(every_events=0, every_minutes=60, kept=9)
+
+    def open_and_close(how: BackupPlan, count: int) -> int:
+        log = open_log(tmp_path / "everloop.db", world=stage.world, backups=how)
+        if count:
+            log.append("s", [Said("x")] * count, actor="user")
+        log.close()
+        return len(backups(tmp_path / "backups"))
+
+    assert open_and_close(plan, 1) == 1
+    assert open_and_close(quiet, 1) == 1
+    stage.clock.time += timedelta(hours=2)
+    assert open_and_close(quiet, 0) == 1
+    assert open_and_close(quiet, 1) == 2
+
+
+def test_there_is_a_backup_before_every_purge(stage: Stage, tmp_path: Path) -> None:
+    log = open_log(tmp_path / "everloop.db", world=stage.world, backups=BackupPlan())
+    log.append("s", [Said("secret")], actor="user")
+    log.purge([1], reason="", actor="user")
+    assert [copy.head for copy in backups(tmp_path / "backups")] == [1]
+    log.close()

@@ -1,0 +1,94 @@
+"""House rules, as ordinary tests: what no tool checks for us and every file must keep."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NOT_OURS = {"node_modules", "build", "dist", "htmlcov", "__pycache__"}
+NAMELESS = {"utils", "helpers", "common", "misc", "base", "core", "manager"}
+LINES_MAX = 400
+# Written so that this file does not contain what it looks for.
+REGISTRY = re.compile(
+    r"py(?:pi)\.(?:org|io)|python(?:hosted)|registry\.(?:npmjs|yarnpkg)|npm(?:mirror)"
+)
+PINNED = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*)==[\w.!+]+(?: ; [^\\]+)? \\")
+HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?P<more> \\)?")
+
+
+def _ours(folder: Path) -> Iterator[Path]:
+    """Every file below, except what tools put there: build results, folders with a leading dot."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and path.name not in NOT_OURS and not path.name.startswith("."):
+            yield from _ours(path)
+        elif path.is_file():
+            yield path
+
+
+def _names(paths: list[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+FILES = [*_ours(ROOT), *_ours(ROOT / ".ci")]
+MODULES = [path for path in FILES if path.suffix == ".py"]
+LOCKS = sorted((ROOT / "requirements").glob("*.lock.txt"))
+
+
+def _pinned(lock: Path) -> set[str]:
+    return {m["name"] for line in lock.read_text().splitlines() if (m := PINNED.fullmatch(line))}
+
+
+def _wanted(project: dict[str, list[str]]) -> set[str]:
+    needs = [need for group in project.values() for need in group]
+    return {re.split(r"[^A-Za-z0-9._-]", need)[0].lower() for need in needs}
+
+
+def test_no_file_names_a_package_registry() -> None:
+    texts = ((path, path.read_bytes().decode(errors="replace")) for path in FILES)
+    assert _names([path for path, text in texts if REGISTRY.search(text)]) == []
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_holds_versions_and_hashes_and_nothing_else(lock: Path) -> None:
+    expecting_hash = False
+    for line in lock.read_text().splitlines():
+        if line.lstrip().startswith("#"):
+            assert "://" not in line
+        elif expecting_hash:
+            found = HASH.fullmatch(line)
+            assert found, line
+            expecting_hash = found["more"] is not None
+        else:
+            assert PINNED.fullmatch(line), line
+            expecting_hash = True
+    assert not expecting_hash
+
+
+def test_what_the_project_asks_for_is_locked() -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = asked["dependency-groups"]
+    tools = {name: [n for n in needs if isinstance(n, str)] for name, needs in groups.items()}
+    core = {"core": asked["project"]["dependencies"], "build": asked["build-system"]["requires"]}
+    wanted = _wanted(asked["project"]["optional-dependencies"]) | _wanted(tools) | _wanted(core)
+    assert wanted - _pinned(ROOT / "requirements" / "dev.lock.txt") == set()
+    assert _pinned(ROOT / "requirements" / "uv.lock.txt") == {"uv"}
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [path for path in MODULES if not ast.get_docstring(ast.parse(path.read_bytes()))]
+    assert _names(silent) == []
+
+
+def test_no_source_file_is_too_long_to_read() -> None:
+    sources = [path for path in MODULES if path.is_relative_to(ROOT / "src")]
+    long = [path for path in sources if len(path.read_text().splitlines()) > LINES_MAX]
+    assert _names(long) == []
+
+
+def test_every_module_has_a_name_of_its_own() -> None:
+    parts = {path: {path.stem, *path.relative_to(ROOT).parts[:-1]} for path in MODULES}
+    assert _names([path for path, names in parts.items() if names & NAMELESS]) == []
