@@ -1,0 +1,67 @@
+"""Logs of every released version still load, fold to the same state, and keep what is unknown."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from everloop.app import PROJECTIONS
+from everloop.log import Log, Unknown, catalogue
+from everloop.log.archive import export_jsonl, import_jsonl
+from everloop.log.record import fact_of
+from everloop.log.verify import verify
+from everloop.testing.stage import Stage
+
+GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.jsonl"))
+
+
+class Expected(msgspec.Struct):
+    """What a golden log must come to."""
+
+    records: int
+    views: str
+
+
+def views_digest(log: Log) -> str:
+    """One digest over every row of every view."""
+    with log.reading() as reader:
+        rows = [list(view.dump(reader.db)) for view in log.file.views.all]
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def opened(path: Path, tmp_path: Path) -> Log:
+    """A golden log, taken into a file."""
+    log = Stage().open(tmp_path / "everloop.db", [view() for view in PROJECTIONS])
+    import_jsonl(log, path)
+    return log
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_a_released_log_loads_and_folds_as_it_did(path: Path, tmp_path: Path) -> None:
+    expected = msgspec.json.decode(path.with_suffix(".expected.json").read_bytes(), type=Expected)
+    log = opened(path, tmp_path)
+    assert verify(log).ok
+    assert log.head == expected.records
+    assert views_digest(log) == expected.views
+    log.close()
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_a_released_log_is_exported_byte_for_byte_with_what_is_unknown(
+    path: Path, tmp_path: Path
+) -> None:
+    log = opened(path, tmp_path)
+    export_jsonl(log, tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+    unknown = [r for r in log.records() if isinstance(fact_of(r).event, Unknown) and not r.purged]
+    assert [record.kind for record in unknown] == ["future.thing_happened"]
+    log.close()
+
+
+def test_the_newest_golden_log_holds_every_kind(tmp_path: Path) -> None:
+    log = opened(GOLDEN[-1], tmp_path)
+    kinds = {record.kind for record in log.records()}
+    ours = {wire for wire in catalogue() if not wire.startswith("sample.")}
+    assert kinds >= ours
+    log.close()
