@@ -12,7 +12,10 @@ import pytest
 
 from everloop.testing.postgres import PostgresServer, postgres_server
 
-SOAKING = os.environ.get("EVERLOOP_SOAK") == "1"  # noqa: TID251 - set by `make soak`, not by a user
+SOAKING = os.environ.get("SOAK") == "1"  # noqa: TID251 - set by `make soak`, not by a user
+
+# One thread for numpy: several test processes share the cores, and its threads would spin for them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251 - for this process only
 
 # No deadlines: how long one example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("quick", deadline=None, print_blob=True)

@@ -8,6 +8,8 @@ EverloopError(message, hint)
 └── Corrupt         only we can: the log contradicts itself; stop writing
 """
 
+RESTORE = "Run `everloop verify`, then `everloop restore` with a backup."  # what helps if Corrupt
+
 
 class EverloopError(Exception):
     """Anything Everloop raises on purpose. `hint` is a sentence a person can act on."""

@@ -4,8 +4,13 @@ Adapters implement them; tests pass fakes. Nothing below `adapters/` reads the t
 or draws a random number on its own.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
 
 
 class Clock(Protocol):
@@ -48,6 +53,28 @@ class World(NamedTuple):
     entropy: Entropy
     patience: Patience
     vfs: str | None = None
+
+
+class Embedder(Protocol):
+    """Texts as vectors. Equal texts give equal vectors, so they are kept by (name, text)."""
+
+    @property
+    def name(self) -> str:
+        """The model's name; vectors of different names are never compared."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """How long a vector is."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> "NDArray[float32]":
+        """One unit vector per text, in order.
+
+        Raises:
+            ModelFailed: the model is missing, or failed.
+        """
+        ...
 
 
 class Progress(Protocol):

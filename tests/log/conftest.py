@@ -4,9 +4,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from tests.log.nodes import Nodes, Place
 from tests.log.samples import Sayings, Tally
 
 from everloop.log import Log
+from everloop.testing.postgres import PostgresServer
 from everloop.testing.stage import Stage
 
 
@@ -22,3 +24,23 @@ def log(stage: Stage, tmp_path: Path) -> Generator[Log]:
     opened = stage.open(tmp_path / "everloop.db", [Sayings(), Tally()])
     yield opened
     opened.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, stage: Stage, tmp_path: Path) -> Generator[Log]:
+    """An empty log in each store, one after the other."""
+    if request.param == "sqlite":
+        opened = stage.open(tmp_path / "everloop.db", [Sayings(), Tally()])
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        opened = Place(server.url, tenant=str(tmp_path), folder=str(tmp_path)).open("node")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def nodes(postgres: PostgresServer, tmp_path: Path) -> Generator[Nodes]:
+    """Nodes of a new tenant at the server that the tests share."""
+    nodes = Nodes(Place(postgres.url, tenant=str(tmp_path), folder=str(tmp_path)))
+    yield nodes
+    nodes.close()

@@ -26,34 +26,37 @@ def test_events_of_one_append_stand_together_and_count_up(log: Log) -> None:
     assert receipt.facts[0].recorded_at == NEW_YEAR
 
 
-def test_an_append_on_a_stale_version_is_a_conflict_and_writes_nothing(log: Log) -> None:
-    log.append("s", [Said("a")], actor="user", expected=0)
+def test_an_append_on_a_stale_version_is_a_conflict_and_writes_nothing(store: Log) -> None:
+    store.append("s", [Said("a")], actor="user", expected=0)
     with pytest.raises(Conflict, match="version 1, not 0"):
-        log.append("s", [Said("b")], actor="user", expected=0)
-    assert texts(log) == ["a"]
+        store.append("s", [Said("b")], actor="user", expected=0)
+    assert texts(store) == ["a"]
 
 
-def test_one_bad_event_refuses_the_whole_append(log: Log) -> None:
+@pytest.mark.promise("P-LOG-7")
+def test_one_bad_event_refuses_the_whole_append(store: Log) -> None:
     with pytest.raises(Invalid):
-        log.append("s", [Said("good"), Said("\ud800")], actor="user")
-    assert log.head == 0
+        store.append("s", [Said("good"), Said("\ud800")], actor="user")
+    assert store.head == 0
 
 
-def test_the_same_request_gives_the_same_receipt(log: Log) -> None:
-    first = log.append("s", [Said("a")], actor="user", request_id="r")
-    again = log.append("s", [Said("a")], actor="user", request_id="r")
+@pytest.mark.promise("P-LOG-3")
+def test_the_same_request_gives_the_same_receipt(store: Log) -> None:
+    first = store.append("s", [Said("a")], actor="user", request_id="r")
+    again = store.append("s", [Said("a")], actor="user", request_id="r")
     assert again.repeated
     assert again.facts == first.facts
-    assert log.head == 1
+    assert store.head == 1
 
 
 @pytest.mark.parametrize("stream", ["s", "other"])
-def test_a_request_id_used_for_something_else_is_a_conflict(log: Log, stream: str) -> None:
-    log.append("s", [Said("a")], actor="user", request_id="r")
+def test_a_request_id_used_for_something_else_is_a_conflict(store: Log, stream: str) -> None:
+    store.append("s", [Said("a")], actor="user", request_id="r")
     with pytest.raises(Conflict, match="used before"):
-        log.append(stream, [Said("b")], actor="user", request_id="r")
+        store.append(stream, [Said("b")], actor="user", request_id="r")
 
 
+@pytest.mark.promise("P-LOG-4")
 def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: Stage) -> None:
     stage.clock.tick(hours=1)
     later = log.append("s", [Said("a")], actor="user").facts[0]
@@ -61,78 +64,81 @@ def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: Stage) -> 
     assert log.append("s", [Said("b")], actor="user").facts[0].recorded_at == later.recorded_at
 
 
-def test_what_is_derived_must_name_sources_that_exist_and_count(log: Log) -> None:
-    log.append("s", [Said("a")], actor="user")
+def test_what_is_derived_must_name_sources_that_exist_and_count(store: Log) -> None:
+    store.append("s", [Said("a")], actor="user")
     with pytest.raises(Invalid, match="does not exist"):
-        log.append("s", [Draft(Said("b"), (99,))], actor="user")
-    log.retract([1], reason="", actor="user")
+        store.append("s", [Draft(Said("b"), (99,))], actor="user")
+    store.retract([1], reason="", actor="user")
     with pytest.raises(Conflict, match="does not count here"):
-        log.append("s", [Draft(Said("b"), (1,))], actor="user")
+        store.append("s", [Draft(Said("b"), (1,))], actor="user")
 
 
-def test_a_source_on_a_branch_one_does_not_stand_on_is_a_conflict(log: Log) -> None:
-    log.append("s", [Said("a"), Said("b")], actor="user")
-    log.rewind(1, actor="user")
+def test_a_source_on_a_branch_one_does_not_stand_on_is_a_conflict(store: Log) -> None:
+    store.append("s", [Said("a"), Said("b")], actor="user")
+    store.rewind(1, actor="user")
     with pytest.raises(Conflict, match="position 2"):
-        log.append("s", [Draft(Said("c"), (2,))], actor="user")
+        store.append("s", [Draft(Said("c"), (2,))], actor="user")
 
 
 @pytest.mark.parametrize("stream", ["", "x" * 201, "log"])
-def test_a_stream_needs_a_usable_name(log: Log, stream: str) -> None:
+def test_a_stream_needs_a_usable_name(store: Log, stream: str) -> None:
     with pytest.raises(Invalid, match="stream name"):
-        log.append(stream, [Said("a")], actor="user")
+        store.append(stream, [Said("a")], actor="user")
 
 
-def test_a_closed_log_says_so(log: Log) -> None:
-    log.close()
+def test_a_closed_log_says_so(store: Log) -> None:
+    store.close()
     with pytest.raises(Unavailable, match="closed"):
-        log.append("s", [Said("a")], actor="user")
+        store.append("s", [Said("a")], actor="user")
     with pytest.raises(Unavailable, match="closed"):
-        list(log.read("s"))
+        list(store.read("s"))
 
 
-def test_appends_of_many_threads_are_all_there_once(log: Log) -> None:
+def test_appends_of_many_threads_are_all_there_once(store: Log) -> None:
     def write(name: int) -> None:
         for number in range(50):
-            log.append(f"s{name % 3}", [Said(f"{name}-{number}")], actor="user")
+            store.append(f"s{name % 3}", [Said(f"{name}-{number}")], actor="user")
 
     threads = [threading.Thread(target=write, args=(name,)) for name in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    said = [text for name in range(3) for text in texts(log, f"s{name}")]
+    said = [text for name in range(3) for text in texts(store, f"s{name}")]
     assert sorted(said) == sorted(f"{a}-{b}" for a in range(8) for b in range(50))
 
 
-def test_an_event_loop_appends_without_blocking_and_in_order(log: Log) -> None:
+def test_an_event_loop_appends_without_blocking_and_in_order(store: Log) -> None:
     async def write() -> list[Receipt]:
-        works = [log.append_soon("s", [Said(str(n))], actor="user") for n in range(100)]
+        works = [store.append_soon("s", [Said(str(n))], actor="user") for n in range(100)]
         return await asyncio.gather(*works)
 
     receipts = asyncio.run(write())
     assert [receipt.version for receipt in receipts] == list(range(1, 101))
-    assert texts(log) == [str(n) for n in range(100)]
+    assert texts(store) == [str(n) for n in range(100)]
 
 
-def test_a_failed_append_does_not_fail_those_that_share_its_commit(log: Log) -> None:
+def test_a_failed_append_does_not_fail_those_that_share_its_commit(store: Log) -> None:
     async def write() -> list[Receipt | BaseException]:
-        works = [log.append_soon("s", [Said(text)], actor="user") for text in ("a", "\ud800", "b")]
+        works = [
+            store.append_soon("s", [Said(text)], actor="user") for text in ("a", "\ud800", "b")
+        ]
         return await asyncio.gather(*works, return_exceptions=True)
 
     first, second, third = asyncio.run(write())
     assert isinstance(first, Receipt)
     assert isinstance(second, Invalid)
     assert isinstance(third, Receipt)
-    assert texts(log) == ["a", "b"]
+    assert texts(store) == ["a", "b"]
 
 
-def test_a_follower_sees_everything_once_and_in_order_while_others_write(log: Log) -> None:
+@pytest.mark.promise("P-LOG-10")
+def test_a_follower_sees_everything_once_and_in_order_while_others_write(store: Log) -> None:
     seen: list[int] = []
     stop = threading.Event()
 
     def listen() -> None:
-        for fact in log.follow(stop=stop):
+        for fact in store.follow(stop=stop):
             seen.append(fact.position)
             if len(seen) == 300:
                 return
@@ -142,7 +148,7 @@ def test_a_follower_sees_everything_once_and_in_order_while_others_write(log: Lo
 
     def write(stream: str) -> None:
         for _ in range(100):
-            log.append(stream, [Said("x")], actor="user")
+            store.append(stream, [Said("x")], actor="user")
 
     writers = [threading.Thread(target=write, args=(f"s{n}",)) for n in range(3)]
     for writer in writers:
@@ -154,17 +160,17 @@ def test_a_follower_sees_everything_once_and_in_order_while_others_write(log: Lo
     assert seen == list(range(1, 301))
 
 
-def test_closing_the_log_ends_its_followers(log: Log) -> None:
+def test_closing_the_log_ends_its_followers(store: Log) -> None:
     ended = threading.Event()
 
     def listen() -> None:
-        for _ in log.follow():
+        for _ in store.follow():
             pass
         ended.set()
 
     threading.Thread(target=listen, daemon=True).start()
-    log.append("s", [Said("a")], actor="user")
-    log.close()
+    store.append("s", [Said("a")], actor="user")
+    store.close()
     assert ended.wait(10)
 
 
@@ -208,94 +214,99 @@ def test_views_show_what_counts_and_the_past_as_it_stood(log: Log, stage: Stage)
     assert shown(as_of=NEW_YEAR - timedelta(hours=1)) == []
 
 
-def test_a_rewind_hides_the_future_and_standing_there_again_brings_it_back(log: Log) -> None:
-    log.append("s", [Said("a"), Said("b")], actor="user")
-    preview = log.preview_rewind(1)
-    log.rewind(1, actor="user")
-    log.append("s", [Said("other b")], actor="user")
+@pytest.mark.promise("P-LOG-11")
+def test_a_rewind_hides_the_future_and_standing_there_again_brings_it_back(store: Log) -> None:
+    store.append("s", [Said("a"), Said("b")], actor="user")
+    preview = store.preview_rewind(1)
+    store.rewind(1, actor="user")
+    store.append("s", [Said("other b")], actor="user")
     assert [touched.position for touched in preview.hides] == [2]
-    assert texts(log) == ["a", "other b"]
-    log.stand("main", actor="user")
-    assert texts(log) == ["a", "b"]
+    assert texts(store) == ["a", "other b"]
+    store.stand("main", actor="user")
+    assert texts(store) == ["a", "b"]
 
 
-def test_rewinding_one_tree_leaves_the_others_alone(log: Log) -> None:
-    log.plant("thread", actor="user")
-    log.append("thread", [Said("a"), Said("b")], actor="user")
-    log.append("s", [Said("outside")], actor="user")
-    log.rewind(2, tree="thread", actor="user")
-    assert texts(log, "thread") == ["a"]
-    assert texts(log, "s") == ["outside"]
+@pytest.mark.promise("P-LOG-11")
+def test_rewinding_one_tree_leaves_the_others_alone(store: Log) -> None:
+    store.plant("thread", actor="user")
+    store.append("thread", [Said("a"), Said("b")], actor="user")
+    store.append("s", [Said("outside")], actor="user")
+    store.rewind(2, tree="thread", actor="user")
+    assert texts(store, "thread") == ["a"]
+    assert texts(store, "s") == ["outside"]
 
 
-def test_what_came_from_another_tree_is_gone_when_that_tree_is_rewound(log: Log) -> None:
-    log.plant("thread", actor="user")
-    said = log.append("thread", [Said("a")], actor="user").position
-    log.append("s", [Draft(Said("noted"), (said,))], actor="user")
-    log.append("s", [Draft(Said("noted again"), (said + 1,))], actor="user")
-    log.rewind(said - 1, tree="thread", actor="user")
-    assert texts(log, "s") == []
-    log.stand("thread", actor="user")
-    assert texts(log, "s") == ["noted", "noted again"]
+@pytest.mark.promise("P-LOG-6")
+def test_what_came_from_another_tree_is_gone_when_that_tree_is_rewound(store: Log) -> None:
+    store.plant("thread", actor="user")
+    said = store.append("thread", [Said("a")], actor="user").position
+    store.append("s", [Draft(Said("noted"), (said,))], actor="user")
+    store.append("s", [Draft(Said("noted again"), (said + 1,))], actor="user")
+    store.rewind(said - 1, tree="thread", actor="user")
+    assert texts(store, "s") == []
+    store.stand("thread", actor="user")
+    assert texts(store, "s") == ["noted", "noted again"]
 
 
 @pytest.mark.parametrize("at", [-1, 99])
-def test_a_fork_must_lie_inside_the_log(log: Log, at: int) -> None:
+def test_a_fork_must_lie_inside_the_log(store: Log, at: int) -> None:
     with pytest.raises(Invalid, match=f"position {at}"):
-        log.fork(at=at, actor="user")
+        store.fork(at=at, actor="user")
 
 
-def test_a_branch_name_is_given_once(log: Log) -> None:
-    log.fork(name="side", actor="user")
+def test_a_branch_name_is_given_once(store: Log) -> None:
+    store.fork(name="side", actor="user")
     with pytest.raises(Conflict, match="side"):
-        log.fork(name="side", actor="user")
+        store.fork(name="side", actor="user")
 
 
-def test_a_retraction_is_undone_by_retracting_it(log: Log) -> None:
-    log.append("s", [Said("a")], actor="user")
-    retraction = log.retract([1], reason="slip", actor="user")
-    assert log.state(WORDS, "s") is None
-    log.retract([retraction.position], reason="undo", actor="user")
-    assert texts(log) == ["a"]
+@pytest.mark.promise("P-LOG-12")
+def test_a_retraction_is_undone_by_retracting_it(store: Log) -> None:
+    store.append("s", [Said("a")], actor="user")
+    retraction = store.retract([1], reason="slip", actor="user")
+    assert store.state(WORDS, "s") is None
+    store.retract([retraction.position], reason="undo", actor="user")
+    assert texts(store) == ["a"]
 
 
-def test_what_does_not_count_cannot_be_retracted_again(log: Log) -> None:
-    log.append("s", [Said("a")], actor="user")
-    log.retract([1], reason="", actor="user")
+def test_what_does_not_count_cannot_be_retracted_again(store: Log) -> None:
+    store.append("s", [Said("a")], actor="user")
+    store.retract([1], reason="", actor="user")
     with pytest.raises(NotFound, match="does not count"):
-        log.retract([1], reason="", actor="user")
+        store.retract([1], reason="", actor="user")
     with pytest.raises(NotFound, match="no record at position 77"):
-        log.retract([77], reason="", actor="user")
+        store.retract([77], reason="", actor="user")
 
 
-def test_branch_facts_and_purges_cannot_be_retracted(log: Log) -> None:
-    fork = log.fork(name="side", actor="user")
+def test_branch_facts_and_purges_cannot_be_retracted(store: Log) -> None:
+    fork = store.fork(name="side", actor="user")
     with pytest.raises(Invalid, match=r"log\.branch_forked"):
-        log.retract([fork.position], reason="", actor="user")
+        store.retract([fork.position], reason="", actor="user")
 
 
-def test_a_retraction_on_a_branch_does_not_reach_its_parent(log: Log) -> None:
-    log.append("s", [Said("a")], actor="user")
-    log.fork(name="side", actor="user")
-    log.stand("side", actor="user")
-    log.retract([1], reason="", actor="user")
-    assert texts(log) == []
-    assert texts(log, branch="main") == ["a"]
+def test_a_retraction_on_a_branch_does_not_reach_its_parent(store: Log) -> None:
+    store.append("s", [Said("a")], actor="user")
+    store.fork(name="side", actor="user")
+    store.stand("side", actor="user")
+    store.retract([1], reason="", actor="user")
+    assert texts(store) == []
+    assert texts(store, branch="main") == ["a"]
 
 
-def test_a_purge_reaches_every_branch_and_everything_derived(log: Log) -> None:
-    log.append("s", [Said("secret"), Said("b")], actor="user")
-    log.append("s", [Draft(Said("about the secret"), (1,))], actor="user")
-    log.fork(name="side", actor="user")
-    impact = log.preview_purge([1])
-    log.purge([1], reason="privacy", actor="user")
+@pytest.mark.promise("P-LOG-13")
+def test_a_purge_reaches_every_branch_and_everything_derived(store: Log) -> None:
+    store.append("s", [Said("secret"), Said("b")], actor="user")
+    store.append("s", [Draft(Said("about the secret"), (1,))], actor="user")
+    store.fork(name="side", actor="user")
+    impact = store.preview_purge([1])
+    store.purge([1], reason="privacy", actor="user")
     assert [touched.position for touched in impact.hides] == [1, 3]
-    assert texts(log) == texts(log, branch="side") == ["b"]
-    assert log.record(1).purged
-    assert log.record(3).purged
+    assert texts(store) == texts(store, branch="side") == ["b"]
+    assert store.record(1).purged
+    assert store.record(3).purged
 
 
-def test_purging_twice_erases_nothing_more(log: Log) -> None:
-    log.append("s", [Said("secret")], actor="user")
-    log.purge([1], reason="", actor="user")
-    assert log.purge([1], reason="", actor="user").facts == ()
+def test_purging_twice_erases_nothing_more(store: Log) -> None:
+    store.append("s", [Said("secret")], actor="user")
+    store.purge([1], reason="", actor="user")
+    assert store.purge([1], reason="", actor="user").facts == ()

@@ -64,12 +64,14 @@ def test_a_wire_name_is_claimed_once() -> None:
             pass
 
 
+@pytest.mark.promise("P-LOG-18")
 def test_an_old_event_is_lifted_through_every_schema() -> None:
     assert decode("sample.renamed", 1, '{"label":"x"}') == Renamed(name="x", lang="en")
     assert decode("sample.renamed", 2, '{"name":"x"}') == Renamed(name="x", lang="en")
     assert decode("sample.renamed", 3, '{"name":"x","lang":"de"}') == Renamed(name="x", lang="de")
 
 
+@pytest.mark.promise("P-LOG-18")
 def test_an_event_of_an_unknown_or_newer_kind_is_passed_over_not_refused() -> None:
     assert decode("future.thing", 1, '{"a":1}') == Unknown(kind="future.thing", kind_schema=1)
     assert decode("sample.renamed", 9, "{}") == Unknown(kind="sample.renamed", kind_schema=9)

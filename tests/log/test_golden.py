@@ -38,6 +38,7 @@ def opened(path: Path, tmp_path: Path) -> Log:
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.promise("P-LOG-18")
 def test_a_released_log_loads_and_folds_as_it_did(path: Path, tmp_path: Path) -> None:
     expected = msgspec.json.decode(path.with_suffix(".expected.json").read_bytes(), type=Expected)
     log = opened(path, tmp_path)
@@ -48,6 +49,7 @@ def test_a_released_log_loads_and_folds_as_it_did(path: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.promise("P-LOG-18")
 def test_a_released_log_is_exported_byte_for_byte_with_what_is_unknown(
     path: Path, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def dumped(log: Log, view: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("view", [view.name for view in ALL_VIEWS])
+@pytest.mark.promise("P-LOG-1")
 def test_the_log_is_the_only_truth_every_view_rebuilt_equals_the_live_one(
     log: Log, view: str
 ) -> None:
@@ -54,6 +55,7 @@ def test_the_log_is_the_only_truth_every_view_rebuilt_equals_the_live_one(
     assert dumped(log, view) == live
 
 
+@pytest.mark.promise("P-LOG-1")
 def test_the_log_is_the_only_truth_a_deleted_view_comes_back(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log = lived(stage.open(path, [Sayings(), Tally()]))
@@ -70,6 +72,7 @@ def test_the_log_is_the_only_truth_a_deleted_view_comes_back(stage: Stage, tmp_p
     again.close()
 
 
+@pytest.mark.promise("P-LOG-2")
 def test_acknowledged_means_durable_an_append_that_returned_survives_the_process(
     tmp_path: Path,
 ) -> None:
@@ -86,6 +89,7 @@ def test_acknowledged_means_durable_an_append_that_returned_survives_the_process
     log.close()
 
 
+@pytest.mark.promise("P-LOG-4")
 def test_the_store_owns_time_nobody_can_backdate(log: Log) -> None:
     log.append("s", [Said("a")], actor="user")
     with log.writer.pen, pytest.raises(Unavailable, match="never edited"):
@@ -94,12 +98,14 @@ def test_the_store_owns_time_nobody_can_backdate(log: Log) -> None:
         )
 
 
+@pytest.mark.promise("P-LOG-8")
 def test_the_log_is_append_only_even_for_ourselves(log: Log) -> None:
     log.append("s", [Said("a")], actor="user")
     with log.writer.pen, pytest.raises(Unavailable, match="append-only"):
         log.scribe.transaction(lambda reader: reader.db.execute("DELETE FROM log"))
 
 
+@pytest.mark.promise("P-LOG-5")
 def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -125,6 +131,7 @@ def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
         assert ran.stdout.strip() == here
 
 
+@pytest.mark.promise("P-LOG-6")
 def test_no_ghost_state_what_came_from_a_retracted_fact_is_gone_all_the_way(log: Log) -> None:
     log.append("s", [Said("a")], actor="user")
     for number in range(1, 5):
@@ -139,6 +146,7 @@ def test_no_ghost_state_what_came_from_a_retracted_fact_is_gone_all_the_way(log:
         assert reader.rows(sql) == [("z",)]
 
 
+@pytest.mark.promise("P-LOG-6")
 def test_no_ghost_state_retracting_gives_the_log_in_which_it_never_happened(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -156,6 +164,7 @@ def test_no_ghost_state_retracting_gives_the_log_in_which_it_never_happened(
     without.close()
 
 
+@pytest.mark.promise("P-LOG-9")
 def test_decisions_never_race_each_sees_the_one_before(log: Log) -> None:
     def count_up(desk: Any) -> list[Draft]:
         state = desk.state(WORDS, "s")
@@ -171,6 +180,7 @@ def test_decisions_never_race_each_sees_the_one_before(log: Log) -> None:
     assert list(state.texts) == [str(number) for number in range(300)]
 
 
+@pytest.mark.promise("P-LOG-1")
 def test_snapshots_are_a_cache_deleting_them_changes_nothing(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log = stage.open(path, limits=Limits(snapshot_every=10))
@@ -204,6 +214,7 @@ def test_a_snapshot_is_not_used_where_other_facts_are_hidden(stage: Stage, tmp_p
     log.close()
 
 
+@pytest.mark.promise("P-LOG-7")
 def test_an_error_in_a_view_refuses_the_append_and_only_that_one(
     stage: Stage, tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_sound_log_verifies(old: Log) -> None:
         ("DELETE FROM log WHERE position = 2", "missing"),
     ],
 )
+@pytest.mark.promise("P-LOG-14")
 def test_an_edited_or_missing_row_is_found_and_named(
     old: Log, tmp_path: Path, damage: str, problem: str
 ) -> None:
@@ -56,6 +57,7 @@ def test_an_edited_or_missing_row_is_found_and_named(
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
+@pytest.mark.promise("P-LOG-16")
 def test_an_archive_gives_an_equal_log_back(
     old: Log, stage: Stage, tmp_path: Path, name: str
 ) -> None:
@@ -79,6 +81,7 @@ HURTS: list[tuple[Callable[[Lines], Lines], str]] = [
 
 
 @pytest.mark.parametrize(("hurt", "line"), HURTS)
+@pytest.mark.promise("P-LOG-16")
 def test_a_damaged_archive_is_refused_and_nothing_is_taken_in(
     old: Log, stage: Stage, tmp_path: Path, hurt: Callable[[Lines], Lines], line: str
 ) -> None:
@@ -124,6 +127,7 @@ def test_an_archive_is_not_mixed_into_another_log(old: Log, stage: Stage, tmp_pa
     other.close()
 
 
+@pytest.mark.promise("P-LOG-16")
 def test_moving_goes_on_where_it_stopped(old: Log, stage: Stage, tmp_path: Path) -> None:
     target = stage.open(tmp_path / "target.db")
     target.take_over([record for record in old.records() if record.position <= 4])
@@ -139,6 +143,7 @@ def test_rebuilding_an_unknown_view_names_those_there_are(log: Log) -> None:
     assert "sayings" in refusal.value.hint
 
 
+@pytest.mark.promise("P-LOG-17")
 def test_a_backup_is_a_whole_log_taken_while_in_use(old: Log, stage: Stage, tmp_path: Path) -> None:
     copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
     head = old.head
@@ -196,6 +201,7 @@ def test_a_backup_is_made_after_a_time_with_changes_and_not_without(
     assert open_and_close(quiet, 1) == 2
 
 
+@pytest.mark.promise("P-LOG-17")
 def test_there_is_a_backup_before_every_purge(stage: Stage, tmp_path: Path) -> None:
     log = open_log(tmp_path / "everloop.db", world=stage.world, backups=BackupPlan())
     log.append("s", [Said("secret")], actor="user")

@@ -4,13 +4,20 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from tests.log.naive import NaiveLog
+from tests.log.nodes import Place
 from tests.log.samples import WORDS, Said, Sayings, Tally, Words
 
 from everloop.errors import Conflict
@@ -18,6 +25,7 @@ from everloop.log import Draft, Limits, Log
 from everloop.log.rebuild import rebuild
 from everloop.log.verify import verify
 from everloop.log.work import Desk
+from everloop.testing.postgres import PostgresServer
 from everloop.testing.stage import Stage
 
 STREAMS = ("a", "b", "tree", "tree:c")
@@ -247,3 +255,34 @@ TestSqlite.settings = settings(
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+
+
+class PostgresMachine(LogMachine):
+    """On a PostgreSQL server, with the node's copy in a file; sometimes the copy is lost."""
+
+    server: ClassVar[PostgresServer]
+
+    def open(self) -> Log:
+        """Open a node of a tenant of its own."""
+        place = Place(self.server.url, tenant=self.folder.name, folder=str(self.folder))
+        return place.open("node", Limits(snapshot_every=3))
+
+    @rule()
+    def lose_the_copy(self) -> None:
+        self.log.close()
+        for file in self.folder.glob("node.db*"):
+            file.unlink()
+        self.log = self.open()
+
+
+@pytest.mark.timeout(600)
+def test_postgres_agrees_with_the_naive_log(postgres: PostgresServer, soaking: bool) -> None:
+    PostgresMachine.server = postgres
+    run_state_machine_as_test(
+        PostgresMachine,
+        settings=settings(
+            max_examples=500 if soaking else 15,
+            stateful_step_count=25,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        ),
+    )

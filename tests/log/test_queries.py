@@ -9,7 +9,7 @@ import pytest
 from everloop.errors import NotFound
 from everloop.log import Draft, Log, Query
 from everloop.log.facts import NoteWritten
-from everloop.log.queries import BranchList, FactStory, NewestFacts, ViewList
+from everloop.log.queries import BranchList, FactStory, NewestFacts, TheseFacts, ViewList
 from everloop.testing.stage import Stage
 
 T = TypeVar("T")
@@ -99,6 +99,13 @@ def test_only_what_counts_can_be_asked_for(log: Log) -> None:
     log.retract([1], reason="wrong", actor="user")
     found = ask(log, NewestFacts(limit=1, before=3, counting=True))
     assert [one.record.position for one in found] == [2]
+
+
+def test_facts_can_be_asked_for_by_position(log: Log) -> None:
+    for text in "abc":
+        note(log, text)
+    found = ask(log, TheseFacts((3, 1, 99)))
+    assert [one.record.position for one in found] == [1, 3]
 
 
 def test_a_story_tells_where_a_fact_came_from_and_what_came_of_it(log: Log) -> None:

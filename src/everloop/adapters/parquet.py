@@ -65,7 +65,8 @@ def import_parquet(log: Log, path: Path, progress: Progress | None = None) -> in
 def read_parquet(path: Path) -> Iterator[Record]:
     """The records of a file."""
     try:
-        with pq.ParquetFile(path) as source:
+        opened: Any = pq.ParquetFile(path)
+        with opened as source:
             if source.schema_arrow.names != SCHEMA.names:
                 raise Invalid(f"{path.name} is not an archive of a log")
             for batch in source.iter_batches(ROWS):
@@ -93,9 +94,8 @@ def _table(batch: list[Record]) -> Any:
     because = [msgspec.json.decode(text) if text else None for text in columns[8]]
     arrays = [*columns[:8], because, *columns[9:]]
     fields = zip(arrays, SCHEMA, strict=True)
-    return pa.Table.from_arrays(
-        [pa.array(values, field.type) for values, field in fields], schema=SCHEMA
-    )
+    content: list[Any] = [pa.array(values, field.type) for values, field in fields]
+    return pa.Table.from_arrays(content, schema=SCHEMA)
 
 
 def _record(row: dict[str, Any]) -> Record:

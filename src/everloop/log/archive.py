@@ -20,7 +20,7 @@ from everloop.errors import Corrupt, EverloopError, Invalid
 from everloop.log.log import Log
 from everloop.log.moving import move
 from everloop.log.record import Record, microseconds, moment
-from everloop.log.verify import Damage, scan
+from everloop.log.verify import Damage, reach, scan
 from everloop.ports import Progress
 
 FORMAT = 1
@@ -74,14 +74,15 @@ def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
     total = hashlib.sha256()
     count = 0
     with log.file.reading() as reader, _open(path, "wb") as out:
-        head = reader.head()
+        head = reach(reader)
         out.write(_encode(Heading("log", FORMAT)) + b"\n")
-        for item in scan(reader, 0, head):
+        for item in _lines(scan(reader, 0, head)):
             if isinstance(item, Damage):
                 damage.append(item)
                 continue
-            out.write(_encode(line_of(item)) + b"\n")
-            total.update(item.digest)
+            line, digest = item
+            out.write(line + b"\n")
+            total.update(digest)
             count += 1
             if progress and count % BATCH == 0:
                 progress(count, head)
@@ -113,6 +114,8 @@ def import_records(log: Log, records: Iterable[Record], progress: Progress | Non
         scratch = log.beside(Path(folder) / "import.db")
         try:
             _fill(scratch, records)
+            if log.backups and log.head:
+                log.backups.make()
             return move(scratch, log, progress)
         finally:
             scratch.close()
@@ -144,6 +147,20 @@ def read_jsonl(path: Path) -> Iterator[Record]:
             count += 1
             yield record
         _check_ending(line, count, total.hexdigest())
+
+
+def _lines(items: Iterable[Record | Damage]) -> Iterator[tuple[bytes, bytes] | Damage]:
+    """Each record as a line of its own, with its digest, or why it cannot be one."""
+    for item in items:
+        if isinstance(item, Damage):
+            yield item
+            continue
+        try:
+            if item.data is not None:
+                msgspec.json.decode(item.data)  # what is no JSON could break the line in two
+            yield _encode(line_of(item)), item.digest
+        except (msgspec.MsgspecError, OverflowError, ValueError) as problem:
+            yield Damage(item.position, item.position, f"cannot be written: {problem}")
 
 
 def line_of(record: Record) -> Line:

@@ -14,14 +14,15 @@ import msgspec
 from msgspec import Meta
 
 from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
-from everloop.log.file import LogFile, unavailable
+from everloop.log.file import LogFile
+from everloop.log.trouble import unavailable
 from everloop.ports import Clock, Progress
 
 PAGES_AT_ONCE = 1_024
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
-class BackupPlan(msgspec.Struct, frozen=True):
+class BackupPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When copies are made and how many are kept; section `[backups]` of the settings file."""
 
     every_events: Annotated[
@@ -62,9 +63,9 @@ class Backups:
         if self._plan.every_events and since >= self._plan.every_events:
             return True
         minutes = self._plan.every_minutes
-        if not minutes or newest is None:
+        if not minutes:
             return False
-        return self._clock.now() - newest.made_at >= timedelta(minutes=minutes)
+        return newest is None or self._clock.now() - newest.made_at >= timedelta(minutes=minutes)
 
     def make(self, progress: Progress | None = None) -> Path:
         """Make a copy now, and drop the oldest beyond those to keep."""

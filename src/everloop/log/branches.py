@@ -94,11 +94,9 @@ class Branches:
     def root_of(self, stream: str) -> str:
         """The tree a stream lives in: the longest root that names it or a part before a colon."""
         name = stream
-        while name:
-            if name in self.by_name and self.by_name[name].parent is None:
-                return name
+        while name and name not in self.standing:  # its keys are the roots
             name = name.rpartition(":")[0]
-        return MAIN
+        return name or MAIN
 
     def home_of(self, stream: str) -> Branch:
         """The branch on which a stream goes on now."""

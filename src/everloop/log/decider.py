@@ -42,6 +42,7 @@ class Asking(msgspec.Struct, frozen=True):
 
     by: Context
     now: datetime
+    known: Any = None  # what the decider's `also` found in the views
 
 
 class Query(Protocol[T_co]):
@@ -54,15 +55,23 @@ class Query(Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Decider(Generic[C, S]):
-    """How one command is decided: on which stream, from which state, by which function."""
+    """How one command is decided: on which stream, from which state, by which function.
+
+    `also` reads from the views what the decision needs beyond the state of its own stream.
+    """
 
     command: type[C]
     stream: Callable[[C], str]
     fold: Fold[S]
     decide: Callable[[S | None, C, Asking], Sequence[Event | Draft]]
+    also: Callable[[Reader, C], Any] | None = None
 
     def drafts(self, command: C, by: Context, desk: Desk) -> list[Draft]:
         """What the command leads to, at this desk."""
         state: Any = desk.state(self.fold, self.stream(command))
-        happened = self.decide(state, command, Asking(by, moment(desk.now_us)))
+        known: Any = None
+        if self.also is not None:
+            desk.reader.look(desk.sight)
+            known = self.also(desk.reader, command)
+        happened = self.decide(state, command, Asking(by, moment(desk.now_us), known))
         return [item if isinstance(item, Draft) else Draft(item) for item in happened]

@@ -10,7 +10,9 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from everloop.errors import Corrupt, Invalid
+from everloop.errors import RESTORE, Corrupt, Invalid
+
+MISFITS = (msgspec.ValidationError, msgspec.DecodeError, TypeError)  # what a decoder raises
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -20,6 +22,7 @@ class Event(msgspec.Struct, frozen=True):
 
     wire: ClassVar[str] = ""
     schema: ClassVar[int] = 1
+    supersedes: ClassVar[bool] = False  # takes the place of what its stream said of `because[0]`
 
 
 class Unknown(Event, frozen=True):
@@ -34,7 +37,6 @@ E = TypeVar("E", bound=Event)
 _catalogue: dict[str, type[Event]] = {}
 _upcasters: dict[tuple[str, int], Upcaster] = {}
 _decoders: dict[tuple[str, int], Callable[[str], Event]] = {}
-_lossy: set[str] = set()  # kinds that hold floats or free-form data, where JSON could lose a value
 _encode = msgspec.json.Encoder().encode
 
 
@@ -47,8 +49,6 @@ def event(wire: str, *, schema: int = 1) -> Callable[[type[E]], type[E]]:
         cls.wire, cls.schema = wire, schema
         _catalogue[wire] = cls
         _decoders[wire, schema] = msgspec.json.Decoder(cls).decode
-        if _may_lose_values(msgspec.inspect.type_info(cls)):
-            _lossy.add(wire)
         return cls
 
     return declare
@@ -62,6 +62,14 @@ def upcast(wire: str, *, from_schema: int) -> Callable[[Upcaster], Upcaster]:
         return lift
 
     return declare
+
+
+def is_superseding(happened: Event) -> bool:
+    """Whether an event takes the place of earlier ones, also when only its kind is left of it."""
+    if isinstance(happened, Unknown):
+        known = _catalogue.get(happened.kind)
+        return known is not None and known.supersedes
+    return happened.supersedes
 
 
 def catalogue() -> dict[str, type[Event]]:
@@ -82,17 +90,25 @@ def encode(happened: Event) -> str:
         )
     try:
         text = _encode(happened).decode()
-    except (UnicodeEncodeError, TypeError, OverflowError) as problem:
+    except (UnicodeEncodeError, TypeError, OverflowError, RecursionError) as problem:
         raise Invalid(
             f"{happened.wire} cannot be written as JSON: {problem}",
             hint="Send plain text, numbers, lists and maps; text must be valid Unicode.",
         ) from problem
-    if happened.wire in _lossy and msgspec.json.decode(text) != msgspec.to_builtins(happened):
+    if not _reads_back(happened, text):
         raise Invalid(
-            f"{happened.wire} holds a number that JSON cannot say (NaN or Infinity)",
-            hint="Leave the value out, or send it as text.",
+            f"{happened.wire} would not read back as it is: NaN or Infinity, or a wrong type",
+            hint="Use the declared types, and leave out numbers that JSON cannot say.",
         )
     return text
+
+
+def _reads_back(happened: Event, text: str) -> bool:
+    """Whether a replay would see the very same event."""
+    try:
+        return _decoders[happened.wire, happened.schema](text) == happened
+    except (msgspec.ValidationError, RecursionError):
+        return False
 
 
 def decode(kind: str, schema: int, data: str) -> Event:
@@ -101,13 +117,26 @@ def decode(kind: str, schema: int, data: str) -> Event:
     Raises:
         Corrupt: the data does not fit its kind.
     """
-    decoder = _decoders.get((kind, schema))
-    if decoder is None:
-        decoder = _decoders[kind, schema] = _decoder(kind, schema)
     try:
-        return decoder(data)
-    except (msgspec.ValidationError, msgspec.DecodeError) as problem:
-        raise Corrupt(f"a stored {kind} (schema {schema}) does not fit: {problem}") from problem
+        return decoder(kind, schema)(data)
+    except MISFITS as problem:
+        raise misfit(kind, schema, problem) from problem
+
+
+def misfit(kind: str, schema: int, problem: Exception) -> Corrupt:
+    """What it means that a decoder failed."""
+    return Corrupt(f"a stored {kind} (schema {schema}) does not fit: {problem}", hint=RESTORE)
+
+
+def decoder(kind: str, schema: int) -> Callable[[str], Event]:
+    """What decodes data of a kind and schema, for those who have much of it."""
+    known = _decoders.get((kind, schema))
+    if known is None:
+        try:
+            known = _decoders[kind, schema] = _decoder(kind, schema)
+        except TypeError as problem:  # a damaged file may hold anything in place of a number
+            raise misfit(kind, schema, problem) from problem
+    return known
 
 
 def _decoder(kind: str, schema: int) -> Callable[[str], Event]:
@@ -123,34 +152,9 @@ def _lift(kind: str, schema: int, target: int, data: str) -> dict[str, Any]:
     for step in range(schema, target):
         lift = _upcasters.get((kind, step))
         if lift is None:
-            raise Corrupt(f"no upcaster lifts {kind} from schema {step} to {step + 1}")
+            raise Corrupt(
+                f"no upcaster lifts {kind} from schema {step} to {step + 1}",
+                hint="This build lacks an @upcast; use the one that wrote the log.",
+            )
         value = lift(value)
     return value
-
-
-def _may_lose_values(shape: Any) -> bool:
-    """Whether a value of this type could hold NaN, which the JSON encoder writes as null."""
-    if isinstance(shape, msgspec.inspect.FloatType | msgspec.inspect.AnyType):
-        return True
-    return any(_may_lose_values(part) for part in _parts(shape))
-
-
-def _parts(shape: Any) -> list[Any]:
-    match shape:
-        case msgspec.inspect.StructType(fields=fields):
-            return [field.type for field in fields]
-        case msgspec.inspect.UnionType(types=types):
-            return list(types)
-        case msgspec.inspect.TupleType(item_types=items):
-            return list(items)
-        case msgspec.inspect.DictType(key_type=key, value_type=value):
-            return [key, value]
-        case (
-            msgspec.inspect.ListType(item_type=item)
-            | msgspec.inspect.VarTupleType(item_type=item)
-            | msgspec.inspect.SetType(item_type=item)
-            | msgspec.inspect.FrozenSetType(item_type=item)
-        ):
-            return [item]
-        case _:
-            return []

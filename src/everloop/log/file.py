@@ -9,8 +9,10 @@ error there would not mean that the commit failed.
 
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
+from threading import get_ident
 from typing import NamedTuple
 
 import apsw
@@ -19,56 +21,16 @@ from everloop.errors import Corrupt, NotFound, Unavailable
 from everloop.log.branches import ALL, Branch, Branches, Sight
 from everloop.log.lineage import active_retractions, load_branches, visible
 from everloop.log.projection import Projection, Views
-from everloop.log.record import GENESIS, Fact, Record, fact_of
+from everloop.log.record import FACT_COLUMNS, GENESIS, Fact, Record, facts
+from everloop.log.schema import APPLICATION_ID, COLUMNS, MIGRATIONS
 from everloop.log.sql import Bindings, Row, let_go, number, one, rows
+from everloop.log.trouble import require_safe_sqlite, unavailable
 from everloop.ports import World
 
-APPLICATION_ID = 0x45564C50  # "EVLP", so that `file` and we know our own
-SAFE_SQLITE = (3, 51, 3)  # older ones can corrupt a WAL file that two processes write
-
-COLUMNS = (
-    "position, stream, branch, version, kind, schema, data, actor, because, request_id,"
-    " recorded_at, salt, seal, digest"
-)
-
-_LOG = """
-CREATE TABLE log (
-    position    INTEGER PRIMARY KEY,
-    stream      TEXT NOT NULL,
-    branch      TEXT NOT NULL,
-    version     INTEGER NOT NULL,
-    kind        TEXT NOT NULL,
-    schema      INTEGER NOT NULL,
-    data        TEXT,
-    actor       TEXT NOT NULL,
-    because     TEXT,
-    request_id  TEXT NOT NULL,
-    recorded_at INTEGER NOT NULL,
-    salt        BLOB,
-    seal        BLOB,
-    digest      BLOB NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX log_stream ON log (stream, branch, version);
-CREATE INDEX log_request ON log (request_id);
-CREATE TRIGGER log_is_append_only BEFORE DELETE ON log
-BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
-CREATE TRIGGER log_is_immutable BEFORE UPDATE ON log
-WHEN new.data IS NOT NULL OR new.seal IS NULL OR new.digest <> old.digest
-    OR new.position <> old.position OR new.stream <> old.stream OR new.branch <> old.branch
-BEGIN SELECT raise(ABORT, 'a record is never edited; purge erases its payload'); END;
-CREATE TABLE snapshots (
-    fold     TEXT NOT NULL,
-    stream   TEXT NOT NULL,
-    branch   TEXT NOT NULL,
-    version  INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    hidden   TEXT NOT NULL,
-    state    BLOB NOT NULL,
-    PRIMARY KEY (fold, stream, branch, version)
-) STRICT, WITHOUT ROWID;
+_SETTINGS = """
+PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON; PRAGMA fullfsync = ON;
+PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384
 """
-
-MIGRATIONS: tuple[str, ...] = (_LOG,)  # the log table's only; views are dropped and folded again
 
 _TEMPORARY = """
 CREATE TEMP TABLE sight (branch TEXT PRIMARY KEY, cap INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -167,25 +129,35 @@ class Reader:
             self.look(sight)
             condition = f"AND {visible('log')}"
         sql = (
-            f"SELECT {COLUMNS} FROM log WHERE stream = ? AND branch = ? AND version > ?"  # noqa: S608
+            f"SELECT {FACT_COLUMNS} FROM log WHERE stream = ? AND branch = ? AND version > ?"  # noqa: S608
             f" AND position <= ? {condition} ORDER BY version"
         )
         for name, cap in reversed(list(branch.lineage())):
             bindings = (stream, name, after_version, min(cap, sight.upto))
-            for row in self.db.execute(sql, bindings):
-                yield fact_of(Record(*row))
+            yield from facts(self.db.execute(sql, bindings), stream, name)
 
     def tail(self, stream: str, branch: Branch, before: int = ALL) -> Tail:
         """Where a stream ends on a branch."""
         for name, cap in branch.lineage():
             row = one(self.db, _TAIL, (stream, name, min(cap, before - 1)))
             if row is not None:
-                return Tail(*row)
+                version, digest, position = row
+                if not (isinstance(version, int) and isinstance(digest, bytes)):
+                    raise apsw.CorruptError(f"record {position} holds what it cannot hold")
+                return Tail(version, digest, position)
         return Tail(0, GENESIS, 0)
 
     def has_hidden(self, stream: str) -> bool:
         """Whether any fact of a stream is hidden in some sight."""
         return bool(number(self.db, _HAS_HIDDEN, (stream,)))
+
+
+class _BranchDraft(NamedTuple):
+    """The branches as a transaction sees them that is not committed yet."""
+
+    thread: int
+    branches: Branches
+    seen: int
 
 
 class LogFile:
@@ -195,10 +167,11 @@ class LogFile:
         require_safe_sqlite(apsw.sqlite_lib_version())
         self.path = path
         self.views = Views(projections)
-        self.branches = Branches()
+        self._branches = Branches()  # as of position `_seen`; never with what is not committed
+        self._draft: _BranchDraft | None = None
         self._vfs = world.vfs
         self._patience = world.patience
-        self._seen = 0
+        self._seen = -1
         self._era = 0
         self._inode = 0
         self._lock = threading.Lock()
@@ -213,15 +186,14 @@ class LogFile:
         except apsw.Error as problem:
             raise unavailable(problem, self.path) from problem
         try:
+            self._set_up(db, synchronous)
             db.set_busy_handler(self._patience)
-            db.execute(
-                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};"
-                " PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;"
-                " PRAGMA fullfsync = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384"
-            ).fetchall()  # apsw stops at the first row until it is asked for the next
         except apsw.Error as problem:
             let_go(db)
             raise unavailable(problem, self.path) from problem
+        except Corrupt:
+            let_go(db)
+            raise
         self._inode = self._inode or _inode(self.path)
         return db
 
@@ -240,12 +212,7 @@ class LogFile:
             Corrupt: the file is not ours, or was written by a newer build.
         """
         version = int(db.pragma("user_version"))
-        ours = int(db.pragma("application_id")) == APPLICATION_ID
-        if not ours and db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise Corrupt(
-                f"{self.path} is a database, but not an Everloop log",
-                hint="Choose another path, or an empty folder.",
-            )
+        self._refuse_strangers(db)
         if version > len(MIGRATIONS):
             raise Corrupt(
                 f"{self.path} was written by a newer Everloop (log format {version})",
@@ -257,18 +224,63 @@ class LogFile:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         self.views.install(db)
 
+    def _refuse_strangers(self, db: apsw.Connection) -> None:
+        """Leave a database that is not ours as it is."""
+        # Asked in this order, because another process may be making the log just now.
+        used = one(db, "SELECT 1 FROM sqlite_schema")
+        if used and int(db.pragma("application_id")) != APPLICATION_ID:
+            raise Corrupt(
+                f"{self.path} is a database, but not an Everloop log",
+                hint="Choose another path, or an empty folder.",
+            )
+
+    def _set_up(self, db: apsw.Connection, synchronous: str) -> None:
+        """Change to our settings. We wait by ourselves: SQLite does not when two change to WAL."""
+        for tries in count():
+            try:
+                self._refuse_strangers(db)
+                rows(
+                    db,
+                    f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; {_SETTINGS}",
+                )
+            except apsw.BusyError:
+                if not self._patience(tries):
+                    raise
+            else:
+                return
+
+    @property
+    def branches(self) -> Branches:
+        """The branches; for the thread that is writing, with those it is about to commit."""
+        draft = self._draft
+        return draft.branches if draft and draft.thread == get_ident() else self._branches
+
     def refresh(self, db: apsw.Connection, head: int, era: int | None = None) -> None:
-        """Take into memory what the branch facts up to `head` say."""
+        """Take into memory what the branch facts up to `head`, all committed, say."""
         with self._lock:
             if head > self._seen and era in (None, self._era):
-                load_branches(db, self.branches, self._seen)
-                self._seen = head
+                known = self._branches if self._seen >= 0 else Branches()
+                load_branches(db, known, self._seen)
+                self._branches, self._seen = known, head
+
+    def draft(self, db: apsw.Connection, head: int) -> None:
+        """Take in branch facts that are not committed yet. Only this thread sees them."""
+        known, seen = self.branches, self._draft.seen if self._draft else self._seen
+        branches = Branches(dict(known.by_name), dict(known.standing))
+        load_branches(db, branches, seen)
+        self._draft = _BranchDraft(get_ident(), branches, head)
+
+    def settle(self, *, committed: bool) -> None:
+        """Make what was drafted everyone's, or drop it."""
+        with self._lock:
+            draft, self._draft = self._draft, None
+            if committed and draft and draft.seen > self._seen:
+                self._branches, self._seen = draft.branches, draft.seen
 
     def forget_memory(self) -> None:
-        """Drop the in-memory fold; it is loaded again. Needed after a rollback."""
+        """Load the in-memory fold from the beginning when it is next refreshed."""
         with self._lock:
-            self.branches = Branches()
-            self._seen = 0
+            self._draft, self._seen = None, -1
 
     @contextmanager
     def reading(self) -> Generator[Reader, None, None]:
@@ -278,11 +290,13 @@ class LogFile:
             reader.db.execute("BEGIN")
             self.refresh(reader.db, reader.head(), reader.era)
             yield reader
-            reader.db.execute("COMMIT")  # nothing was written, but the sight is kept
-        except apsw.Error as problem:
-            self.damaged |= isinstance(problem, apsw.CorruptError | apsw.NotADBError)
+            with suppress(apsw.Error):
+                reader.db.execute("COMMIT")  # nothing was written, but the sight is kept
+        except (apsw.Error, UnicodeDecodeError) as problem:
+            told = unavailable(problem, self.path)
+            self.damaged |= isinstance(told, Corrupt)
             let_go(reader.db)
-            raise unavailable(problem, self.path) from problem
+            raise told from problem
         finally:
             if reader.leave():
                 self._give_back(reader)
@@ -305,8 +319,12 @@ class LogFile:
 
     def close(self) -> None:
         """Close every idle reader; the ones in use close when they are given back."""
+        self._closed = True
+        self.release()
+
+    def release(self) -> None:
+        """Close the idle readers; others are opened when they are needed."""
         with self._lock:
-            self._closed = True
             idle, self._idle = self._idle, []
         for reader in idle:
             let_go(reader.db)
@@ -346,47 +364,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return 0
-
-
-def require_safe_sqlite(version: str) -> None:
-    """Refuse a SQLite library that can corrupt a file shared by two processes.
-
-    Raises:
-        Unavailable: the library is older than 3.51.3.
-    """
-    if tuple(int(part) for part in version.split(".")[:3]) < SAFE_SQLITE:
-        raise Unavailable(
-            f"SQLite {version} can corrupt a log that two processes write",
-            hint="Install a newer one: pip install --upgrade apsw",
-        )
-
-
-def unavailable(problem: apsw.Error, path: Path) -> Unavailable | Corrupt:
-    """What a SQLite error means to a person."""
-    match problem:
-        case apsw.FullError():
-            return Unavailable(
-                f"no space left for {path.name}; nothing was lost",
-                hint="Free some disk space; Everloop goes on by itself.",
-            )
-        case apsw.ReadOnlyError() | apsw.PermissionsError():
-            return Unavailable(
-                f"{path.name} cannot be written: its folder is read-only",
-                hint="Make the folder writable; Everloop goes on by itself.",
-            )
-        case apsw.CantOpenError():
-            return Unavailable(
-                f"{path} cannot be opened", hint="Check that its folder exists and is yours."
-            )
-        case apsw.BusyError():
-            return Unavailable(
-                f"{path.name} is locked by another process",
-                hint="Try again; if it stays so, look for a stuck `everloop` process.",
-            )
-        case apsw.CorruptError() | apsw.NotADBError():
-            return Corrupt(
-                f"{path.name} is damaged: {problem}",
-                hint="Run `everloop verify`, then `everloop restore` with a backup.",
-            )
-        case _:
-            return Unavailable(f"{path.name}: {problem}", hint="Try again.")

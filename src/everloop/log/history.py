@@ -141,10 +141,10 @@ class History(ABC):
             erased = purge_impact(desk.reader, positions).hides
             if not erased:
                 return []
+            if self.backups:
+                self.backups.make()
             return [Draft(Purged(positions=tuple(t.position for t in erased), reason=reason))]
 
-        if self.backups:
-            self.backups.make()
         receipt = self._log_work(decide, actor, request_id)
         self.scrub()
         return receipt
@@ -155,7 +155,10 @@ class History(ABC):
         if name in self.file.branches:
             raise Conflict(f"there is a branch {name!r} already", hint="Choose another name.")
         if not 0 <= point <= head:
-            raise Invalid(f"position {point} is not between 0 and {head}")
+            raise Invalid(
+                f"position {point} is not between 0 and {head}",
+                hint="`everloop log tail` shows the newest positions.",
+            )
         return BranchForked(branch=name, parent=self.file.branches[parent].name, at=point)
 
     def _standing(self, tree: str) -> str:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The log's bounds; section `[log]` of the settings file."""
 
     event_bytes_max: Annotated[

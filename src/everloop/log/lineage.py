@@ -17,8 +17,9 @@ import apsw
 import msgspec
 
 from everloop.log.branches import Branches, Sight
+from everloop.log.event import is_superseding
 from everloop.log.facts import BranchForked, BranchPlanted, BranchStood, Purged, Retracted
-from everloop.log.projection import Projection
+from everloop.log.projection import Projection, on
 from everloop.log.record import Fact
 from everloop.log.sql import rows
 
@@ -31,15 +32,27 @@ WITH RECURSIVE gone(position) AS (
 SELECT position FROM gone ORDER BY position
 """
 
+# What was derived from a fact, or from what replaced it earlier, outside of its own stream.
+_STALE = """
+SELECT DISTINCT b.dependant FROM log_because b JOIN log d ON d.position = b.dependant
+WHERE d.stream <> ?2 AND b.dependant < ?3 AND (b.source = ?1 OR b.source IN (
+    SELECT own.dependant FROM log_because own JOIN log o ON o.position = own.dependant
+    WHERE own.source = ?1 AND o.stream = ?2 AND own.dependant < ?3))
+"""
 _BRANCHES = "SELECT act, branch, parent, at FROM log_branches WHERE position > ? ORDER BY position"
 _RETRACTIONS = "SELECT position, branch, everywhere FROM log_retractions ORDER BY position DESC"
 
+# The names inside begin with `the_`, so that a caller's table can have any other name.
 VISIBLE = """(
-    EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = {row}.branch AND {row}.position <= s.cap)
-    AND NOT EXISTS (SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
-                    WHERE h.position = {row}.position)
-    AND NOT EXISTS (SELECT 1 FROM log_needs n LEFT JOIN temp.sight s ON s.branch = n.branch
-                    WHERE n.position = {row}.position AND n.at > ifnull(s.cap, -1))
+    EXISTS (SELECT 1 FROM temp.sight the_sight
+            WHERE the_sight.branch = {row}.branch AND {row}.position <= the_sight.cap)
+    AND NOT EXISTS (SELECT 1 FROM log_hidden the_hidden
+                    JOIN temp.active the_active ON the_active.position = the_hidden.hidden_by
+                    WHERE the_hidden.position = {row}.position)
+    AND NOT EXISTS (SELECT 1 FROM log_needs the_needs
+                    LEFT JOIN temp.sight the_sight ON the_sight.branch = the_needs.branch
+                    WHERE the_needs.position = {row}.position
+                    AND the_needs.at > ifnull(the_sight.cap, -1))
 )"""
 
 
@@ -95,23 +108,31 @@ class Lineage(Projection):
     CREATE INDEX log_hidden_by ON log_hidden (hidden_by);
     """
 
-    def fold(self, db: apsw.Connection, fact: Fact) -> None:
-        """Take in branch facts and retractions, and the sources of any fact that names some."""
-        if fact.because:
-            _derive(db, fact)
-        match fact.event:
-            case BranchPlanted(branch=branch):
-                _branch(db, fact, "planted", branch, "", 0)
-            case BranchForked(branch=branch, parent=parent, at=at):
-                _branch(db, fact, "forked", branch, parent, at)
-            case BranchStood(branch=branch):
-                _branch(db, fact, "stood", branch, "", 0)
-            case Retracted(positions=positions):
-                _hide(db, fact, positions, everywhere=False)
-            case Purged(positions=positions):
-                _hide(db, fact, positions, everywhere=True)
-            case _:
-                pass
+    def trace(self, db: apsw.Connection, fact: Fact) -> None:
+        """Note the sources of a fact, what hides or limits it because of them, what it replaces."""
+        _derive(db, fact)
+        if is_superseding(fact.event):
+            _supersede(db, fact)
+
+    @on(BranchPlanted)
+    def _planted(self, db: apsw.Connection, planted: BranchPlanted, fact: Fact) -> None:
+        _branch(db, fact, "planted", planted.branch, "", 0)
+
+    @on(BranchForked)
+    def _forked(self, db: apsw.Connection, forked: BranchForked, fact: Fact) -> None:
+        _branch(db, fact, "forked", forked.branch, forked.parent, forked.at)
+
+    @on(BranchStood)
+    def _stood(self, db: apsw.Connection, stood: BranchStood, fact: Fact) -> None:
+        _branch(db, fact, "stood", stood.branch, "", 0)
+
+    @on(Retracted)
+    def _retracted(self, db: apsw.Connection, retracted: Retracted, fact: Fact) -> None:
+        _hide(db, fact, retracted.positions, everywhere=False)
+
+    @on(Purged)
+    def _purged(self, db: apsw.Connection, purged: Purged, fact: Fact) -> None:
+        _hide(db, fact, purged.positions, everywhere=True)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
         """Nothing here holds anyone's text; that a purged fact was derived from others stays."""
@@ -169,6 +190,13 @@ def _derive(db: apsw.Connection, fact: Fact) -> None:
         (fact.position, fact.stream, sources),
     )
     _need(db, fact, sources)
+
+
+def _supersede(db: apsw.Connection, fact: Fact) -> None:
+    """Hide what others derived from what this fact replaces; its own stream goes on."""
+    stale = [row[0] for row in rows(db, _STALE, (fact.because[0], fact.stream, fact.position))]
+    if stale:
+        _hide(db, fact, stale, everywhere=False)
 
 
 def _need(db: apsw.Connection, fact: Fact, sources: str) -> None:

@@ -13,7 +13,7 @@ from threading import Condition
 from threading import Event as Signal
 from typing import TypeVar
 
-from everloop.errors import Conflict, Invalid
+from everloop.errors import Conflict, Invalid, Unavailable
 from everloop.log.backups import Backups
 from everloop.log.branches import ALL, Branches, Sight
 from everloop.log.event import Event
@@ -63,7 +63,9 @@ class Log(History):
         self.closers: list[Callable[[], None]] = []  # what else a store stops when it closes
         self.writer = Writer(self._commit, batch_max=limits.batch_max)
         scribe.open()
-        self.upkeep = Upkeep(file, wal_bytes_max=limits.wal_bytes_max, backups=backups)
+        self.upkeep = Upkeep(
+            file, scribe, self.writer.pen, wal_bytes_max=limits.wal_bytes_max, backups=backups
+        )
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -127,6 +129,7 @@ class Log(History):
         request_id: str | None = None,
     ) -> Work:
         """A work for the writer: `decide` runs inside the transaction, on the newest state."""
+        _check_unicode(stream, actor, request_id or "")
         return Work(
             stream,
             decide,
@@ -235,6 +238,8 @@ class Log(History):
 
     def scrub(self) -> None:
         """Rewrite the file, so that no trace of erased text is left in it."""
+        if self._closed:
+            raise Unavailable("this log is closed", hint="Open it again.")
         with self.writer.pen:
             self.scribe.close()
             self.upkeep.scrub()
@@ -315,12 +320,22 @@ def position_at(reader: Reader, at: datetime) -> int:
 
 def _drafts(stream: str, events: Sequence[Event | Draft]) -> list[Draft]:
     if not events:
-        raise Invalid("an append needs at least one event")
+        raise Invalid("an append needs at least one event", hint="Send one or more.")
     if not stream or len(stream) > 200 or stream == STREAM:
         raise Invalid(
             f"{stream!r} is not a stream name", hint="Use a short name such as `thread:home`."
         )
     return [happened if isinstance(happened, Draft) else Draft(happened) for happened in events]
+
+
+def _check_unicode(*names: str) -> None:
+    try:
+        for name in names:
+            name.encode()
+    except UnicodeEncodeError as problem:
+        raise Invalid(
+            f"a name holds half a character: {problem.object!r}", hint="Send valid Unicode."
+        ) from problem
 
 
 def _same(receipt: Receipt, drafts: Sequence[Draft]) -> Receipt:

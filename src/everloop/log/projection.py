@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 import apsw
 
+from everloop.log.branches import ALL
 from everloop.log.event import Event
 from everloop.log.record import Fact
 from everloop.log.sql import number, rows
@@ -20,6 +21,9 @@ from everloop.log.sql import number, rows
 Handler = Callable[[Any, apsw.Connection, Any, Fact], None]
 H = TypeVar("H", bound=Callable[..., None])
 
+# A view's position is how far it has been folded, or ALL: whoever writes folds it as well. A writer
+# that does not know a view says before its first append where it leaves it (`Views.keep_up`). So a
+# commit need not note how far each view is, which would be one more page to write.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS views (
     name     TEXT PRIMARY KEY,
@@ -55,8 +59,13 @@ class Projection:
             for kind in getattr(member, "everloop_kinds", ()):
                 cls.handlers[kind] = member
 
+    def trace(self, db: apsw.Connection, fact: Fact) -> None:
+        """Take in what a fact was derived from; called for all that name sources, of any kind."""
+
     def fold(self, db: apsw.Connection, fact: Fact) -> None:
         """Take one fact in. Override it only to see every kind."""
+        if fact.because:
+            self.trace(db, fact)
         handler = self.handlers.get(fact.event.wire)
         if handler is not None:
             handler(self, db, fact.event, fact)
@@ -87,13 +96,16 @@ class Views:
     def __init__(self, projections: Iterable[Projection]) -> None:
         self.all = tuple(projections)
         self._everything = tuple(view for view in self.all if view.sees_every_kind)
+        self._tracing = tuple(view for view in self.all if not view.sees_every_kind)
         self._by_kind: dict[str, list[tuple[Projection, Handler]]] = {}
         for view in self.all:
             if not view.sees_every_kind:
                 for kind, handler in view.handlers.items():
                     self._by_kind.setdefault(kind, []).append((view, handler))
         named = ", ".join(f"'{view.name}'" for view in self.all)
-        self._mark = f"UPDATE views SET position = ? WHERE name IN ({named})"  # noqa: S608
+        ours = f"UPDATE views SET position = {ALL} WHERE position < {ALL} AND name IN ({named})"  # noqa: S608
+        others = f"UPDATE views SET position = ?1 WHERE position > ?1 AND name NOT IN ({named})"  # noqa: S608
+        self._keep_up = (ours, others)
         self._least = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
 
     def install(self, db: apsw.Connection) -> None:
@@ -120,7 +132,7 @@ class Views:
 
     def position(self, db: apsw.Connection) -> int:
         """How far all of them have been folded."""
-        return number(db, self._least)
+        return min(number(db, self._least), number(db, "SELECT max(position) FROM log"))
 
     def behind(self, db: apsw.Connection, head: int) -> list[tuple[Projection, int]]:
         """The views that lack something of the first `head` positions, with where they stand."""
@@ -131,12 +143,17 @@ class Views:
         """Take one fact into every view."""
         for view in self._everything:
             view.fold(db, fact)
+        if fact.because:
+            for view in self._tracing:
+                view.trace(db, fact)
         for view, handler in self._by_kind.get(fact.event.wire, ()):
             handler(view, db, fact.event, fact)
 
-    def mark(self, db: apsw.Connection, position: int) -> None:
-        """Note that everything up to `position` has been folded."""
-        db.execute(self._mark, (position,))
+    def keep_up(self, db: apsw.Connection, head: int) -> None:
+        """Note that ours are folded up to `head` and from here on; others' are left there."""
+        ours, others = self._keep_up
+        db.execute(ours)
+        db.execute(others, (head,))
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
         """Erase what every view took from these positions."""

@@ -33,7 +33,7 @@ def rebuild(log: Log, names: Sequence[str] = (), progress: Progress | None = Non
                 view.fold(reader.db, fact)
             if progress and record.position % STEP == 0:
                 progress(record.position, head)
-        log.file.views.mark(reader.db, head)
+        log.file.views.keep_up(reader.db, head)
         if progress:
             progress(head, head)
 

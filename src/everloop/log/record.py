@@ -6,20 +6,29 @@ salted, and salt and payload go together when a record is purged: the chain stil
 erased text cannot be confirmed by guessing.
 """
 
-import hashlib
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 import msgspec
 
-from everloop.errors import Corrupt
-from everloop.log.event import Event, Unknown, decode
+from everloop.errors import RESTORE, Corrupt
+from everloop.log.event import MISFITS, Event, Unknown, decode, decoder, misfit
+from everloop.log.sql import Row
 
 GENESIS = bytes(32)
 SALT_BYTES = 16
+FACT_COLUMNS = "kind, schema, data, position, version, actor, because, request_id, recorded_at"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 
 _encode = msgspec.json.Encoder().encode
 _decode_positions = msgspec.json.Decoder(tuple[int, ...]).decode
+
+
+# What a digest covers besides payload and previous digest, in this order: position, stream, branch,
+# version, kind, schema, actor, because, request id and time.
+Envelope = tuple[int, str, str, int, str, int, str, str | None, str, int]
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -67,7 +76,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 def seal_of(salt: bytes, data: str) -> bytes:
     """The commitment to a payload that the digest covers."""
-    return hashlib.sha256(salt + data.encode()).digest()
+    return sha256(salt + data.encode()).digest()
 
 
 def chain(previous: bytes, record: Record) -> bytes:
@@ -80,40 +89,32 @@ def chain(previous: bytes, record: Record) -> bytes:
     if record.data is not None and record.salt is not None:
         seal = seal_of(record.salt, record.data)
     if seal is None:
-        raise Corrupt(f"record {record.position} has neither payload nor seal")
-    return link(previous, record, seal)
+        raise Corrupt(f"record {record.position} has neither payload nor seal", hint=RESTORE)
+    envelope = (
+        record.position, record.stream, record.branch, record.version, record.kind, record.schema,
+        record.actor, record.because, record.request_id, record.recorded_us,
+    )  # fmt: skip
+    return _link(previous, envelope, seal)
 
 
-def link(previous: bytes, record: Record, seal: bytes) -> bytes:
-    """The digest over an envelope whose seal is known."""
-    covered = (
-        previous,
-        record.position,
-        record.stream,
-        record.branch,
-        record.version,
-        record.kind,
-        record.schema,
-        record.actor,
-        record.because,
-        record.request_id,
-        record.recorded_us,
-        seal,
-    )
-    return hashlib.sha256(_encode(covered)).digest()
+def sealed(previous: bytes, envelope: Envelope, data: str, salt: bytes) -> Record:
+    """A new record, chained to the one before it in its stream."""
+    digest = _link(previous, envelope, seal_of(salt, data))
+    position, stream, branch, version, kind, schema, actor, because, request, at = envelope
+    return Record(
+        position, stream, branch, version, kind, schema,
+        data, actor, because, request, at, salt, None, digest,
+    )  # fmt: skip
 
 
-def sealed(record: Record, digest: bytes) -> Record:
-    """The record with its digest."""
-    return msgspec.structs.replace(record, digest=digest)
+def _link(previous: bytes, envelope: Envelope, seal: bytes) -> bytes:
+    return sha256(_encode((previous, *envelope, seal))).digest()
 
 
-def fact_of(record: Record) -> Fact:
-    """The fact a record states. Of a purged one only the envelope is known."""
+def fact_of(record: Record, happened: Event | None = None) -> Fact:
+    """The fact a record states. Who has the event at hand saves decoding it again."""
     return Fact(
-        Unknown(kind=record.kind, kind_schema=record.schema)
-        if record.data is None
-        else decode(record.kind, record.schema, record.data),
+        _event_of(record) if happened is None else happened,
         record.position,
         record.stream,
         record.branch,
@@ -125,9 +126,50 @@ def fact_of(record: Record) -> Fact:
     )
 
 
+def _event_of(record: Record) -> Event:
+    """The event of a record. Of a purged one only the envelope is known."""
+    if record.data is None:
+        return Unknown(kind=record.kind, kind_schema=record.schema)
+    return decode(record.kind, record.schema, record.data)
+
+
+def facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
+    """The facts that rows of `FACT_COLUMNS` state, all of one stream on one branch.
+
+    Every replay goes through here, so a row becomes a fact with no record in between, and the
+    decoder is looked up only where the kind changes.
+    """
+    known_kind, known_schema, read = "", 0, decoder("", 0)
+    for kind, schema, data, position, version, actor, because, request_id, recorded_us in rows:
+        if kind != known_kind or schema != known_schema:
+            known_kind, known_schema, read = kind, schema, decoder(kind, schema)
+        try:
+            happened = Unknown(kind=kind, kind_schema=schema) if data is None else read(data)
+        except MISFITS as problem:
+            raise misfit(kind, schema, problem) from problem
+        yield Fact(
+            happened,
+            position,
+            stream,
+            branch,
+            version,
+            actor,
+            positions(because) if because else (),
+            request_id,
+            recorded_us,
+        )
+
+
 def positions(text: str | None) -> tuple[int, ...]:
-    """The positions a stored `because` names."""
-    return _decode_positions(text) if text else ()
+    """The positions a stored `because` names.
+
+    Raises:
+        Corrupt: the text is no list of positions.
+    """
+    try:
+        return _decode_positions(text) if text else ()
+    except (msgspec.MsgspecError, TypeError) as problem:
+        raise Corrupt(f"a record's sources cannot be read: {problem}", hint=RESTORE) from problem
 
 
 def encode_positions(because: tuple[int, ...]) -> str | None:
@@ -142,4 +184,4 @@ def moment(microseconds: int) -> datetime:
 
 def microseconds(at: datetime) -> int:
     """An aware datetime as the log stores it."""
-    return (at - EPOCH) // timedelta(microseconds=1)
+    return (at - EPOCH) // MICROSECOND

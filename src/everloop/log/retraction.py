@@ -60,8 +60,10 @@ def purge_impact(reader: Reader, positions: Sequence[int]) -> Impact:
 
     Raises:
         NotFound: one of them does not exist.
-        Invalid: one of them belongs to the log itself.
+        Invalid: one of them belongs to the log itself, or there are none.
     """
+    if not positions:
+        raise Invalid("nothing to purge", hint="Name at least one position.")
     for position in positions:
         _refuse_own(reader.record(position).kind, position)
     gone = closure(reader.db, positions)
@@ -149,4 +151,3 @@ def _place(touched: Touched) -> int:
 
 def _json(values: Sequence[int]) -> str:
     return msgspec.json.encode(list(values)).decode()
-

@@ -9,48 +9,36 @@ each request id is looked up before anybody is answered.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import apsw
 import msgspec
 
-from everloop.errors import Conflict, Corrupt, EverloopError, Invalid, Rejected, Unavailable
+from everloop.errors import Conflict, Corrupt, EverloopError, Rejected, Unavailable
 from everloop.log.branches import Branch
-from everloop.log.event import encode
 from everloop.log.facts import STREAM, Purged
-from everloop.log.file import COLUMNS, LogFile, Reader, unavailable
+from everloop.log.file import LogFile, Reader
 from everloop.log.limits import Limits
+from everloop.log.quill import Quill
 from everloop.log.record import (
     GENESIS,
-    SALT_BYTES,
     Fact,
     Record,
     chain,
-    encode_positions,
     fact_of,
-    link,
     microseconds,
     seal_of,
-    sealed,
 )
-from everloop.log.sql import let_go, one
+from everloop.log.schema import COLUMNS
+from everloop.log.sql import let_go, number, one
 from everloop.log.states import States
-from everloop.log.work import Desk, Draft, Receipt, Sequencer, Work
+from everloop.log.trouble import unavailable
+from everloop.log.work import Desk, Receipt, Sequencer, Work
 from everloop.ports import World
 
 S = TypeVar("S")
 
 INSERT = f"INSERT INTO log ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
-
-
-class _Place(NamedTuple):
-    """Where a record goes."""
-
-    position: int
-    stream: str
-    branch: str
-    version: int
-    recorded_us: int
 
 
 class Scribe:
@@ -68,14 +56,17 @@ class Scribe:
         self.file = file
         self.states = states
         self.head = 0
+        self.pages_written = 0  # since the file was opened
         self._clock = world.clock
-        self._entropy = world.entropy
         self._sequencer = sequencer
-        self._event_bytes_max = limits.event_bytes_max
+        self._quill = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
+        self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
         self._tails: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._written: list[Record] = []
+        self._published = False  # whether they are durable, whatever becomes of the file
         self._reader: Reader | None = None
+        self.gather: Callable[[], None] | None = None  # lets latecomers join a batch as it begins
 
     def open(self) -> None:
         """Open the file for writing; create or lift its schema; fold what the views lack."""
@@ -107,24 +98,24 @@ class Scribe:
         except Unavailable as problem:
             self._settle(batch, problem)
         except Exception as problem:  # noqa: BLE001 - a disk's fault, or a view's own
+            if self._published:  # it is part of the log, whatever became of the file
+                self._settle(batch, Unavailable(str(problem)))
+                return
             if isinstance(problem, apsw.Error) and not isinstance(problem, _VIEWS_FAULTS):
                 self._settle(batch, unavailable(problem, self.file.path))
                 return
             self._roll_back()
             if len(batch) == 1:
+                if isinstance(problem, UnicodeDecodeError):  # a flipped byte in a text it read
+                    problem = unavailable(problem, self.file.path)
                 batch[0].error = problem
                 return
             for work in batch:  # find out whose work it was
                 self.commit([work])
         except BaseException:
             self._roll_back()
-            for work in batch:  # what has a receipt already may not be durable
-                work.receipt, work.error = (
-                    None,
-                    Unavailable(
-                        "the append was interrupted", hint="Repeat it with the same request id."
-                    ),
-                )
+            for work in batch:
+                work.interrupt()
             raise
 
     def adopt(self, records: Sequence[Record]) -> None:
@@ -136,15 +127,15 @@ class Scribe:
         reader = self._open_reader()
         for record in records:
             digest = self._follows(reader, record)
-            self._insert(reader.db, record, fact_of(record))
+            self._insert(reader.db, [record], [fact_of(record)])
             self._tails[record.stream, record.branch] = (record.version, digest)
             if record.stream == STREAM:
-                self.file.refresh(reader.db, self.head)
-        if records:
-            self.file.views.mark(reader.db, self.head)
+                self.file.draft(reader.db, self.head)
 
-    def tip(self) -> tuple[int, bytes]:
-        """The newest position in the file and its digest, in the caller's transaction."""
+    def tip(self) -> tuple[int, bytes] | None:
+        """The newest position in the file and its digest; None if the file itself is lost."""
+        if self.file.lost():
+            return None
         row = one(self._open_reader().db, _TIP)
         return (row[0], row[1]) if row else (0, GENESIS)
 
@@ -170,13 +161,12 @@ class Scribe:
 
     def transaction(self, act: Callable[[Reader], S]) -> S:
         """Do something to the file, all or nothing."""
-        reader = self._open_reader()
         try:
-            reader.db.execute("BEGIN IMMEDIATE")
+            reader = self._begin()
             self._catch_up(reader)
             result = act(reader)
-            self._open_reader().db.execute("COMMIT")  # `act` may have renewed the file
-        except apsw.Error as problem:
+            self._commit(self._open_reader())  # `act` may have renewed the file
+        except (apsw.Error, UnicodeDecodeError) as problem:
             self._roll_back()
             raise unavailable(problem, self.file.path) from problem
         except BaseException:
@@ -184,13 +174,25 @@ class Scribe:
             raise
         return result
 
-    def _attempt(self, batch: Sequence[Work]) -> None:
+    def _begin(self) -> Reader:
         reader = self._open_reader()
-        reader.db.execute("BEGIN IMMEDIATE")
+        try:
+            reader.db.execute("BEGIN IMMEDIATE")
+        except apsw.ReadOnlyError:  # so it was when it was opened; perhaps it is no longer
+            self.close()
+            self.file.release()
+            reader = self._open_reader()
+            reader.db.execute("BEGIN IMMEDIATE")
+        return reader
+
+    def _attempt(self, batch: Sequence[Work]) -> None:
+        self._written, self._published = [], False
+        reader = self._begin()
         self._catch_up(reader)
         now_us = self._sequencer.begin(self) if self._sequencer else microseconds(self._clock.now())
         reader = self._open_reader()  # the sequencer may have renewed the file
-        self._written = []
+        if self.gather:
+            self.gather()
         before = self.head
         for work in batch:
             work.receipt = work.error = None
@@ -200,25 +202,32 @@ class Scribe:
                 if self.head != before + len(self._written):
                     raise  # it came too late: something of this work is already in the transaction
                 work.error = refusal
-        if self._written:
-            self.file.views.mark(reader.db, self.head)
         if self._sequencer:
             self._sequencer.publish(self._written)
+            self._published = True
+        self._commit(reader)
+
+    def _commit(self, reader: Reader) -> None:
         reader.db.execute("COMMIT")
+        self.file.settle(committed=True)
+        self._seen = reader.db.data_version()
+        self.pages_written, _ = reader.db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
 
     def _catch_up(self, reader: Reader) -> None:
         """Take in what other processes wrote, and fold what views lack."""
+        if reader.db.data_version() == self._seen:
+            return  # nobody wrote since we did
         head = reader.head()
         if head < self.head:
             self._forget_memory()  # a backup was restored under us
         if head != self.head:
             self._tails.clear()
             self.head = head
-            row = reader.rows("SELECT recorded_at FROM log WHERE position = ?", (head,))
-            self._last_us = row[0][0] if row else 0
+            self._last_us = number(reader.db, _RECORDED_AT, (head,))
             self.file.refresh(reader.db, head)
-            if self.file.views.position(reader.db) < head:
-                self._fold_missing(reader, head)
+        if self.file.views.position(reader.db) < head:
+            self._fold_missing(reader, head)
+        self.file.views.keep_up(reader.db, head)
 
     def _fold_missing(self, reader: Reader, head: int) -> None:
         behind = self.file.views.behind(reader.db, head)
@@ -227,7 +236,6 @@ class Scribe:
             for view, position in behind:
                 if record.position > position:
                     view.fold(reader.db, fact)
-        self.file.views.mark(reader.db, head)
 
     def _carry_out(self, reader: Reader, work: Work, now_us: int) -> None:
         if not work.fresh and (done := reader.requested(work.request_id)):
@@ -243,22 +251,17 @@ class Scribe:
             )
         desk = Desk(reader, self.states, branches, branch, now_us)
         drafts = work.decide(desk)
-        texts = [self._checked(desk, draft) for draft in drafts]
-        facts: list[Fact] = []
-        for draft, text in zip(drafts, texts, strict=True):
-            version += 1
-            place = _Place(self.head + 1, work.stream, branch.name, version, now_us)
-            record, fact = self._record(work, draft, text, place, digest)
-            self._insert(reader.db, record, fact)
-            digest = record.digest
-            facts.append(fact)
-            self._written.append(record)
-        if facts:
-            self._tails[work.stream, branch.name] = (version, digest)
+        records = self._quill.records(work, desk, drafts, self.head, (version, digest))
+        facts = tuple(map(fact_of, records, (draft.event for draft in drafts)))
+        if records:
+            version = records[-1].version
+            self._insert(reader.db, records, facts)
+            self._written += records
+            self._tails[work.stream, branch.name] = (version, records[-1].digest)
             self.states.advance(work.stream, branch.name, facts)
             if work.stream == STREAM:
-                self.file.refresh(reader.db, self.head)
-        work.receipt = Receipt(work.request_id, work.stream, branch.name, version, tuple(facts))
+                self.file.draft(reader.db, self.head)
+        work.receipt = Receipt(work.request_id, work.stream, branch.name, version, facts)
 
     def _tail(self, reader: Reader, stream: str, branch: Branch) -> tuple[int, bytes]:
         known = self._tails.get((stream, branch.name))
@@ -279,64 +282,15 @@ class Scribe:
             raise Corrupt(f"record {record.position} does not match its digest")
         return record.digest
 
-    def _checked(self, desk: Desk, draft: Draft) -> str:
-        """The draft as text, once it is sure that it may be recorded."""
-        text = encode(draft.event)
-        if len(text) > self._event_bytes_max and len(text.encode()) > self._event_bytes_max:
-            raise Invalid(
-                f"{draft.event.wire} is larger than {self._event_bytes_max:,} bytes",
-                hint="Store large content as an attachment, or raise `event_bytes_max`.",
-            )
-        if draft.because:
-            self._check_sources(desk, draft)
-        return text
-
-    def _check_sources(self, desk: Desk, draft: Draft) -> None:
-        desk.reader.look(desk.sight)
-        own_tree = {name for name, _ in desk.branch.lineage()}
-        for source in draft.because:
-            row = one(desk.reader.db, _SOURCE, (source,))
-            if row is None:
-                raise Invalid(f"{draft.event.wire} names position {source}, which does not exist")
-            where, hidden = row
-            foreign = self.file.branches[where].root != desk.branch.root
-            if hidden or not (foreign or (where in own_tree and desk.sight.sees(where, source))):
-                raise Conflict(
-                    f"{draft.event.wire} comes from position {source}, which does not count here",
-                    hint="Read again; what it came from was retracted or is on another branch.",
-                )
-
-    def _record(
-        self, work: Work, draft: Draft, text: str, place: "_Place", previous: bytes
-    ) -> tuple[Record, Fact]:
-        position, stream, branch, version, now_us = place
-        happened, because = draft.event, draft.because
-        salt = self._entropy.draw(SALT_BYTES)
-        record = Record(
-            position, stream, branch, version, happened.wire, happened.schema, text, work.actor,
-            encode_positions(because), work.request_id, now_us, salt, None, GENESIS,
-        )  # fmt: skip
-        record = sealed(record, link(previous, record, seal_of(salt, text)))
-        fact = Fact(
-            happened,
-            position,
-            stream,
-            branch,
-            version,
-            work.actor,
-            because,
-            work.request_id,
-            now_us,
-        )
-        return record, fact
-
-    def _insert(self, db: apsw.Connection, record: Record, fact: Fact) -> None:
-        db.execute(INSERT, msgspec.structs.astuple(record))
-        self.head = record.position
-        self._last_us = record.recorded_us
-        self.file.views.fold(db, fact)
-        if isinstance(fact.event, Purged):
-            self._erase(db, fact.event.positions)
+    def _insert(
+        self, db: apsw.Connection, records: Sequence[Record], facts: Sequence[Fact]
+    ) -> None:
+        db.executemany(INSERT, map(msgspec.structs.astuple, records))
+        self.head, self._last_us = records[-1].position, records[-1].recorded_us
+        for fact in facts:
+            self.file.views.fold(db, fact)
+            if type(fact.event) is Purged:
+                self._erase(db, fact.event.positions)
 
     def _erase(self, db: apsw.Connection, erased: Sequence[int]) -> None:
         """Take the payloads out of the log, the views, and every folded state."""
@@ -362,12 +316,16 @@ class Scribe:
             self.file.discard()  # a damaged copy is made anew
         try:
             found = self._look_up(batch)
-        except (EverloopError, apsw.Error):
+        except apsw.Error as reason:
+            found, problem = {}, unavailable(reason, self.file.path)
+        except EverloopError:
             found = {}
+        self.close()  # it may have been opened read-only, and so may its shared memory;
+        self.file.release()  # the next append begins anew
         for work in batch:
             if work.request_id in found:
                 work.repeat(found[work.request_id])
-            elif work.error is None:
+            elif work.error is None and not self._published:
                 work.receipt, work.error = None, problem
 
     def _look_up(self, batch: Sequence[Work]) -> dict[str, list[Record]]:
@@ -393,21 +351,20 @@ class Scribe:
             self._sequencer.abort()
         if self._reader is not None and not self._reader.leave():
             self._reader = None
+        self.file.settle(committed=False)
         if not keep_memory:
-            self._forget_memory()
+            self._forget_written()
 
     def _forget_memory(self) -> None:
-        self.head = -1
-        self._tails.clear()
-        self.states.clear()
+        self._forget_written()
         self.file.forget_memory()
 
+    def _forget_written(self) -> None:
+        self.head = self._seen = -1
+        self._tails.clear()
+        self.states.clear()
 
-_SOURCE = """
-SELECT branch, EXISTS (SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
-                       WHERE h.position = log.position)
-FROM log WHERE position = ?
-"""
 
+_RECORDED_AT = "SELECT recorded_at FROM log WHERE position = ?"
 _TIP = "SELECT position, digest FROM log ORDER BY position DESC LIMIT 1"
 _VIEWS_FAULTS = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError)  # never a disk's

@@ -22,9 +22,17 @@ def one(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> Row | None:
 
 
 def number(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> int:
-    """The number that a query gives; 0 if it gives none."""
+    """The number that a query gives; 0 if it gives none.
+
+    Raises:
+        apsw.CorruptError: it gives something else, as no healthy file does.
+    """
     row = one(db, sql, bindings)
-    return int(row[0]) if row and row[0] is not None else 0
+    if row is None or row[0] is None:
+        return 0
+    if not isinstance(row[0], int):
+        raise apsw.CorruptError(f"{row[0]!r} stands where the file should hold a number")
+    return row[0]
 
 
 def let_go(db: apsw.Connection) -> None:

@@ -80,7 +80,7 @@ class States:
     ) -> S | None:
         """As `load`, and write a snapshot if one is due. For the writer only."""
         kept = self._fold(reader, fold, stream, branch, sight)
-        if kept.version - kept.saved >= self._snapshot_every:
+        if kept.value is not None and kept.version - kept.saved >= self._snapshot_every:
             self._save(reader, fold, stream, branch, kept)
             self._keep((stream, branch.name), fold, replace(kept, saved=kept.version))
         value: S | None = kept.value
@@ -115,10 +115,11 @@ class States:
             start = _snapshot(reader, fold, stream, branch, hidden)
         if start.version == tail.version:
             return start
-        value = start.value
+        value, evolve = start.value, fold.evolve
         for fact in reader.stream(stream, branch, sight, after_version=start.version):
-            if not isinstance(fact.event, Unknown):
-                value = fold.evolve(value, fact)
+            # Not `isinstance`: it is slow on classes that have a metaclass, as events do.
+            if type(fact.event) is not Unknown:
+                value = evolve(value, fact)
         kept = Kept(value, tail.version, tail.position, hidden, start.saved)
         self._keep(place, fold, kept)
         return kept

@@ -1,7 +1,7 @@
 """Upkeep of the file, beside the commits: checkpoints, backups, and scrubbing after a purge.
 
 Checkpoints run on a connection and a thread of their own, so that an error in one is never
-mistaken for a failed append, and no append waits for one.
+mistaken for a failed append. Appends go on meanwhile; they wait only for its last pages.
 """
 
 import threading
@@ -12,18 +12,34 @@ import apsw
 
 from everloop.errors import EverloopError, Unavailable
 from everloop.log.backups import Backups
-from everloop.log.file import LogFile, unavailable
+from everloop.log.file import LogFile
+from everloop.log.scribe import Scribe
 from everloop.log.sql import let_go
+from everloop.log.trouble import unavailable
 
 SCRUB_TRIES = 50
+SCRUB_WAIT_MS = 10_000
+# A full-text index keeps the words of deleted rows until its segments are merged.
+_FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5 (%'"
+PAGE_BYTES = 4_096
 LOOK_EVERY = 64  # commits between two looks at what is due
 
 
 class Upkeep:
     """A thread that keeps the write-ahead file small and the backups fresh."""
 
-    def __init__(self, file: LogFile, *, wal_bytes_max: int, backups: Backups | None) -> None:
+    def __init__(
+        self,
+        file: LogFile,
+        scribe: Scribe,
+        pen: threading.Lock,
+        *,
+        wal_bytes_max: int,
+        backups: Backups | None,
+    ) -> None:
         self._file = file
+        self._scribe = scribe
+        self._pen = pen
         self._backups = backups
         self._wal = Path(f"{file.path}-wal")
         self._wal_bytes_max = wal_bytes_max
@@ -31,6 +47,7 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._writes = 0
+        self._pages = 0
         self._head = 0
         self.problem: EverloopError | None = None
 
@@ -43,13 +60,22 @@ class Upkeep:
             self._wanted.set()
 
     def checkpoint(self) -> None:
-        """Move what was written into the main file, as far as readers allow."""
+        """Move what was written into the main file, as far as readers allow.
+
+        Once nothing is left to move, SQLite begins the write-ahead file anew, and overwriting it is
+        far cheaper for the disk than making it longer. While appends go on that moment never comes,
+        so the last pages are moved with the pen in hand.
+        """
         try:
             db = self._file.connect()
             try:
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                if self._size() > 4 * self._wal_bytes_max:
-                    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                with self._pen:
+                    db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                    self._pages = self._scribe.pages_written
+                    if self._size() > 4 * self._wal_bytes_max:
+                        db.set_busy_timeout(0)  # nobody should wait for those who read for long
+                        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 let_go(db)
             self.problem = None
@@ -66,10 +92,16 @@ class Upkeep:
         """
         db = self._file.connect()
         try:
+            for (index,) in db.execute(_FULL_TEXT).fetchall():
+                db.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608 - ours
             db.execute("VACUUM")
+            db.set_busy_timeout(0)  # we wait for readers here, and not each time as for a lock
             for _ in range(SCRUB_TRIES):
                 row = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 if row and not row[0]:
+                    # One more commit syncs the emptied file: else a power cut could bring it back.
+                    db.set_busy_timeout(SCRUB_WAIT_MS)
+                    db.execute(f"PRAGMA user_version = {int(db.pragma('user_version'))}")
                     return
                 time.sleep(0.1)
         except apsw.Error as problem:
@@ -90,7 +122,10 @@ class Upkeep:
         self._back_up()
 
     def _large(self) -> bool:
-        return self._size() > self._wal_bytes_max
+        """Whether so much was written since the last checkpoint that another is due."""
+        pages = self._scribe.pages_written
+        self._pages = min(self._pages, pages)  # the file was opened anew, and the count with it
+        return (pages - self._pages) * PAGE_BYTES > self._wal_bytes_max
 
     def _backup_due(self) -> bool:
         return self._backups is not None and self._backups.due(self._head)

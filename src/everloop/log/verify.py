@@ -5,6 +5,8 @@ are named, so that the rest can still be exported.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
+from types import NoneType
 
 import apsw
 import msgspec
@@ -13,13 +15,22 @@ from everloop.errors import EverloopError
 from everloop.log.branches import Branches
 from everloop.log.event import decode
 from everloop.log.facts import BranchForked, BranchPlanted
-from everloop.log.file import COLUMNS, Reader
+from everloop.log.file import Reader
 from everloop.log.log import Log
 from everloop.log.record import Record, chain
+from everloop.log.schema import COLUMNS
 from everloop.ports import Progress
 
 PAGE = 1_000
+# A row whose position was damaged ends a scan early; then the others are read from the other end.
+_UPWARDS = f"SELECT {COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position"  # noqa: S608
+_DOWNWARDS = f"{_UPWARDS} DESC"
 _UNREADABLE = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError, EverloopError)
+_RECORD_MIN = 64  # bytes that no stored record is smaller than: the digest alone has 32
+_TYPES: tuple[tuple[type, ...], ...] = (
+    (int,), (str,), (str,), (int,), (str,), (int,), (str, NoneType), (str,), (str, NoneType),
+    (str,), (int,), (bytes, NoneType), (bytes, NoneType), (bytes,),
+)  # fmt: skip
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -47,7 +58,7 @@ def verify(log: Log, progress: Progress | None = None) -> Verification:
     """Check every record, the order of the log, and the file that holds it."""
     with log.file.reading() as reader:
         checker = _Checker(reader)
-        head = _head(reader)
+        head = reach(reader)
         for item in scan(reader, 0, head):
             checker.take(item)
             if progress and checker.position % PAGE == 0:
@@ -101,11 +112,12 @@ class _Checker:
             return
         try:
             problem = self._problem(item)
+            self._follow(item, trusted=not problem)
         except _UNREADABLE as error:
             problem = f"cannot be checked: {type(error).__name__}"
+            self._follow(item, trusted=False)
         if problem:
             self.damage.append(Damage(item.position, item.position, problem))
-        self._follow(item)
 
     def _problem(self, record: Record) -> str:
         version, previous = self._tail(record)
@@ -119,12 +131,15 @@ class _Checker:
             decode(record.kind, record.schema, record.data)
         return ""
 
-    def _follow(self, record: Record) -> None:
+    def _follow(self, record: Record, *, trusted: bool) -> None:
+        """Go on from a record; from a damaged one only as far as the next needs it."""
         self.records += 1
         self.position = record.position
         self.streams.add(record.stream)
         self._tails[record.stream, record.branch] = (record.version, record.digest)
-        self._last_us = max(self._last_us, record.recorded_us)
+        if not trusted:
+            return
+        self._last_us = record.recorded_us
         if record.kind in {BranchForked.wire, BranchPlanted.wire} and record.data is not None:
             match decode(record.kind, record.schema, record.data):
                 case BranchForked(branch=branch, parent=parent, at=at):
@@ -143,27 +158,37 @@ class _Checker:
         return tail.version, tail.digest
 
 
-def _head(reader: Reader) -> int:
+def reach(reader: Reader) -> int:
     """The newest position the file knows of, even if that row is gone or unreadable."""
     known = [0]
-    for sql in ("SELECT max(position) FROM log", "SELECT max(position) FROM views"):
+    # Positions have no gaps, so an index knows how many there were before a row was lost.
+    for sql in ("SELECT max(position) FROM log", "SELECT count(*) FROM log INDEXED BY log_request"):
         try:
             row = reader.db.execute(sql).fetchone()
         except apsw.Error:
             continue
         if row and isinstance(row[0], int):
             known.append(row[0])
-    return max(known)
+    # A damaged position may say anything, but the file has room for so many records only.
+    room = int(reader.db.pragma("page_count")) * int(reader.db.pragma("page_size"))
+    return min(max(known), room // _RECORD_MIN)
 
 
 def _page(reader: Reader, after: int, upto: int) -> list[Record | Damage]:
-    try:
-        found = {record.position: record for record in reader.records(after, upto)}
-        if len(found) == upto - after:
-            return list(found.values())
-    except _UNREADABLE:
-        pass
-    return [_one(reader, position) for position in range(after + 1, upto + 1)]
+    found: dict[int, Record] = {}
+    unsure: set[int] = set()  # a record whose position was damaged may claim another's
+    for scan_from_here in (_UPWARDS, _DOWNWARDS):
+        with suppress(*_UNREADABLE):
+            for row in reader.db.execute(scan_from_here, (after, upto)):
+                record = Record(*row)
+                if found.setdefault(record.position, record) != record or not _fits(record):
+                    unsure.add(record.position)
+        if len(found) == upto - after and not unsure:
+            break
+    return [
+        found[position] if position in found and position not in unsure else _one(reader, position)
+        for position in range(after + 1, upto + 1)
+    ]
 
 
 def _one(reader: Reader, position: int) -> Record | Damage:
@@ -174,7 +199,14 @@ def _one(reader: Reader, position: int) -> Record | Damage:
         return Damage(position, position, "cannot be read")
     if row is None:
         return Damage(position, position, "is missing")
-    return Record(*row)
+    record = Record(*row)
+    return record if _fits(record) else Damage(position, position, "cannot be read")
+
+
+def _fits(record: Record) -> bool:
+    """Whether each value is of its column's type; SQLite checks that only when it writes."""
+    values = msgspec.structs.astuple(record)
+    return all(isinstance(value, fit) for value, fit in zip(values, _TYPES, strict=True))
 
 
 def _file_damage(reader: Reader, head: int) -> list[Damage]:

@@ -1,5 +1,6 @@
 """A work is one append on its way to the log: what is asked, and then its receipt or its error."""
 
+from asyncio import Future
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,14 +8,21 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from everloop.errors import Conflict
+from everloop.errors import Conflict, Invalid, Unavailable
 from everloop.log.branches import Branch, Branches, Sight
 from everloop.log.event import Event
 from everloop.log.file import Reader
 from everloop.log.record import Fact, Record, fact_of
+from everloop.log.sql import one
 from everloop.log.states import Fold, States
 
 S = TypeVar("S")
+
+_SOURCE = """
+SELECT branch, EXISTS (SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+                       WHERE h.position = log.position)
+FROM log WHERE position = ?
+"""
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -61,6 +69,30 @@ class Desk:
         """The state of a stream where the decision stands."""
         return self._states.load_and_save(self.reader, fold, stream, self.branch, self.sight)
 
+    def check_sources(self, draft: Draft) -> None:
+        """Make sure that what a draft was derived from counts where the decision stands.
+
+        Raises:
+            Invalid: it names a position that does not exist.
+            Conflict: it names one that no longer counts, or not here.
+        """
+        self.reader.look(self.sight)
+        own_tree = {name for name, _ in self.branch.lineage()}
+        for source in draft.because:
+            row = one(self.reader.db, _SOURCE, (source,))
+            if row is None:
+                raise Invalid(
+                    f"{draft.event.wire} names position {source}, which does not exist",
+                    hint="Name positions that receipts or reads gave you.",
+                )
+            where, hidden = row
+            foreign = self._branches[where].root != self.branch.root
+            if hidden or not (foreign or (where in own_tree and self.sight.sees(where, source))):
+                raise Conflict(
+                    f"{draft.event.wire} comes from position {source}, which does not count here",
+                    hint="Read again; what it came from was retracted or is on another branch.",
+                )
+
 
 Decide = Callable[[Desk], Sequence[Draft]]
 
@@ -78,7 +110,8 @@ class Work:
     expected: int | None = None
     receipt: Receipt | None = None
     error: BaseException | None = None
-    done: Callable[[], None] | None = None
+    done: Callable[[], None] | None = None  # called when it is carried out, by whoever did it
+    written: "Future[None] | None" = None  # resolved then, on its own event loop
 
     def repeat(self, done: Sequence[Record]) -> None:
         """Answer with what this request led to when it was made before."""
@@ -100,6 +133,13 @@ class Work:
                 ),
             )
 
+    def interrupt(self) -> None:
+        """Answer that nobody knows: a receipt that it may have already is perhaps not durable."""
+        self.receipt, self.error = (
+            None,
+            Unavailable("the append was interrupted", hint="Repeat it with the same request id."),
+        )
+
     def outcome(self) -> Receipt:
         """The receipt, or the error, raised."""
         if self.error is not None:
@@ -113,8 +153,16 @@ class Copy(Protocol):
 
     head: int
 
+    def tip(self) -> tuple[int, bytes] | None:
+        """Its newest position and the digest there; None if its file is gone or damaged."""
+        ...
+
     def adopt(self, records: Sequence[Record]) -> None:
         """Take in records that were ordered elsewhere, in the open transaction."""
+        ...
+
+    def renew(self) -> None:
+        """Begin it anew, empty, in a new transaction."""
         ...
 
 

@@ -1,17 +1,20 @@
 """Group commit: many callers, one transaction.
 
-Whoever finds the pen free takes it and writes for everyone waiting; the others find their work
-done. A lone caller pays for no thread switch, and sixty-four share one trip to the disk. Event
-loops hand their work to a thread of ours and never wait for a lock.
+Whoever finds the pen free takes it and writes for everyone waiting, so a lone caller pays for no
+thread switch. Whoever does not leaves the work to a thread of ours, and event loops always do: they
+never wait for a lock. Many callers thus share one trip to the disk.
 """
 
 import threading
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from everloop.errors import Unavailable
 from everloop.log.work import Receipt, Work
+
+WAIT_S = 1.0
 
 
 class Writer:
@@ -22,28 +25,40 @@ class Writer:
         self._commit = commit
         self._batch_max = batch_max
         self._waiting: deque[Work] = deque()
+        self._batch: list[Work] = []
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def write(self, work: Work) -> Receipt:
         """Carry out a work and wait until it is durable."""
+        gate = threading.Lock()
+        gate.acquire()
+        work.done = gate.release
         self._enqueue(work)
-        with self.pen:
-            while work.receipt is None and work.error is None:
-                self._write_some()
+        if not self._write_now(work):
+            # Not by waiting for the pen: who is done would queue behind who is not, and the
+            # batches would stay small.
+            self._start_thread()
+            self._wanted.set()
+            while not gate.acquire(timeout=WAIT_S):
+                self._write_now(work)  # so that nobody depends on the thread's life
         return work.outcome()
 
     async def write_soon(self, work: Work) -> Receipt:
         """Carry out a work without blocking the event loop."""
-        loop = get_running_loop()
-        written: Future[None] = loop.create_future()
-        work.done = _waker(loop, written)
+        work.written = get_running_loop().create_future()
         self._enqueue(work)
         self._start_thread()
-        self._wanted.set()
-        await written
+        if not self._wanted.is_set():  # else the thread has yet to look, and will find this too
+            self._wanted.set()
+        await work.written
         return work.outcome()
+
+    def gather(self) -> None:
+        """Let those who came meanwhile join the batch, whose transaction begins only now."""
+        while self._waiting and len(self._batch) < self._batch_max:
+            self._batch.append(self._waiting.popleft())
 
     def close(self) -> None:
         """Finish what is waiting, then refuse."""
@@ -57,27 +72,39 @@ class Writer:
             thread.join()
 
     def _enqueue(self, work: Work) -> None:
-        if not self._closed:
+        closed = self._closed
+        if not closed:
             self._waiting.append(work)
-        if self._closed:  # asked again: it may have been closed, and emptied, between the two lines
+        if self._closed and not closed:  # it was closed between the two lines, and perhaps emptied
             try:
                 self._waiting.remove(work)
+                closed = True
             except ValueError:
-                if work.receipt is not None or work.error is not None:
-                    return
+                return  # whoever closes it carries this out, too
+        if closed:
             raise Unavailable("this log is closed", hint="Open it again.")
 
     def _write_some(self) -> None:
         """Carry out the works that are waiting now, at most a batch of them."""
-        batch: list[Work] = []
-        while self._waiting and len(batch) < self._batch_max:
-            batch.append(self._waiting.popleft())
+        batch = self._batch = []
+        self.gather()
         if not batch:
             return
         try:
             self._commit(batch)
         finally:
             wake(batch)
+
+    def _write_now(self, work: Work) -> bool:
+        """Write until this work is done, if the pen is free; whether it was."""
+        if not self.pen.acquire(blocking=False):
+            return False
+        try:
+            while work.receipt is None and work.error is None:
+                self._write_some()
+        finally:
+            self.pen.release()
+        return True
 
     def _start_thread(self) -> None:
         if self._thread is None:
@@ -93,24 +120,25 @@ class Writer:
             self._wanted.wait()
             self._wanted.clear()
             while self._waiting:
-                with self.pen:
+                # Whatever it was, each work has its error by now; the thread is for all the others.
+                with self.pen, suppress(BaseException):
                     self._write_some()
 
 
 def wake(batch: Sequence[Work]) -> None:
-    """Tell the event loops whose works are done, once per loop."""
+    """Tell everyone whose work is done; an event loop is woken once, however many wait there."""
+    loops: dict[AbstractEventLoop, list[Future[None]]] = {}
     for work in batch:
-        if work.done is not None:
+        if work.written is not None:
+            loops.setdefault(work.written.get_loop(), []).append(work.written)
+        elif work.done is not None:
             work.done()
+    for loop, written in loops.items():
+        with suppress(RuntimeError):  # the loop was closed; nobody waits there any more
+            loop.call_soon_threadsafe(_resolve, written)
 
 
-def _waker(loop: AbstractEventLoop, written: "Future[None]") -> Callable[[], None]:
-    def resolve() -> None:
-        if not written.done():
-            written.set_result(None)
-
-    def wake_up() -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(resolve)
-
-    return wake_up
+def _resolve(written: "Sequence[Future[None]]") -> None:
+    for one in written:
+        if not one.done():  # who waited may have been cancelled
+            one.set_result(None)

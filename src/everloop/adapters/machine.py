@@ -1,0 +1,59 @@
+"""What this machine has: programs, disk space, permissions, a PostgreSQL that answers."""
+
+import importlib
+import importlib.util
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from everloop.errors import Unavailable
+
+TIMEOUT_S = 5.0
+
+
+class SystemMachine:
+    """This machine, as the doctor asks it."""
+
+    def program(self, name: str) -> str | None:
+        """The path of a program, if it is there to be run."""
+        return shutil.which(name)
+
+    def version(self, name: str) -> str:
+        """What a program says to `--version`; empty if it says nothing in time."""
+        path = shutil.which(name)
+        if path is None:
+            return ""
+        try:
+            done = subprocess.run(  # noqa: S603 - a program the user has, with one fixed option
+                [path, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
+        except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+            return ""
+        lines = done.stdout.strip().splitlines()
+        return lines[0] if lines and done.returncode == 0 else ""
+
+    def module(self, name: str) -> bool:
+        """Whether a Python package is installed."""
+        return importlib.util.find_spec(name) is not None
+
+    def free_bytes(self, folder: Path) -> int:
+        """The room on the disk where a folder is, or would be."""
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        return shutil.disk_usage(folder).free
+
+    def mode(self, folder: Path) -> int:
+        """The permission bits of a folder."""
+        return stat.S_IMODE(folder.stat().st_mode)
+
+    def postgres_version(self, url: str) -> str:
+        """What the server behind an address says it is."""
+        psycopg: Any = importlib.import_module("psycopg")
+        try:
+            with psycopg.connect(url, connect_timeout=int(TIMEOUT_S)) as db:
+                return f"PostgreSQL {db.execute('SHOW server_version').fetchone()[0]}"
+        except psycopg.Error as problem:
+            first = str(problem).partition("\n")[0]
+            raise Unavailable(f"no answer: {first}") from problem

@@ -1,0 +1,57 @@
+"""The quill turns drafts into records: it checks them, says them as text, and chains them.
+
+Positions and versions follow what the scribe found in the file; nothing is written here.
+"""
+
+from collections.abc import Sequence
+
+from everloop.errors import Invalid
+from everloop.log.event import encode
+from everloop.log.record import SALT_BYTES, Record, encode_positions, sealed
+from everloop.log.work import Desk, Draft, Work
+from everloop.ports import Entropy
+
+
+class Quill:
+    """What a scribe writes with."""
+
+    def __init__(self, entropy: Entropy, *, event_bytes_max: int) -> None:
+        self._entropy = entropy
+        self._event_bytes_max = event_bytes_max
+
+    def records(
+        self, work: Work, desk: Desk, drafts: Sequence[Draft], head: int, tail: tuple[int, bytes]
+    ) -> list[Record]:
+        """What the drafts become after `head`, each chained to the one before it in its stream.
+
+        Raises:
+            Invalid: a draft cannot be recorded as it is.
+            Conflict: a draft comes from something that does not count where it would stand.
+        """
+        texts = [self._checked(desk, draft) for draft in drafts]
+        salts = self._entropy.draw(SALT_BYTES * len(texts))
+        stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
+        version, digest = tail
+        records: list[Record] = []
+        for at, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
+            envelope = (
+                head + at + 1, stream, branch, version + at + 1, draft.event.wire,
+                draft.event.schema, actor, encode_positions(draft.because), request, desk.now_us,
+            )  # fmt: skip
+            salt = salts[SALT_BYTES * at : SALT_BYTES * (at + 1)]
+            records.append(sealed(digest, envelope, text, salt))
+            digest = records[-1].digest
+        return records
+
+    def _checked(self, desk: Desk, draft: Draft) -> str:
+        """The draft as text, once it is sure that it may be recorded."""
+        text = encode(draft.event)
+        most = self._event_bytes_max
+        if len(text) > most // 4 and len(text.encode()) > most:  # a character has up to four bytes
+            raise Invalid(
+                f"{draft.event.wire} is larger than {most:,} bytes",
+                hint="Store large content as an attachment, or raise `event_bytes_max`.",
+            )
+        if draft.because:
+            desk.check_sources(draft)
+        return text

@@ -1,0 +1,51 @@
+"""What a log file holds: the log itself, its snapshots, and the marks by which we know our own.
+
+The log table has migrations, numbered by their place in one list. Views have none: they are dropped
+and folded again.
+"""
+
+APPLICATION_ID = 0x45564C50  # "EVLP", so that `file` and we know our own
+
+COLUMNS = (
+    "position, stream, branch, version, kind, schema, data, actor, because, request_id,"
+    " recorded_at, salt, seal, digest"
+)
+
+_LOG = """
+CREATE TABLE log (
+    position    INTEGER PRIMARY KEY,
+    stream      TEXT NOT NULL,
+    branch      TEXT NOT NULL,
+    version     INTEGER NOT NULL,
+    kind        TEXT NOT NULL,
+    schema      INTEGER NOT NULL,
+    data        TEXT,
+    actor       TEXT NOT NULL,
+    because     TEXT,
+    request_id  TEXT NOT NULL,
+    recorded_at INTEGER NOT NULL,
+    salt        BLOB,
+    seal        BLOB,
+    digest      BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX log_stream ON log (stream, branch, version);
+CREATE INDEX log_request ON log (request_id);
+CREATE TRIGGER log_is_append_only BEFORE DELETE ON log
+BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER log_is_immutable BEFORE UPDATE ON log
+WHEN new.data IS NOT NULL OR new.seal IS NULL OR new.digest <> old.digest
+    OR new.position <> old.position OR new.stream <> old.stream OR new.branch <> old.branch
+BEGIN SELECT raise(ABORT, 'a record is never edited; purge erases its payload'); END;
+CREATE TABLE snapshots (
+    fold     TEXT NOT NULL,
+    stream   TEXT NOT NULL,
+    branch   TEXT NOT NULL,
+    version  INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    hidden   TEXT NOT NULL,
+    state    BLOB NOT NULL,
+    PRIMARY KEY (fold, stream, branch, version)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_LOG,)

@@ -1,0 +1,53 @@
+"""Trouble with the file, told to a person: what happened, and what to do."""
+
+from pathlib import Path
+
+import apsw
+
+from everloop.errors import RESTORE, Corrupt, Unavailable
+
+SAFE_SQLITE = (3, 51, 3)  # older ones can corrupt a WAL file that two processes write
+
+
+def require_safe_sqlite(version: str) -> None:
+    """Refuse a SQLite library that can corrupt a file shared by two processes.
+
+    Raises:
+        Unavailable: the library is older than 3.51.3.
+    """
+    if tuple(int(part) for part in version.split(".")[:3]) < SAFE_SQLITE:
+        raise Unavailable(
+            f"SQLite {version} can corrupt a log that two processes write",
+            hint="Install a newer one: pip install --upgrade apsw",
+        )
+
+
+def unavailable(problem: apsw.Error | UnicodeDecodeError, path: Path) -> Unavailable | Corrupt:
+    """What an error from SQLite means to a person."""
+    match problem:
+        case apsw.FullError():
+            return Unavailable(
+                f"no space left for {path.name}; nothing was lost",
+                hint="Free some disk space; Everloop goes on by itself.",
+            )
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return Unavailable(
+                f"{path.name} cannot be written: its folder is read-only",
+                hint="Make the folder writable; Everloop goes on by itself.",
+            )
+        case apsw.CantOpenError():
+            return Unavailable(
+                f"{path} cannot be opened", hint="Check that its folder exists and is yours."
+            )
+        case apsw.BusyError():
+            return Unavailable(
+                f"{path.name} is locked by another process",
+                hint="Try again; if it stays so, look for a stuck `everloop` process.",
+            )
+        case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
+            return Corrupt(
+                f"{path.name} is damaged: {problem}",
+                hint=RESTORE,
+            )
+        case _:
+            return Unavailable(f"{path.name}: {problem}", hint="Try again.")

@@ -1,0 +1,161 @@
+"""A disk that fails when told to, as a VFS for SQLite: errors, torn writes, no space, read-only.
+
+It stands before the real files, so WAL, locks and shared memory work as ever. Nothing is really
+synced: what a lost sync costs is the business of `power.py`.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from itertools import count
+from typing import Any
+
+import apsw
+import msgspec
+
+_names = count(1)
+Name = str | apsw.URIFilename | None
+
+
+class Kind(StrEnum):
+    """How a call fails."""
+
+    ERROR = "error"  # any call: the disk says no
+    FULL = "full"  # a write: no space left
+    TORN = "torn"  # a write: half of it is done, then the disk says no
+
+
+class Call(StrEnum):
+    """What SQLite asks of a disk."""
+
+    OPEN = "open"
+    READ = "read"
+    WRITE = "write"
+    SYNC = "sync"
+    TRUNCATE = "truncate"
+    DELETE = "delete"
+
+
+_CODES = {
+    Call.OPEN: apsw.SQLITE_CANTOPEN,
+    Call.READ: apsw.SQLITE_IOERR_READ,
+    Call.WRITE: apsw.SQLITE_IOERR_WRITE,
+    Call.SYNC: apsw.SQLITE_IOERR_FSYNC,
+    Call.TRUNCATE: apsw.SQLITE_IOERR_TRUNCATE,
+    Call.DELETE: apsw.SQLITE_IOERR_DELETE,
+}
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """The `at`-th call that can fail this way does; if `lasting`, so do all after it."""
+
+    kind: Kind
+    at: int
+    lasting: bool = False
+
+    def concerns(self, call: Call) -> bool:
+        """Whether such a call counts."""
+        return self.kind is Kind.ERROR or call is Call.WRITE
+
+
+class FaultyDisk(apsw.VFS):
+    """The real disk, with a fault to come."""
+
+    def __init__(self) -> None:
+        self.name = f"faulty-disk-{next(_names)}"
+        self.fault: Fault | None = None
+        self.calls = 0  # those that the fault concerns
+        self.struck = 0
+        self.full = False
+        self.read_only = False
+        super().__init__(self.name, base="")
+
+    def heal(self) -> None:
+        """Take every fault away."""
+        self.fault = None
+        self.full = self.read_only = False
+
+    def check(self, call: Call) -> bool:
+        """Let a call pass, or fail it. True: it is a write that gets halfway.
+
+        Raises:
+            apsw.Error: what SQLite is told.
+        """
+        if self.full and call is Call.WRITE:
+            raise failure(apsw.SQLITE_FULL, "database or disk is full")
+        if self.read_only and call in {Call.WRITE, Call.TRUNCATE, Call.DELETE}:
+            raise failure(_CODES[call], "disk I/O error")
+        if self.fault is None or not self.fault.concerns(call):
+            return False
+        self.calls += 1
+        if self.calls != self.fault.at and not (self.fault.lasting and self.calls > self.fault.at):
+            return False
+        self.struck += 1
+        if self.fault.kind is Kind.FULL:
+            raise failure(apsw.SQLITE_FULL, "database or disk is full")
+        if self.fault.kind is Kind.ERROR:
+            raise failure(_CODES[call], "disk I/O error")
+        return True
+
+    def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
+        """Open a file, for reading only if the folder is read-only."""
+        self.check(Call.OPEN)
+        if self.read_only and flags[0] & apsw.SQLITE_OPEN_READWRITE:
+            writing = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+            flags[0] = flags[0] & ~writing | apsw.SQLITE_OPEN_READONLY
+        return _File(self, name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
+        """Delete a file."""
+        self.check(Call.DELETE)
+        super().xDelete(filename, syncdir)
+
+    def excepthook(self, etype: Any, evalue: Any, etraceback: Any) -> bool:
+        """Say nothing of errors that SQLite chose to ignore: they are ours."""
+        del etype, evalue, etraceback
+        return True
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: FaultyDisk, name: Name, flags: list[int]) -> None:
+        self._disk = disk
+        super().__init__("", name, flags)
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        self._disk.check(Call.READ)
+        return super().xRead(amount, offset)
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
+        torn = self._disk.check(Call.WRITE)
+        if torn:
+            super().xWrite(data[: len(data) // 2], offset)
+            raise failure(apsw.SQLITE_IOERR_WRITE, "disk I/O error")
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802, ARG002
+        self._disk.check(Call.SYNC)
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+        self._disk.check(Call.TRUNCATE)
+        super().xTruncate(newsize)
+
+    def excepthook(self, etype: Any, evalue: Any, etraceback: Any) -> bool:
+        del etype, evalue, etraceback
+        return True
+
+
+@contextmanager
+def faulty_disk() -> Generator[FaultyDisk]:
+    """A disk for one test; its `name` goes into the world."""
+    disk = FaultyDisk()
+    try:
+        yield disk
+    finally:
+        disk.unregister()
+
+
+def failure(code: int, text: str) -> Exception:
+    """The exception by which a VFS tells SQLite what went wrong."""
+    problem = apsw.exception_for(code)
+    problem.args = (text,)
+    return problem

@@ -1,0 +1,20 @@
+"""Folders for harnesses that open thousands of logs: in memory, where there is such a disk.
+
+None of them asks what a real disk keeps; those that do take pytest's `tmp_path`.
+"""
+
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+MEMORY = "/dev/shm"  # noqa: S108 - Linux keeps a file system in memory there
+
+
+@contextmanager
+def scratch_folder() -> Generator[Path]:
+    """An empty folder that is gone afterwards."""
+    place = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="everloop-faults-", dir=place) as name:
+        yield Path(name)

@@ -1,0 +1,170 @@
+"""One byte of the file flips; the log says which records can no longer be trusted."""
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.faults.places import scratch_folder
+from tests.faults.workload import ACTOR, LIMITS, VIEWS, open_engine, workload
+from tests.log.samples import WORDS, Said
+
+from everloop.errors import Corrupt, EverloopError
+from everloop.log import Log, Record
+from everloop.log.archive import export_jsonl
+from everloop.log.verify import Verification, verify
+from everloop.testing.audit import audit, stored
+from everloop.testing.chance import Chance
+from everloop.testing.pages import Extent, extents
+from everloop.testing.stage import Stage
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A whole log in a closed file, and what it says."""
+
+    content: bytes
+    records: list[Record]
+    lines: dict[int, bytes]  # of its export, by position
+    extents: list[Extent]
+
+
+@pytest.fixture(scope="module")
+def specimen(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
+    path = tmp_path_factory.mktemp("specimen") / "everloop.db"
+    engine = open_engine(path)
+    for step in workload():
+        step.act(engine, step.request)
+    for number in range(60):
+        text = f"{number} " + "long " * (2_000 if number % 20 == 7 else number)
+        engine.log.append("long", [Said(text)], actor=ACTOR)
+    lines = exported(engine.log, path.with_suffix(".jsonl"))
+    engine.close()
+    assert audit(path, VIEWS) == []
+    return Specimen(path.read_bytes(), stored(path), lines, extents(path, "log"))
+
+
+def exported(log: Log, path: Path) -> dict[int, bytes]:
+    """What can be exported, line by line; the position of the record of each line."""
+    with suppress(Corrupt):
+        export_jsonl(log, path)
+    lines = path.read_bytes().splitlines()[1:-1]
+    return {int(line.split(b",")[0].removeprefix(b'{"position":')): line for line in lines}
+
+
+@dataclass
+class Flipped:
+    """A log with one byte flipped, as far as it can be opened."""
+
+    folder: Path
+    offset: int
+    flip: int
+
+    def open(self, content: bytes) -> Log:
+        damaged = bytearray(content)
+        damaged[self.offset] ^= self.flip
+        path = self.folder / "everloop.db"
+        path.write_bytes(damaged)
+        return Stage().open(path, VIEWS, limits=LIMITS)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with scratch_folder() as scratch:
+        yield scratch
+
+
+def blind_to(specimen: Specimen, flipped: Flipped, position: int) -> list[str]:
+    """What `verify` and `export` got wrong about a log whose record at `position` was damaged."""
+    with closing(flipped.open(specimen.content)) as log:
+        found = verify(log)
+        if found.ok:  # a byte that nobody reads
+            return [] if list(log.records()) == specimen.records else ["not found"]
+        rest = exported(log, flipped.folder / "rest.jsonl")
+    wrong = [] if names(found, position) else [f"not named: {found.damage}"]
+    spoiled = {position, *(d.first for d in found.damage if d.first == d.last)}
+    for other, line in specimen.lines.items():
+        if other not in spoiled and rest.get(other) != line:
+            wrong.append(f"position {other} was not exported as it is")
+    return wrong
+
+
+def names(found: Verification, position: int) -> bool:
+    """Whether a record is named, by itself and not only as part of the whole file."""
+    return any(d.first <= position <= d.last and d.last - d.first < 3 for d in found.damage)
+
+
+@pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.soak)])
+@pytest.mark.promise("P-LOG-14")
+def test_every_flipped_byte_of_a_record_is_found_and_the_rest_can_be_exported(
+    specimen: Specimen, folder: Path, chance: Chance, flips: int
+) -> None:
+    wrong: dict[tuple[int, ...], object] = {}
+    for _ in range(flips):
+        extent = chance.choice(specimen.extents)
+        offset = extent.start + chance.randrange(extent.length)
+        flipped = Flipped(folder, offset, 1 << chance.randrange(8))
+        if problems := blind_to(specimen, flipped, extent.rowid):
+            wrong[offset, flipped.flip, extent.rowid] = problems
+    assert wrong == {}
+
+
+def unnoticed(specimen: Specimen, flipped: Flipped) -> str:
+    """How a flip somewhere in the file changed what the log says without being noticed."""
+    try:
+        with closing(flipped.open(specimen.content)) as log:
+            if verify(log).ok and list(log.records()) != specimen.records:
+                return "the log says something else"
+    except EverloopError as noticed:
+        return "" if noticed.hint else f"no hint: {noticed!r}"
+    return ""
+
+
+@pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.soak)])
+def test_a_flip_anywhere_in_the_file_is_found_or_changes_nothing_the_log_says(
+    specimen: Specimen, folder: Path, chance: Chance, flips: int
+) -> None:
+    wrong: dict[tuple[int, ...], object] = {}
+    for _ in range(flips):
+        flipped = Flipped(folder, chance.randrange(len(specimen.content)), 1 << chance.randrange(8))
+        if problem := unnoticed(specimen, flipped):
+            wrong[flipped.offset, flipped.flip] = problem
+    assert wrong == {}
+
+
+def read_everything(log: Log) -> None:
+    """Ask for all that a log can say, and append to it."""
+    for stream in ("s0", "s1", "s2", "s3", "long"):
+        list(log.read(stream))
+        log.state(WORDS, stream)
+        log.append(stream, [Said("more")], actor=ACTOR)
+    list(log.records())
+    with log.reading() as reader:
+        reader.rows("SELECT * FROM sayings")
+
+
+def escaped(specimen: Specimen, flipped: Flipped) -> str:
+    """What else than a clear error comes out of a log with a flipped byte."""
+    try:
+        with closing(flipped.open(specimen.content)) as log:
+            read_everything(log)
+    except Corrupt as clear:
+        return "" if clear.hint else f"no hint: {clear!r}"
+    except Exception as problem:  # noqa: BLE001 - that is what we look for
+        return repr(problem)
+    return ""
+
+
+@pytest.mark.parametrize("flips", [150, pytest.param(20_000, marks=pytest.mark.soak)])
+def test_whoever_meets_a_flipped_byte_of_a_record_is_told_that_the_log_is_corrupt(
+    specimen: Specimen, folder: Path, chance: Chance, flips: int
+) -> None:
+    wrong: dict[tuple[int, ...], object] = {}
+    for _ in range(flips):
+        extent = chance.choice(specimen.extents)
+        offset = extent.start + chance.randrange(extent.length)
+        flipped = Flipped(folder, offset, 1 << chance.randrange(8))
+        if problem := escaped(specimen, flipped):
+            wrong[offset, flipped.flip, extent.rowid] = problem
+    assert wrong == {}

@@ -1,0 +1,200 @@
+"""The disk is full, or the folder read-only: reads go on, appends say so, and all recovers."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from tests.faults.workload import ACTOR, LIMITS, VIEWS
+from tests.log.samples import Said
+
+from everloop.errors import Unavailable
+from everloop.log import Log
+from everloop.testing.audit import audit
+from everloop.testing.disk import faulty_disk
+from everloop.testing.stage import Stage
+
+NOBODY = 65_534
+DISK_BYTES = 2_000_000
+
+
+def append(log: Log, number: int) -> int:
+    receipt = log.append(
+        "s", [Said(f"{number} " + "x" * 1_000)], actor=ACTOR, request_id=f"request-{number}"
+    )
+    return receipt.position
+
+
+def fill(log: Log) -> int:
+    """Append until the disk is full; the number of the append that failed."""
+    number = 0
+    with suppress(Unavailable):
+        while append(log, number):
+            number += 1
+    return number
+
+
+def reads_go_on(log: Log, count: int) -> None:
+    """Whatever reads still answers, with all that was acknowledged."""
+    assert log.head == count
+    assert len(list(log.read("s"))) == count
+    with log.reading() as reader:
+        assert reader.rows("SELECT count(*) FROM sayings") == [(count,)]
+
+
+def cannot_append(log: Log, number: int, match: str) -> None:
+    for _ in range(3):
+        with pytest.raises(Unavailable, match=match) as refused:
+            append(log, number)
+        assert refused.value.hint
+
+
+# -- simulated: everywhere, also without the right to mount ----------------------------------------
+
+
+def test_a_full_disk_stops_appends_and_not_reads_and_is_left_without_a_restart(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "everloop.db"
+    with faulty_disk() as disk, closing(Stage(vfs=disk.name).open(path, VIEWS)) as log:
+        assert [append(log, number) for number in range(5)] == [1, 2, 3, 4, 5]
+        disk.full = True
+        cannot_append(log, 5, "no space left")
+        reads_go_on(log, 5)
+        disk.heal()
+        assert [append(log, number) for number in range(5, 8)] == [6, 7, 8]
+    assert audit(path, VIEWS) == []
+
+
+def test_a_read_only_disk_stops_appends_and_not_reads_and_is_left_without_a_restart(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "everloop.db"
+    with faulty_disk() as disk, closing(Stage(vfs=disk.name).open(path, VIEWS)) as log:
+        assert [append(log, number) for number in range(5)] == [1, 2, 3, 4, 5]
+        disk.read_only = True
+        cannot_append(log, 5, "cannot be written|disk I/O error")
+        reads_go_on(log, 5)
+        disk.heal()
+        assert [append(log, number) for number in range(5, 8)] == [6, 7, 8]
+    assert audit(path, VIEWS) == []
+
+
+# -- real ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk() -> Generator[Path]:
+    """A real file system of two megabytes."""
+    mount = shutil.which("mount")
+    if mount is None or os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk; the simulated one was tested")
+    folder = Path(tempfile.mkdtemp(prefix="everloop-small-"))
+    options = ["-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
+    mounted = subprocess.run([mount, *options], capture_output=True, check=False)  # noqa: S603
+    if mounted.returncode:
+        folder.rmdir()
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)  # noqa: S603, S607
+        folder.rmdir()
+
+
+def test_a_disk_that_is_really_full_stops_appends_and_not_reads_until_there_is_space(
+    small_disk: Path,
+) -> None:
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(500_000))
+    path = small_disk / "everloop.db"
+    with closing(Stage().open(path, VIEWS, limits=LIMITS)) as log:
+        failed = fill(log)
+        assert failed > 10
+        cannot_append(log, failed, "no space left")
+        reads_go_on(log, failed)
+        ballast.unlink()
+        assert append(log, failed) == failed + 1
+        assert append(log, failed + 1) == failed + 2
+    assert audit(path, VIEWS) == []
+
+
+@contextmanager
+def without_privileges(folder: Path) -> Generator[None]:
+    """As a user to whom permissions apply. Root gives its rights away for as long as it takes."""
+    if os.geteuid() != 0:
+        yield
+        return
+    shutil.chown(folder, NOBODY, NOBODY)
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@pytest.fixture
+def own_folder() -> Generator[Path]:
+    """A folder that belongs to a user to whom permissions apply, who is who we are."""
+    with tempfile.TemporaryDirectory(prefix="everloop-locked-") as name:
+        folder = Path(name)
+        with without_privileges(folder):
+            yield folder
+            permit(folder, writing=True)
+
+
+def permit(folder: Path, *, writing: bool) -> None:
+    """Allow or forbid writing to a folder and all in it."""
+    folder.chmod(0o755 if writing else 0o555)
+    for path in folder.iterdir():
+        path.chmod(0o644 if writing else 0o444)
+
+
+def test_a_folder_that_is_really_read_only_can_be_read_and_written_again_later(
+    own_folder: Path,
+) -> None:
+    path = own_folder / "everloop.db"
+    with closing(Stage().open(path, VIEWS)) as before:
+        assert [append(before, number) for number in range(5)] == [1, 2, 3, 4, 5]
+        permit(own_folder, writing=False)
+        with closing(Stage().open(path, VIEWS)) as log:
+            cannot_append(log, 5, "read-only")
+            reads_go_on(log, 5)
+            permit(own_folder, writing=True)
+    with closing(Stage().open(path, VIEWS)) as log:
+        assert append(log, 5) == 6
+    assert audit(path, VIEWS) == []
+
+
+@pytest.mark.parametrize("scrubbed", [False, True])
+def test_a_log_that_was_open_when_its_folder_became_read_only_goes_on_later(
+    own_folder: Path, scrubbed: bool
+) -> None:
+    path = own_folder / "everloop.db"
+    with closing(Stage().open(path, VIEWS)) as log:
+        append(log, 0)
+        permit(own_folder, writing=False)
+        log.scribe.close()  # as after an error: the file is opened again
+        cannot_append(log, 1, "read-only")
+        if scrubbed:
+            with pytest.raises(Unavailable, match="read-only"):
+                log.scrub()
+        assert log.head == 1
+        permit(own_folder, writing=True)
+        assert append(log, 1) == 2
+    assert audit(path, VIEWS) == []
+
+
+def test_a_closed_log_in_a_read_only_folder_says_so_when_it_is_opened(own_folder: Path) -> None:
+    path = own_folder / "everloop.db"
+    Stage().open(path, VIEWS).close()
+    permit(own_folder, writing=False)
+    with pytest.raises(Unavailable) as refused:
+        Stage().open(path, VIEWS)
+    assert refused.value.hint

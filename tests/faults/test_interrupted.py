@@ -1,0 +1,128 @@
+"""One caller's trouble is not another's: group commit when someone fails in the middle of it."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import ClassVar
+
+import apsw
+import pytest
+from tests.faults.workload import ACTOR, VIEWS
+from tests.log.samples import Said
+
+from everloop.errors import Unavailable
+from everloop.log import Draft, Event, Fact, Log, Projection, on
+from everloop.log.work import Desk, Work
+from everloop.testing.audit import audit
+from everloop.testing.power import power_disk
+from everloop.testing.stage import Stage
+
+
+class Fussy(Projection):
+    """A view that cannot take every fact."""
+
+    name = "fussy"
+    tables: ClassVar[tuple[str, ...]] = ("fussy",)
+    schema = "CREATE TABLE fussy (position INTEGER PRIMARY KEY, text TEXT CHECK (text <> 'check'))"
+
+    @on(Said)
+    def _said(self, db: apsw.Connection, said: Said, fact: Fact) -> None:
+        if said.text == "raise":
+            raise KeyError(said.text)
+        db.execute("INSERT INTO fussy VALUES (?, ?)", (fact.position, said.text))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    with closing(Stage().open(tmp_path / "everloop.db", [*VIEWS, Fussy()])) as opened:
+        yield opened
+
+
+def work(log: Log, text: str) -> Work:
+    return log.work("s", lambda _: [Draft(Said(text))], actor=ACTOR, request_id=text)
+
+
+def commit(log: Log, batch: Sequence[Work]) -> None:
+    """Carry out a batch as the writer does, so that these works share a transaction for sure."""
+    with log.writer.pen:
+        log.scribe.commit(batch)
+
+
+@pytest.mark.parametrize(("bad", "error"), [("raise", KeyError), ("check", apsw.ConstraintError)])
+def test_a_fact_that_a_view_cannot_take_fails_alone(
+    log: Log, tmp_path: Path, bad: str, error: type[Exception]
+) -> None:
+    batch = [work(log, "one"), work(log, bad), work(log, "two")]
+    commit(log, batch)
+    assert [batch[0].outcome().position, batch[2].outcome().position] == [1, 2]
+    with pytest.raises(error):
+        batch[1].outcome()
+    log.close()
+    assert audit(tmp_path / "everloop.db", [*VIEWS, Fussy()]) == []
+
+
+@pytest.mark.parametrize("bad", ["raise", "check"])
+def test_event_loops_get_their_answers_when_one_of_them_fails(log: Log, bad: str) -> None:
+    async def everyone() -> list[object]:
+        texts = ["a", "b", bad, "c"]
+        return await asyncio.gather(
+            *[log.append_soon("s", [Said(text)], actor=ACTOR) for text in texts],
+            return_exceptions=True,
+        )
+
+    answers = asyncio.run(everyone())
+    assert [isinstance(answer, Exception) for answer in answers] == [False, False, True, False]
+    assert log.head == 3
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+def test_nobody_is_told_that_an_interrupted_append_is_durable(
+    log: Log, interruption: type[BaseException]
+) -> None:
+    def interrupt(_: Desk) -> list[Draft]:
+        raise interruption
+
+    before, after = work(log, "before"), work(log, "after")
+    with pytest.raises(interruption):
+        commit(log, [before, log.work("s", interrupt, actor=ACTOR), after])
+    for waiting in (before, after):
+        with pytest.raises(Unavailable, match="interrupted") as told:
+            waiting.outcome()
+        assert told.value.hint
+    assert log.head == 0
+    assert log.append("s", [Said("before")], actor=ACTOR, request_id="before").position == 1
+
+
+def test_event_loops_are_served_on_after_someone_tried_to_exit(log: Log) -> None:
+    def leave(_: Desk) -> list[Draft]:
+        raise SystemExit
+
+    async def everyone() -> int:
+        with pytest.raises(Unavailable, match="interrupted"):
+            await log.writer.write_soon(log.work("s", leave, actor=ACTOR))
+        return (await log.append_soon("s", [Said("later")], actor=ACTOR)).position
+
+    assert asyncio.run(asyncio.wait_for(everyone(), timeout=20)) == 1
+
+
+def test_a_rewind_that_is_not_durable_yet_is_not_seen_yet(tmp_path: Path) -> None:
+    seen: list[list[Event]] = []
+    with power_disk() as disk, ThreadPoolExecutor(1) as other_thread:
+        log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS)
+        for number in range(5):
+            log.append("s", [Said(f"{number}")], actor=ACTOR)
+        events = [fact.event for fact in log.read("s")]
+
+        def look() -> None:
+            disk.before_call = lambda: None
+            seen.append(
+                other_thread.submit(lambda: [fact.event for fact in log.read("s")]).result()
+            )
+
+        disk.before_call = look
+        log.rewind(2, actor=ACTOR)
+        assert seen == [events]
+        assert [fact.event for fact in log.read("s")] == events[:2]
+        log.close()

@@ -1,0 +1,152 @@
+"""Every single I/O call of a workload fails, in every way it can; and nothing is lost."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from tests.faults.places import scratch_folder
+from tests.faults.workload import VIEWS, Step, carried_out, misfolded, open_engine, workload
+
+from everloop.errors import EverloopError, Unavailable
+from everloop.testing.audit import audit, stored
+from everloop.testing.disk import Fault, FaultyDisk, Kind, faulty_disk
+
+T = TypeVar("T")
+Repeat = Callable[[Step], Step | None]
+
+STEPS = workload()
+PARTS = 4  # so that several processes can share the sweep
+
+
+@dataclass
+class Trial:
+    """The workload on a disk with one fault; what fails is tried again when the fault is gone."""
+
+    disk: FaultyDisk
+    errors: list[EverloopError] = field(default_factory=list)
+    misfolded: list[str] = field(default_factory=list)
+
+    def run(self, path: Path, repeat: Repeat) -> None:
+        """Open, take every step, close."""
+        engine = self._twice(lambda: open_engine(path, vfs=self.disk.name))
+        for step in STEPS:
+            try:
+                step.act(engine, step.request)
+            except EverloopError as problem:
+                self._note(problem)
+                again = repeat(step)
+                if again is not None:
+                    again.act(engine, again.request)
+        self.misfolded = self._twice(lambda: misfolded(engine.log))
+        self._twice(engine.close)
+
+    def _twice(self, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except EverloopError as problem:
+            self._note(problem)
+            return act()
+
+    def _note(self, problem: EverloopError) -> None:
+        self.errors.append(problem)
+        self.disk.heal()
+
+
+def same_request(step: Step) -> Step:
+    """What a good caller does after an error."""
+    return step
+
+
+def another_request(step: Step) -> Step:
+    """What a bad caller does after an error: ask anew, under another id."""
+    return Step(f"{step.request}-again", step.records, step.act)
+
+
+def swallow(step: Step) -> None:
+    """What a bad caller does after an error: take it for done."""
+    del step
+
+
+def problems_after(fault: Fault, repeat: Repeat = same_request) -> list[str] | None:
+    """What is wrong after the workload met a fault; None if it never met it."""
+    with scratch_folder() as folder, faulty_disk() as disk:
+        path = folder / "everloop.db"
+        disk.fault = fault
+        trial = Trial(disk)
+        try:
+            trial.run(path, repeat)
+        except Exception as problem:  # noqa: BLE001 - that any escaped is what we report
+            return [f"escaped: {problem!r}"]
+        return [*_judged(path), *_unclear(trial.errors), *trial.misfolded] if disk.struck else None
+
+
+def _judged(path: Path) -> Iterator[str]:
+    yield from audit(path, VIEWS)
+    yield from carried_out(stored(path), STEPS)
+    with open_engine(path) as engine:
+        yield from misfolded(engine.log)
+
+
+def _unclear(errors: list[EverloopError]) -> Iterator[str]:
+    for error in errors:
+        if type(error) is not Unavailable or not error.hint or not str(error):
+            yield f"an unclear error: {error!r}, hint {error.hint!r}"
+
+
+def sweep(kind: Kind, *, lasting: bool, points: Iterable[int]) -> dict[int, list[str]]:
+    """The fault points that ended badly, and how; up to where the workload ends."""
+    bad: dict[int, list[str]] = {}
+    for at in points:
+        problems = problems_after(Fault(kind, at, lasting))
+        if problems is None:
+            return bad
+        if problems:
+            bad[at] = problems
+    return bad
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    ("kind", "lasting", "stride"),
+    [
+        (Kind.ERROR, False, 1),
+        (Kind.FULL, True, 5),  # every fifth call, from another one each time
+        (Kind.TORN, False, 5),
+        pytest.param(Kind.ERROR, True, 1, marks=pytest.mark.soak),
+        pytest.param(Kind.FULL, True, 1, marks=pytest.mark.soak),
+        pytest.param(Kind.FULL, False, 1, marks=pytest.mark.soak),
+        pytest.param(Kind.TORN, True, 1, marks=pytest.mark.soak),
+        pytest.param(Kind.TORN, False, 1, marks=pytest.mark.soak),
+    ],
+)
+@pytest.mark.promise("P-LOG-2")
+def test_whichever_io_call_fails_nothing_is_lost_and_nothing_is_done_twice(
+    seed: int, kind: Kind, lasting: bool, stride: int, part: int
+) -> None:
+    first = 1 + seed % stride
+    assert sweep(kind, lasting=lasting, points=count(first + part * stride, PARTS * stride)) == {}
+
+
+def test_control_an_error_that_is_taken_for_a_success_is_caught() -> None:
+    bad = [
+        problems_after(Fault(Kind.ERROR, at, lasting=True), swallow) for at in range(100, 400, 50)
+    ]
+    assert all(bad)
+
+
+def test_control_a_repetition_under_another_id_is_caught_where_the_first_was_recorded() -> None:
+    assert any(doubled(at) for at in range(100, 300))
+
+
+def doubled(at: int) -> bool:
+    """Whether a fault made a bad caller do something twice: an error came, the record too."""
+    problems = problems_after(Fault(Kind.ERROR, at, lasting=True), another_request) or []
+    missing = [problem for problem in problems if ": 0 records" in problem]
+    return bool(problems) and not missing
+
+
+def test_a_fault_that_never_comes_leaves_the_workload_alone() -> None:
+    assert problems_after(Fault(Kind.ERROR, at=1_000_000)) is None

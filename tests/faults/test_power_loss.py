@@ -1,0 +1,223 @@
+"""The power goes at any moment; what was acknowledged is there when it comes back."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import apsw
+import pytest
+from tests.faults.places import scratch_folder
+from tests.faults.workload import ACTOR, LIMITS, VIEWS, Say, engine_on
+from tests.log.samples import Said
+
+from everloop.app import Engine
+from everloop.errors import EverloopError, NotFound
+from everloop.log import Log, Receipt
+from everloop.log.file import LogFile
+from everloop.log.lineage import Lineage
+from everloop.log.scribe import Scribe
+from everloop.log.states import States
+from everloop.testing.audit import audit, stored
+from everloop.testing.chance import Chance
+from everloop.testing.power import Image, PowerDisk, power_disk, write_image
+from everloop.testing.stage import Stage
+
+STEPS = 25  # in one session
+CALLS_PER_CUT = 12
+SESSIONS_PER_LOG = 4  # each goes on from what a cut of the one before left
+Open = Callable[[Path, str], Log]
+
+
+def open_durably(path: Path, vfs: str) -> Log:
+    """The real thing."""
+    return Stage(vfs=vfs).open(path, VIEWS, limits=LIMITS)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a power cut left, and what had been acknowledged before it."""
+
+    image: Image
+    acknowledged: tuple[Receipt, ...]
+
+
+NOTHING = Left({}, ())
+
+
+@dataclass
+class Session:
+    """An engine at work on a disk whose power may go before any call."""
+
+    chance: Chance
+    disk: PowerDisk
+    open: Open
+    path: Path
+    name: str
+    acknowledged: list[Receipt] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Take some random steps, with cuts on the way."""
+        self.disk.before_call = self._maybe_cut
+        engine = self._engine()
+        for number in range(STEPS):
+            engine = self._step(engine, f"{self.name}-{number}")
+        engine.close()
+
+    def _engine(self) -> Engine:
+        return engine_on(self.open(self.path, self.disk.name))
+
+    def _maybe_cut(self) -> None:
+        if self.chance.happens(1 / CALLS_PER_CUT):
+            self.left.append(Left(self.disk.cut(self.chance), tuple(self.acknowledged)))
+
+    def _step(self, engine: Engine, request: str) -> Engine:
+        log = engine.log
+        match self.chance.choices(
+            ["append", "say", "fork", "retract", "purge", "checkpoint", "reopen"],
+            [60, 8, 5, 5, 3, 8, 4],
+        )[0]:
+            case "append":
+                self._append(log, request)
+            case "say":
+                self._note(engine.do(Say(self._stream(), request), request_id=request))
+            case "fork":
+                self._note(log.fork(name=request, actor=ACTOR, request_id=request))
+            case "checkpoint":
+                log.upkeep.checkpoint()
+            case "reopen":
+                engine.close()
+                return self._engine()
+            case act:
+                self._take_back(log, act, request)
+        return engine
+
+    def _append(self, log: Log, request: str) -> None:
+        size = self.chance.choice([1, 1, 2, 3])
+        said = [
+            Said(f"{request} part {n}" + "." * self.chance.randint(0, 900)) for n in range(size)
+        ]
+        self._note(log.append(self._stream(), said, actor=ACTOR, request_id=request))
+
+    def _take_back(self, log: Log, act: str, request: str) -> None:
+        own = [receipt.position for receipt in self.acknowledged if receipt.stream != "log"]
+        if not own:
+            return
+        take_back = log.retract if act == "retract" else log.purge
+        try:
+            chosen = self.chance.choice(own)
+            self._note(take_back([chosen], reason="", actor=ACTOR, request_id=request))
+        except NotFound:
+            return  # it was taken back before
+
+    def _note(self, receipt: Receipt) -> None:
+        self.acknowledged.append(receipt)
+
+    def _stream(self) -> str:
+        return self.chance.choice(["a", "b", "c"])
+
+
+def after(left: Left) -> list[str]:
+    """What is wrong with the log when the power is back."""
+    with scratch_folder() as folder:
+        path = folder / "everloop.db"
+        write_image(left.image, folder)
+        try:
+            log = Stage().open(path, VIEWS, limits=LIMITS)
+            log.append("after", [Said("the power is back")], actor=ACTOR)
+            log.close()
+            return [*lost(path, left.acknowledged), *audit(path, VIEWS)]
+        except (EverloopError, apsw.Error) as problem:
+            return [f"corrupt: {problem!r}"]
+
+
+def lost(path: Path, acknowledged: Sequence[Receipt]) -> list[str]:
+    """Which of the acknowledged requests are not there exactly as they were acknowledged."""
+    found = Counter(record.request_id for record in stored(path))
+    return [
+        f"lost: {receipt.request_id}"
+        for receipt in acknowledged
+        if found[receipt.request_id] != len(receipt.facts)
+    ]
+
+
+def survive(chance: Chance, cuts: int, *, open: Open = open_durably) -> Counter[str]:
+    """Live through so many power cuts; what went wrong, and how often."""
+    outcome: Counter[str] = Counter()
+    sessions = 0
+    start = NOTHING
+    while outcome["cuts"] < cuts:
+        if sessions % SESSIONS_PER_LOG == 0:
+            start = NOTHING
+        sessions += 1
+        sound: list[Left] = []
+        for left in one_session(chance, start, open, f"session-{sessions}"):
+            problems = after(left)
+            outcome["cuts"] += 1
+            outcome.update(problem.partition(":")[0] for problem in problems)
+            if not problems:
+                sound.append(left)
+        start = chance.choice(sound) if sound else NOTHING
+    return outcome
+
+
+def one_session(chance: Chance, start: Left, open: Open, name: str) -> list[Left]:
+    """Go on from what a cut left, and see what the next cuts leave."""
+    with scratch_folder() as folder, power_disk() as disk:
+        write_image(start.image, folder)
+        session = Session(chance, disk, open, folder / "everloop.db", name)
+        session.acknowledged.extend(start.acknowledged)
+        session.run()
+        return session.left
+
+
+@pytest.mark.parametrize("cuts", [*[500] * 4, pytest.param(200_000, marks=pytest.mark.soak)])
+@pytest.mark.promise("P-LOG-2")
+def test_a_power_cut_loses_nothing_that_was_acknowledged(chance: Chance, cuts: int) -> None:
+    outcome = survive(chance, cuts)
+    assert outcome.pop("cuts") >= cuts
+    assert outcome == {}
+
+
+class CarelessFile(LogFile):
+    """A log file that trusts the disk."""
+
+    trust: ClassVar[str]
+
+    def connect(self, *, synchronous: str = "FULL") -> apsw.Connection:
+        """A connection that syncs less than it should."""
+        del synchronous
+        return super().connect(synchronous=self.trust)
+
+
+class NormalFile(CarelessFile):
+    """One that syncs at checkpoints only."""
+
+    trust = "NORMAL"
+
+
+class OffFile(CarelessFile):
+    """One that never syncs."""
+
+    trust = "OFF"
+
+
+def careless(file_class: type[CarelessFile]) -> Open:
+    """A way to open a log so that acknowledged does not mean durable."""
+
+    def open_carelessly(path: Path, vfs: str) -> Log:
+        world = Stage(vfs=vfs).world
+        file = file_class(path, [Lineage(), *VIEWS], world)
+        scribe = Scribe(file, States(LIMITS), world, limits=LIMITS)
+        return Log(file, scribe, world.ids, limits=LIMITS, beside=lambda p: open_durably(p, vfs))
+
+    return open_carelessly
+
+
+@pytest.mark.parametrize("file_class", [OffFile, NormalFile])
+def test_control_a_log_that_does_not_sync_is_seen_to_lose(
+    chance: Chance, file_class: type[CarelessFile]
+) -> None:
+    assert survive(chance, 100, open=careless(file_class))["lost"] > 0

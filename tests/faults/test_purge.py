@@ -1,0 +1,119 @@
+"""What was purged is gone: not hidden, gone, from every byte we keep."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.faults.workload import ACTOR, LIMITS, VIEWS, Say, engine_on
+from tests.log.samples import Said
+
+from everloop.adapters.parquet import export_parquet, read_parquet
+from everloop.errors import Unavailable
+from everloop.log import Draft, Log, Receipt
+from everloop.log.archive import export_jsonl
+from everloop.log.backups import make_backup
+from everloop.log.verify import verify
+from everloop.testing.audit import audit
+from everloop.testing.chance import Chance
+from everloop.testing.power import power_disk
+from everloop.testing.stage import NEW_YEAR, Stage
+
+# Words that share no beginning with any other, so that a full-text index cannot abridge them.
+SECRET = "qxheliotrope jvmarigold"  # noqa: S105 - a secret for a diary, not a password
+WORDS = [b"qxheliotrope", b"jvmarigold"]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    with closing(Stage().open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)) as opened:
+        yield opened
+
+
+def confide(log: Log) -> int:
+    """Write a secret, and what follows from it, where everything that can keep it does."""
+    engine = engine_on(log)
+    for number in range(5):
+        engine.do(Say("diary", f"harmless {number}"))
+    told = log.append("diary", [Said(SECRET)], actor=ACTOR)
+    log.append("letters", [Draft(Said(f"so: {SECRET}"), (told.position,))], actor=ACTOR)
+    engine.do(Say("diary", "unrelated"))  # folds the diary: its snapshot now quotes the secret
+    for number in range(5):
+        log.append("other", [Said(f"later {number}")], actor=ACTOR)
+    return told.position
+
+
+def purge(log: Log, position: int) -> Receipt:
+    return log.purge([position], reason="private", actor=ACTOR, request_id="purge")
+
+
+def traces(folder: Path) -> list[str]:
+    """The files below a folder in which a word of the secret occurs."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [path.name for path in files if any(word in path.read_bytes() for word in WORDS)]
+
+
+def test_control_before_the_purge_the_secret_is_found(log: Log, tmp_path: Path) -> None:
+    confide(log)
+    log.upkeep.checkpoint()
+    assert "everloop.db" in traces(tmp_path)
+
+
+@pytest.mark.promise("P-LOG-13")
+def test_after_a_purge_no_file_of_the_log_holds_the_text(log: Log, tmp_path: Path) -> None:
+    purge(log, confide(log))
+    assert traces(tmp_path) == []
+
+
+@pytest.mark.promise("P-LOG-13")
+def test_later_backups_and_exports_do_not_hold_purged_text(log: Log, tmp_path: Path) -> None:
+    purge(log, confide(log))
+    make_backup(log.file, tmp_path / "copies", NEW_YEAR)
+    export_jsonl(log, tmp_path / "log.jsonl")
+    export_parquet(log, tmp_path / "log.parquet")  # compressed, so it is read and not scanned
+    records = list(read_parquet(tmp_path / "log.parquet"))
+    assert traces(tmp_path) == []
+    assert len(records) == log.head
+    assert not [record for record in records if SECRET in repr(record)]
+
+
+def test_search_finds_nothing_of_what_was_purged(log: Log) -> None:
+    purge(log, confide(log))
+    with log.reading() as reader:
+        assert (
+            reader.rows("SELECT * FROM sayings_text WHERE sayings_text MATCH 'qxheliotrope'") == []
+        )
+        assert reader.rows("SELECT * FROM sayings WHERE text LIKE '%qxheliotrope%'") == []
+
+
+@pytest.mark.promise("P-LOG-13")
+def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
+    log: Log, tmp_path: Path
+) -> None:
+    purge(log, confide(log))
+    assert verify(log).ok
+    log.close()
+    assert audit(tmp_path / "everloop.db", VIEWS) == []
+
+
+def test_a_purge_that_returned_stays_done_when_the_power_goes(
+    tmp_path: Path, chance: Chance
+) -> None:
+    with power_disk() as disk:
+        log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
+        purge(log, confide(log))
+        images = [disk.cut(chance) for _ in range(200)]
+        log.close()
+    assert not [image for image in images for word in WORDS if word in b"".join(image.values())]
+
+
+def test_a_purge_that_a_reader_holds_up_says_so_and_ends_when_repeated(
+    log: Log, tmp_path: Path
+) -> None:
+    position = confide(log)
+    with log.file.reading(), pytest.raises(Unavailable, match="still holds") as held_up:
+        purge(log, position)
+    assert held_up.value.hint
+    assert log.record(position).purged
+    assert purge(log, position).repeated
+    assert traces(tmp_path) == []

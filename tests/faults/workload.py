@@ -1,0 +1,146 @@
+"""Forty appends and everything else a log can do, as steps that may each be repeated.
+
+Each step has a request id of its own and leads to a known number of records, so that afterwards it
+can be said of every step whether it was carried out: not at all, once, or twice.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.log.samples import WORDS, Said, Sayings, Tally, Words
+
+from everloop.app import Engine
+from everloop.log import MAIN, Asking, Command, Decider, Draft, Limits, Log, Record
+from everloop.settings import Settings
+from everloop.testing.stage import Stage
+
+VIEWS = (Sayings(), Tally())
+LIMITS = Limits(snapshot_every=3, wal_bytes_max=65_536)
+ACTOR = "user"
+
+
+class Say(Command, frozen=True):
+    """Say something, in a conversation that is folded first."""
+
+    stream: str
+    text: str
+
+
+def say(state: Words | None, command: Say, asking: Asking) -> list[Said]:
+    """Say it, and how much was said before."""
+    del asking
+    return [Said(f"{command.text} after {len(state.texts) if state else 0}")]
+
+
+DECIDERS = (Decider(Say, lambda command: command.stream, WORDS, say),)
+Act = Callable[[Engine, str], object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to ask of an engine. `act` is given the request id to use."""
+
+    request: str
+    records: int
+    act: Act
+
+
+def open_engine(path: Path, *, vfs: str | None = None) -> Engine:
+    """An engine on a log in a still world, on a disk of one's choice."""
+    return engine_on(Stage(vfs=vfs).open(path, VIEWS, limits=LIMITS))
+
+
+def engine_on(log: Log) -> Engine:
+    """An engine that can carry out what the workload asks of it."""
+    return Engine(log, Stage().world, Settings(), DECIDERS)
+
+
+def workload() -> list[Step]:
+    """The steps. Positions are known beforehand, because each step is carried out once."""
+    steps = [
+        Step(f"plain-{n}", 1 + n % 3, partial(_append, f"s{n % 3}", 1 + n % 3)) for n in range(12)
+    ]
+    first_on_s1 = 2  # plain-0 recorded position 1
+    steps += [
+        Step("snapshot", 1, partial(_say, "s0")),
+        Step("derived", 1, partial(_derive, first_on_s1)),
+        Step("forked", 1, _fork),
+        *[Step(f"aside-{n}", 1, partial(_append, "s2", 1, branch="side")) for n in range(5)],
+        Step("checkpoint-1", 0, lambda engine, _: engine.log.upkeep.checkpoint()),
+        Step("retracted", 1, partial(_retract, 1)),
+        *[Step(f"later-{n}", 1, partial(_append, f"s{n % 2}", 1)) for n in range(6)],
+        Step("purged", 1, partial(_purge, first_on_s1)),
+        *[Step(f"after-{n}", 1, partial(_append, "s1", 1)) for n in range(6)],
+        Step("snapshot-again", 1, partial(_say, "s1")),
+        Step("rewound", 2, partial(_rewind, 10)),
+        *[Step(f"new-{n}", 2, partial(_append, "s0", 2)) for n in range(6)],
+        Step("checkpoint-2", 0, lambda engine, _: engine.log.upkeep.checkpoint()),
+        Step("read", 0, _read),
+        Step("last", 3, partial(_append, "s3", 3)),
+    ]
+    return steps
+
+
+def carried_out(records: Iterable[Record], steps: Sequence[Step]) -> list[str]:
+    """Which steps were not carried out exactly once, in words."""
+    found = Counter(record.request_id for record in records)
+    wanted = {step.request: step.records for step in steps}
+    return [
+        f"{request}: {found[request]} records instead of {wanted.get(request, 0)}"
+        for request in sorted({*found, *wanted})
+        if found[request] != wanted.get(request, 0)
+    ]
+
+
+def misfolded(log: Log) -> list[str]:
+    """Streams whose state, kept in memory or in a snapshot, is not the fold of their facts."""
+    wrong: list[str] = []
+    for stream in ("s0", "s1", "s2", "s3"):
+        state = log.state(WORDS, stream) or Words()
+        events = [fact.event for fact in log.read(stream)]
+        if state.texts != tuple(event.text for event in events if isinstance(event, Said)):
+            wrong.append(f"the state of {stream} is not the fold of its facts")
+    return wrong
+
+
+def _append(
+    stream: str, size: int, engine: Engine, request: str, *, branch: str | None = None
+) -> object:
+    said = [Said(f"{request} part {n}") for n in range(size)]
+    return engine.log.append(stream, said, actor=ACTOR, request_id=request, branch=branch)
+
+
+def _say(stream: str, engine: Engine, request: str) -> object:
+    return engine.do(Say(stream, request), request_id=request)
+
+
+def _derive(source: int, engine: Engine, request: str) -> object:
+    draft = Draft(Said(request), because=(source,))
+    return engine.log.append("s1", [draft], actor=ACTOR, request_id=request)
+
+
+def _fork(engine: Engine, request: str) -> object:
+    return engine.log.fork(parent=MAIN, at=8, name="side", actor=ACTOR, request_id=request)
+
+
+def _retract(position: int, engine: Engine, request: str) -> object:
+    return engine.log.retract([position], reason="wrong", actor=ACTOR, request_id=request)
+
+
+def _purge(position: int, engine: Engine, request: str) -> object:
+    return engine.log.purge([position], reason="private", actor=ACTOR, request_id=request)
+
+
+def _rewind(to: int, engine: Engine, request: str) -> object:
+    return engine.log.rewind(to, actor=ACTOR, request_id=request)
+
+
+def _read(engine: Engine, request: str) -> object:
+    del request
+    log: Log = engine.log
+    with log.reading() as reader:
+        reader.rows("SELECT * FROM sayings")
+    return [list(log.read("s0")), misfolded(log), log.head]

@@ -1,0 +1,179 @@
+"""One owner at a time for each piece of background work, and another when that one is gone."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+from tests.log.nodes import (
+    Nodes,
+    Place,
+    own_file_until_killed,
+    own_until_killed,
+    processes,
+    reach,
+    said,
+)
+
+from everloop.errors import Unavailable
+from everloop.log import Log
+from everloop.testing.postgres import PostgresServer
+from everloop.testing.stage import Stage
+
+Open = Callable[[], Log]
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def another(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Open]:
+    """Opens one more node on the same log, at either store."""
+    opened: list[Log] = []
+    nodes: Nodes | None = None
+    if request.param == "postgresql":
+        nodes = request.getfixturevalue("nodes")
+
+    def open_one() -> Log:
+        name = f"node{len(opened)}"
+        opened.append(nodes.open(name) if nodes else Stage().open(tmp_path / "everloop.db"))
+        return opened[-1]
+
+    yield open_one
+    for log in opened:
+        log.close()
+
+
+def test_only_one_node_has_a_claim(another: Open) -> None:
+    a, b = another(), another()
+    claim = a.own("summaries")
+    assert claim is not None
+    assert claim.held
+    assert b.own("summaries") is None
+    assert a.own("summaries") is None
+    assert b.own("embeddings") is not None
+
+
+def test_a_released_claim_can_be_had_by_another(another: Open) -> None:
+    a, b = another(), another()
+    with a.own("summaries") or pytest.fail("nobody has it") as claim:
+        assert b.own("summaries") is None
+    assert not claim.held
+    taken = b.own("summaries")
+    assert taken is not None
+    claim.release()
+    assert taken.held
+
+
+def test_a_closed_log_gives_its_claims_back(another: Open) -> None:
+    a, b = another(), another()
+    claim = a.own("summaries")
+    assert claim is not None
+    a.close()
+    assert not claim.held
+    assert b.own("summaries", wait_s=10) is not None
+
+
+def test_who_waits_for_a_claim_gets_it_when_it_is_free(another: Open) -> None:
+    a, b = another(), another()
+    claim = a.own("summaries")
+    assert claim is not None
+    releasing = threading.Timer(0.2, claim.release)
+    releasing.start()
+    assert b.own("summaries", wait_s=30) is not None
+    releasing.join()
+
+
+def test_of_many_who_want_it_at_once_one_gets_it(another: Open) -> None:
+    logs = [another() for _ in range(4)]
+    got: list[object] = []
+    barrier = threading.Barrier(8)
+
+    def want(log: Log) -> None:
+        barrier.wait()
+        if (claim := log.own("summaries")) is not None:
+            got.append(claim)
+
+    threads = [threading.Thread(target=want, args=(log,)) for log in logs * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 1
+
+
+@pytest.mark.promise("P-PG-3")
+def test_a_node_killed_while_it_owns_work_is_replaced(nodes: Nodes) -> None:
+    heir = nodes.open("heir")
+    with processes(own_until_killed, [(nodes.place, "owner", "work")]) as (owner,):
+        reach(heir, 1)
+        assert said(heir, "owned by") == ["owner"]
+        assert heir.own("work") is None
+        owner.kill()
+        assert heir.own("work", wait_s=10) is not None
+
+
+def test_a_node_that_was_stopped_is_replaced_and_knows_it(nodes: Nodes) -> None:
+    heir = nodes.open("heir")
+    own = heir.own("work of its own")
+    assert own is not None
+    with processes(own_until_killed, [(nodes.place, "owner", "work")]) as (owner,):
+        reach(heir, 1)
+        assert owner.pid is not None
+        os.kill(owner.pid, signal.SIGSTOP)
+        assert heir.own("work", wait_s=30) is not None
+        os.kill(owner.pid, signal.SIGCONT)
+        reach(heir, 2)
+        assert said(heir, "lost by") == ["owner"]
+    assert own.held  # all this took longer than a claim lasts without a sign of life
+
+
+def test_a_process_killed_with_a_claim_on_a_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "everloop.db"
+    log = Stage().open(path)
+    with processes(own_file_until_killed, [(path, "owner", "work")]) as (owner,):
+        reach(log, 1)
+        assert log.own("work") is None
+        owner.kill()
+        assert log.own("work", wait_s=10) is not None
+    log.close()
+
+
+def test_a_claim_whose_lock_was_deleted_is_lost(tmp_path: Path) -> None:
+    log = Stage().open(tmp_path / "everloop.db")
+    claim = log.own("work")
+    assert claim is not None
+    for lock in (tmp_path / "everloop.db.owners").iterdir():
+        lock.unlink()
+    assert not claim.held
+    assert log.own("work") is not None
+    log.close()
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    log = Stage().open(tmp_path / "everloop.db")
+    (tmp_path / "everloop.db.owners").write_text("in the way")
+    with pytest.raises(Unavailable, match="cannot be written"):
+        log.own("work")
+    log.close()
+
+
+def test_a_claim_is_lost_with_its_session(nodes: Nodes) -> None:
+    a, b = nodes.open("a"), nodes.open("b")
+    claim = a.own("work")
+    assert claim is not None
+    nodes.ask_server(
+        "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    )
+    assert b.own("work", wait_s=10) is not None
+    assert not claim.held
+    assert a.own("work") is None
+    assert a.own("other work") is not None
+
+
+def test_tenants_do_not_share_claims(
+    nodes: Nodes, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    other = Nodes(Place(postgres.url, f"{tmp_path} other", str(tmp_path)))
+    assert nodes.open("a").own("work") is not None
+    assert other.open("b").own("work") is not None
+    other.close()
