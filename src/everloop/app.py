@@ -5,9 +5,10 @@ Every door is built on four calls: `do` a command, `ask` a query, `follow` the f
 
 import hashlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from threading import Event as Signal
 from types import TracebackType
@@ -27,25 +28,46 @@ from everloop.log import (
     Receipt,
     open_log,
 )
+from everloop.log.retraction import purge_impact
 from everloop.log.work import Work
+from everloop.memory.deciders import MEMORY_DECIDERS
+from everloop.memory.keeper import Keeper
+from everloop.memory.limits import MemorySettings
+from everloop.memory.views import Audiences, MemoryShelf, MemoryWords, text_digests
 from everloop.ports import World
-from everloop.settings import Settings
+from everloop.settings import Settings, hide_password
 
 T = TypeVar("T")
 
 USER = Context()
 FILE = "everloop.db"
 
-DECIDERS: tuple[Decider[Any, Any], ...] = ()  # every command of every domain, one row each
-PROJECTIONS: tuple[type[Projection], ...] = ()  # every view of every domain
+VECTORS = "vectors.db"
+
+DECIDERS: tuple[Decider[Any, Any], ...] = MEMORY_DECIDERS  # every command of every domain
+PROJECTIONS: tuple[type[Projection], ...] = (MemoryWords, MemoryShelf, Audiences)  # every view
 
 
 class Engine:
     """An open engine. Safe from several threads; close it, or use it in a `with`."""
 
-    def __init__(self, log: Log, deciders: tuple[Decider[Any, Any], ...] = DECIDERS) -> None:
+    def __init__(
+        self,
+        log: Log,
+        world: World,
+        settings: Settings,
+        deciders: tuple[Decider[Any, Any], ...] = DECIDERS,
+    ) -> None:
         self.log = log
+        self._world = world
+        self._settings = settings
         self._deciders = {decider.command: decider for decider in deciders}
+
+    @cached_property
+    def memory(self) -> Keeper:
+        """What is remembered here. The embedder is loaded when meaning is first searched."""
+        space = _open_space(self.log.file.path.parent / VECTORS, self._settings.memory)
+        return Keeper(self.log, self.do, self._world.clock, self._world.ids, space)
 
     @classmethod
     def open(
@@ -64,9 +86,11 @@ class Engine:
         views = [projection() for projection in projections]
         outside = world or system_world(chosen.log.lock_wait_s)
         if target.startswith(("postgresql://", "postgres://")):
-            return cls(_open_postgres(target, chosen, tenant, views, outside), deciders)
-        path = log_file(Path(target).expanduser(), tenant)
-        return cls(_open_file(path, chosen, views, outside), deciders)
+            log = _open_postgres(target, chosen, tenant, views, outside)
+        else:
+            path = log_file(Path(target).expanduser(), tenant)
+            log = _open_file(path, chosen, views, outside)
+        return cls(log, outside, chosen, deciders)
 
     def do(
         self,
@@ -106,6 +130,21 @@ class Engine:
     def follow(self, *, after: int = 0, stop: Signal | None = None) -> Iterator[Fact]:
         """Every fact after a position, then each new one as it comes."""
         return self.log.follow(after=after, stop=stop)
+
+    def purge(
+        self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
+    ) -> Receipt:
+        """Erase facts and all that was derived from them, from the log and from every cache."""
+        with self.log.file.reading() as reader:
+            impact = purge_impact(reader, positions)
+            digests = text_digests(reader, [touched.position for touched in impact.hides])
+        receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
+        vectors = self.log.file.path.parent / VECTORS
+        if digests and vectors.exists():
+            cache = importlib.import_module("everloop.memory.vectors").VectorCache(vectors)
+            cache.forget(digests)
+            cache.close()
+        return receipt
 
     def close(self) -> None:
         """Finish what is waiting and close."""
@@ -169,7 +208,7 @@ def _open_postgres(
             "the PostgreSQL store is not installed",
             hint="Install it: pip install 'everloop[postgres]'",
         ) from problem
-    name = hashlib.sha256(f"{url} {tenant}".encode()).hexdigest()[:16]
+    name = hashlib.sha256(f"{hide_password(url)} {tenant}".encode()).hexdigest()[:16]
     path = settings.folder / "nodes" / f"{name}.db"
     _private_folder(path.parent)
     log: Log = postgres.open_postgres_log(
@@ -185,9 +224,21 @@ def _open_postgres(
 
 def _private_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for part in (*reversed(folder.parents), folder):  # `parents=True` would leave them open
+            part.mkdir(exist_ok=True, mode=0o700)
     except OSError as problem:
         raise Unavailable(
             f"the folder {folder} cannot be made: {problem.strerror}",
             hint="Choose another with EVERLOOP_HOME.",
         ) from problem
+
+
+def _open_space(path: Path, settings: MemorySettings) -> Any:
+    """The vector space of the chosen embedder, if there is one. Only here numpy is loaded."""
+    if settings.embedder == "none":
+        return None
+    embedder = importlib.import_module("everloop.adapters.embedders").chosen_embedder(settings)
+    if embedder is None:
+        return None
+    vectors = importlib.import_module("everloop.memory.vectors")
+    return vectors.VectorSpace(vectors.VectorCache(path), embedder)

@@ -19,6 +19,7 @@ from msgspec import Meta, inspect
 from everloop.errors import Invalid
 from everloop.log.backups import BackupPlan
 from everloop.log.limits import Limits
+from everloop.memory.limits import MemorySettings
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
@@ -35,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     log: Limits = Limits()
     backups: BackupPlan = BackupPlan()
+    memory: MemorySettings = MemorySettings()
 
     @property
     def folder(self) -> Path:
@@ -99,11 +101,16 @@ def _described(
         yield Described(
             name=name,
             variable=f"{PREFIX}{name.replace('.', '_').upper()}",
-            value=hide_password(value) if isinstance(value, str) else value,
+            value=_shown(name, value) if isinstance(value, str) else value,
             default=default,
             kind=_kind(shape),
             meaning=_meaning(shape),
         )
+
+
+def _shown(name: str, value: str) -> str:
+    """A value for a person to read; a secret is not."""
+    return "…" if value and name.endswith("_key") else hide_password(value)
 
 
 def _kind(shape: inspect.Type) -> str:

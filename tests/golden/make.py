@@ -10,10 +10,34 @@ import msgspec
 from tests.log.test_golden import Expected, views_digest
 
 from everloop import __version__
-from everloop.app import PROJECTIONS
-from everloop.log import Draft, Event, Log, event
+from everloop.app import PROJECTIONS, Engine
+from everloop.log import Context, Draft, Event, Log, event
 from everloop.log.archive import export_jsonl
 from everloop.log.facts import NoteWritten
+from everloop.memory.commands import (
+    CiteItem,
+    CloseCitation,
+    DemoteItem,
+    GrantAudience,
+    KeepContext,
+    PinItem,
+    RateItem,
+    RelateItems,
+    RememberItem,
+    RepeatItem,
+    RetireItem,
+    ReviseItem,
+    RevokeAudience,
+    UnpinItem,
+)
+from everloop.memory.events import (
+    CompressionRefused,
+    Ledger,
+    LedgerEntry,
+    LedgerSection,
+    Origin,
+)
+from everloop.settings import Settings
 from everloop.testing.stage import Stage
 
 
@@ -39,7 +63,38 @@ def fill(log: Log) -> None:
     retraction = log.retract([2], reason="slip", actor="user")
     log.retract([retraction.position], reason="no slip", actor="user")
     log.purge([5], reason="privacy", actor="user")
+    remember(log)
     log.append("future", [from_the_future()], actor="engine")
+
+
+def remember(log: Log) -> None:
+    """Make everything happen that can happen to memories."""
+    engine = Engine(log, Stage().world, Settings())
+    origin = Origin("host", "session", "model", "folder")
+    engine.do(GrantAudience("agent:x", ("project:*", "user")))
+    engine.do(RememberItem("one", "The garden gate is green.", origin=origin))
+    engine.do(RememberItem("two", "The gate is red.", follows="one", witnesses=("agent:x",)))
+    engine.do(RelateItems("two", "one", "contradicts"))
+    engine.do(RepeatItem("one", "the garden gate is green", 0.97))
+    engine.do(ReviseItem("one", text="The garden gate is blue.", scope="project:garden"))
+    engine.do(RateItem("one", 3))
+    engine.do(PinItem("one"))
+    engine.do(UnpinItem("one"))
+    engine.do(CiteItem("one", "lesson:1", by_user=True))
+    engine.do(CloseCitation("one", "lesson:1"))
+    head = log.head
+    old = engine.do(RememberItem("three", "An old hat."), by=Context(actor="agent:x")).position
+    summary = RememberItem(
+        "gist", "A hat.", kind="summary", derived_from=("three",), because=(old,)
+    )
+    position = engine.do(summary, by=Context(actor="engine")).position
+    engine.do(DemoteItem("three", "gist", (position,)), by=Context(actor="engine"))
+    engine.do(RetireItem("two", "no longer so", force=True))
+    log.append("compression:x", [CompressionRefused(("one",), "one is enough")], actor="engine")
+    entry = LedgerEntry("one", 12, (head,), "")
+    section = LedgerSection("memories", "should", 12, 100, (entry,))
+    engine.do(KeepContext("c1", Ledger("user", 12, 50, 100, "estimate", False, (section,))))
+    engine.do(RevokeAudience("agent:x"))
 
 
 def from_the_future() -> Event:

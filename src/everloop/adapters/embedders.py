@@ -1,0 +1,22 @@
+"""The embedder that the settings ask for."""
+
+from importlib.util import find_spec
+
+from everloop.adapters.embed_endpoint import EndpointEmbedder
+from everloop.adapters.embed_granite import PACKAGE, GraniteEmbedder
+from everloop.memory.limits import MemorySettings
+from everloop.ports import Embedder
+
+
+def chosen_embedder(settings: MemorySettings) -> Embedder | None:
+    """The embedder, or None if there is to be none or its weights are not installed."""
+    if settings.embedder == "endpoint":
+        return EndpointEmbedder(
+            settings.endpoint,
+            settings.endpoint_model,
+            key=settings.endpoint_key,
+            dimensions=settings.endpoint_dimensions,
+        )
+    if settings.embedder == "granite" and find_spec(PACKAGE) is not None:
+        return GraniteEmbedder()
+    return None

@@ -1,0 +1,61 @@
+"""Whether two texts say the same thing, or nearly the same and yet something else.
+
+Pure, and careful: only what is near enough to be the same in other words counts as a repetition;
+what differs in a number, a date, a name in the same place, or in a "not" is set side by side.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+from everloop.memory.words import analyse
+
+REPEATS = 0.9  # shared pairs of words that make one text a repetition of another
+TOPIC = 0.5  # shared words, numbers and "not" aside, that make two texts about the same thing
+WORDS_MIN = 3
+
+Likeness = Literal["repeats", "contradicts", "differs"]
+
+_NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|without)\b|n['\u2019]t\b", re.IGNORECASE
+)
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
+
+
+def likeness(one: str, other: str) -> tuple[Likeness, float]:
+    """How a text relates to another, and how much they share, 0 to 1."""
+    a, b = analyse(one).words, analyse(other).words
+    shared = _overlap(_pairs(a), _pairs(b))
+    if _marks(one) == _marks(other):
+        return ("repeats" if shared >= REPEATS else "differs"), shared
+    about = _overlap(_topic(a), _topic(b))
+    same_topic = about >= TOPIC and min(len(a), len(b)) >= WORDS_MIN
+    return ("contradicts" if same_topic else "differs"), max(shared, about if same_topic else 0.0)
+
+
+def _marks(text: str) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+    """What makes two texts on one topic say different things."""
+    return (
+        tuple(sorted(_NUMBER.findall(text))),
+        bool(len(_NEGATION.findall(text)) % 2),
+        tuple(sorted(name.casefold() for name in _NAME.findall(text))),
+    )
+
+
+def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
+    if len(words) < WORDS_MIN:
+        return {tuple(words)}
+    return set(pairwise(words)) | {(words[0],), (words[-1],)}
+
+
+def _topic(words: Sequence[str]) -> set[tuple[str, ...]]:
+    return {(word,) for word in words if not word[0].isdigit() and word not in _PLAIN}
+
+
+def _overlap(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+_PLAIN = frozenset(("not", "no", "never", "t", "is", "are", "was", "the", "a", "an", "to", "of"))

@@ -1,0 +1,204 @@
+"""Looking around in memory: items by a handle, page by page, and one of them with its whole life.
+
+Every read passes through the sieve of `shelf`. An item that the asker may not see is named by no
+handle, is on no page, and leaves no trace in another item's life.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.log import Reader, visible
+from everloop.log.record import moment
+from everloop.memory.immunity import Link, links
+from everloop.memory.scopes import Asker
+from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, find, item_of
+
+HANDLE: Final = 8  # characters of an id's end that are shown; enough to be unique for a person
+HANDLE_MIN: Final = 4
+NAMESAKES_MAX: Final = 4
+
+
+class Version(msgspec.Struct, frozen=True):
+    """What an item said from then on, and who wrote that."""
+
+    position: int
+    title: str
+    text: str
+    scope: str
+    witnesses: tuple[str, ...]
+    by: str
+    at: datetime
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """The same thing, said again."""
+
+    position: int
+    text: str
+    similarity: float
+    by: str
+    at: datetime
+
+
+class Life(msgspec.Struct, frozen=True):
+    """An item and all that is known about it: oldest versions, repeats and citations first."""
+
+    item: Item
+    because: tuple[int, ...]
+    versions: tuple[Version, ...]
+    repeats: tuple[Repeat, ...]
+    citations: tuple[Link, ...]
+    contradictions: tuple[Item, ...]
+    retired_because: str
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """Who may ask, and within which scopes."""
+
+    principal: str
+    scopes: tuple[str, ...]
+    position: int
+    since: datetime
+
+
+def handle(item_id: str) -> str:
+    """The end of an id: short, and enough to name the item."""
+    return item_id if len(item_id) <= HANDLE + 4 else item_id[-HANDLE:]
+
+
+def named(reader: Reader, who: Asker, name: str) -> Item:
+    """The item of this id, or the only one whose id ends so.
+
+    Raises:
+        NotFound: there is none that this asker may see.
+        Invalid: several end so.
+    """
+    try:
+        return find(reader, who, name)
+    except NotFound:
+        if len(name) < HANDLE_MIN:
+            raise
+    sieve = Sieve(who, Filter(retired=True))
+    ends_so = "substr(i.item_id, -length(:name)) = :name"
+    found = sieve.rows(reader, COLUMNS, ends_so, "ORDER BY i.position", name=name)
+    if not found:
+        raise NotFound(f"no item {name!r}", hint="`everloop memories` lists them.")
+    if len(found) > 1:
+        ids = ", ".join(row[2] for row in found[:NAMESAKES_MAX])
+        raise Invalid(f"{name!r} could be several items", hint=f"Say more of the id: {ids}")
+    return complete(reader, who, [item_of(row) for row in found])[0]
+
+
+def page(
+    reader: Reader,
+    who: Asker,
+    only: Filter,
+    *,
+    pinned: bool = False,
+    limit: int = 50,
+    offset: int = 0,
+) -> tuple[list[Item], int]:
+    """Items by the time they happened, newest first, and how many there are in all."""
+    sieve = Sieve(who, only)
+    where = _PINNED if pinned else "true"
+    rest = "ORDER BY i.happened_at DESC, i.position DESC LIMIT :limit OFFSET :offset"
+    rows = sieve.rows(reader, COLUMNS, where, rest, limit=limit, offset=offset)
+    number = int(sieve.rows(reader, "count(*)", where)[0][0])
+    return complete(reader, who, [item_of(row) for row in rows]), number
+
+
+def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+    """Those of these items that the asker may see, newest first."""
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:ids))"
+    rest = "ORDER BY i.happened_at DESC, i.position DESC"
+    ids = msgspec.json.encode(list(item_ids)).decode()
+    rows = sieve.rows(reader, COLUMNS, where, rest, ids=ids)
+    return complete(reader, who, [item_of(row) for row in rows])
+
+
+def life(reader: Reader, who: Asker, name: str) -> Life:
+    """An item with its versions, repeats, citations and contradictions.
+
+    An older version that was not for this asker stays hidden, and so does what repeated it.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    item = named(reader, who, name)
+    written = [_version(reader, row) for row in reader.rows(_VERSIONS, (item.position,))]
+    seen = [version for version in written if who.may_see(version.scope, version.witnesses)]
+    repeats = [
+        Repeat(position, text, similarity, by, moment(at))
+        for position, text, similarity, by, at in reader.rows(_REPEATS, (item.position,))
+        if _in_force(written, position) in seen
+    ]
+    notes = reader.rows(_RETIRED, (item.position,))
+    return Life(
+        item=item,
+        because=tuple(r[0] for r in reader.rows(_BECAUSE, (item.position,))) if who.owner else (),
+        versions=tuple(seen),
+        repeats=tuple(repeats),
+        citations=tuple(links(reader, who, item.item_id)),
+        contradictions=tuple(these(reader, who, item.contradicts)),
+        retired_because=str(notes[0][0]) if notes and who.owner else "",
+    )
+
+
+def grants(reader: Reader) -> list[Grant]:
+    """Who may ask now, by name. For the owner's eyes."""
+    newest = {row[0]: row for row in reader.rows(_GRANTS)}
+    granted = [
+        Grant(principal, tuple(msgspec.json.decode(scopes)), position, moment(at))
+        for principal, scopes, position, at in newest.values()
+    ]
+    return [grant for grant in granted if grant.scopes]
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+
+def _version(reader: Reader, row: Sequence[Any]) -> Version:
+    position, title, text, scope, by, at = row
+    witnesses = tuple(found[0] for found in reader.rows(_WITNESSES, (position,)))
+    return Version(position, title, text, scope, witnesses, by, moment(at))
+
+
+def _in_force(written: Sequence[Version], position: int) -> Version:
+    """What the item said at a position; it was taken in before anything repeated it."""
+    return [version for version in written if version.position <= position][-1]
+
+
+def _newest_mark(mark: str) -> str:
+    return (
+        f"SELECT m.value FROM memory_marks m WHERE m.item = i.position AND m.mark = '{mark}'"  # noqa: S608
+        f" AND {visible('m')} ORDER BY m.position DESC LIMIT 1"
+    )
+
+
+_PINNED = f"coalesce(({_newest_mark('pinned')}), ({_newest_mark('rated')}) = 3, 0)"
+_VERSIONS = f"""
+SELECT v.position, v.title, v.text, v.scope, l.actor, l.recorded_at
+FROM memory_versions v JOIN log l ON l.position = v.position
+WHERE v.item = ? AND {visible("v")} ORDER BY v.position
+"""  # noqa: S608 - our own condition
+_WITNESSES = "SELECT principal FROM memory_witnesses WHERE position = ? ORDER BY principal"
+_REPEATS = f"""
+SELECT r.position, r.text, r.similarity, l.actor, l.recorded_at
+FROM memory_repeats r JOIN log l ON l.position = r.position
+WHERE r.item = ? AND {visible("r")} ORDER BY r.position
+"""  # noqa: S608 - our own condition
+_BECAUSE = "SELECT source FROM log_because WHERE dependant = ? ORDER BY source"
+_RETIRED = f"""
+SELECT m.note FROM memory_marks m WHERE m.item = ? AND m.mark = 'retired' AND {visible("m")}
+ORDER BY m.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition
+_GRANTS = f"""
+SELECT a.principal, a.scopes, a.position, l.recorded_at
+FROM memory_audiences a JOIN log l ON l.position = a.position
+WHERE {visible("a")} ORDER BY a.principal, a.position
+"""  # noqa: S608 - our own condition

@@ -1,0 +1,121 @@
+"""What can be asked of a memory."""
+
+from everloop.log import Command
+from everloop.memory.events import Ledger, Origin
+
+
+class RememberItem(Command, frozen=True):
+    """Take an item in. `repeats` names an item that says the same, if one was noticed."""
+
+    item_id: str
+    text: str
+    title: str = ""
+    kind: str = "fact"
+    scope: str = "user"
+    witnesses: tuple[str, ...] = ()
+    origin: Origin = Origin()
+    learned_via: str = "told"
+    durability: str = "durable"
+    happened_at: str = ""
+    follows: str = ""
+    derived_from: tuple[str, ...] = ()
+    because: tuple[int, ...] = ()
+
+
+class RepeatItem(Command, frozen=True):
+    """Note that an item was said again."""
+
+    item_id: str
+    text: str
+    similarity: float
+    origin: Origin = Origin()
+
+
+class ReviseItem(Command, frozen=True):
+    """Change an item's words, scope or witnesses; what is None stays."""
+
+    item_id: str
+    title: str | None = None
+    text: str | None = None
+    scope: str | None = None
+    witnesses: tuple[str, ...] | None = None
+
+
+class RateItem(Command, frozen=True):
+    """Say how much an item matters, 0 to 3."""
+
+    item_id: str
+    significance: int
+
+
+class PinItem(Command, frozen=True):
+    """Keep an item always at hand."""
+
+    item_id: str
+
+
+class UnpinItem(Command, frozen=True):
+    """Take the pin off."""
+
+    item_id: str
+
+
+class CiteItem(Command, frozen=True):
+    """Note that something stands on an item. `because` says where that something was recorded."""
+
+    item_id: str
+    citer: str
+    by_user: bool = False
+    because: tuple[int, ...] = ()
+
+
+class CloseCitation(Command, frozen=True):
+    """Note that it no longer does."""
+
+    item_id: str
+    citer: str
+
+
+class RelateItems(Command, frozen=True):
+    """Put two items side by side: `contradicts` or `repeats`."""
+
+    item_id: str
+    other_id: str
+    relation: str
+
+
+class RetireItem(Command, frozen=True):
+    """Let an item step back. `force` is a user's word against a user's citation."""
+
+    item_id: str
+    reason: str = ""
+    force: bool = False
+
+
+class DemoteItem(Command, frozen=True):
+    """Let an item step back in favour of a summary of it."""
+
+    item_id: str
+    in_favour_of: str
+    because: tuple[int, ...] = ()
+
+
+class GrantAudience(Command, frozen=True):
+    """Let a principal ask, within scopes."""
+
+    principal: str
+    scopes: tuple[str, ...]
+
+
+class RevokeAudience(Command, frozen=True):
+    """Let a principal ask no more."""
+
+    principal: str
+
+
+class KeepContext(Command, frozen=True):
+    """Keep the ledger of a prompt."""
+
+    context_id: str
+    ledger: Ledger
+    because: tuple[int, ...] = ()

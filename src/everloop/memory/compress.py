@@ -1,0 +1,277 @@
+"""Compression: a window of items becomes one item that says the same in fewer words.
+
+The summary is for the same audience as its sources, stands on their present versions, and names
+them. Nothing is deleted: after the summary was found by the title of each source, those that nobody
+protects step back and stay one zoom away. Retract a source, or the summary, and all of that is as
+if it had not happened.
+
+Who writes the summary is a port, `Summarise`: a model, or `extract.py`. It may refuse; a refusal is
+recorded, and the window is not tried again until one of its items changes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from everloop.errors import EverloopError, Invalid, ModelFailed, NotFound
+from everloop.log import Command, Context, Draft, Log, Reader, Receipt
+from everloop.memory.commands import DemoteItem, RememberItem
+from everloop.memory.decide import DURABLE, ENGINE
+from everloop.memory.events import CompressionRefused, Origin
+from everloop.memory.immunity import user_citers
+from everloop.memory.scopes import OWNER, Asker, written_by_user
+from everloop.memory.shelf import Filter, Item, Sieve, asker, find
+from everloop.memory.staleness import StaleWindow, summary_of, window_stream
+from everloop.memory.tokens import ESTIMATE, Tokens
+from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
+
+T = TypeVar("T")
+
+SUMMARY = "summary"
+SOURCES_MAX = 64
+TITLE_MAX = 200
+TEXT_MAX = 4_000
+BUDGET = 500
+
+
+class Gist(msgspec.Struct, frozen=True):
+    """What a writer made of a window."""
+
+    title: str
+    text: str
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A writer would not do it, and says why."""
+
+    reason: str
+
+
+Summarise = Callable[[Sequence[Item], int], Gist | Refusal]
+Find = Callable[[str, int], Sequence[str]]
+
+
+class Do(Protocol):
+    """Carries out a command: an engine's `do`."""
+
+    def __call__(self, command: Command, *, by: Context) -> Receipt:
+        """Return when what it led to is durable."""
+        ...
+
+
+class Compressed(msgspec.Struct, frozen=True):
+    """The summary of a window. `new` is False if it had this one already."""
+
+    summary_id: str
+    position: int
+    sources: tuple[str, ...]
+    new: bool
+
+
+class Consolidated(msgspec.Struct, frozen=True):
+    """What became of a window: its summary, who stepped back for it, and who did not.
+
+    `missed` names the sources whose titles did not find the summary; then nobody stepped back.
+    """
+
+    summary_id: str
+    verified: bool
+    demoted: tuple[str, ...]
+    kept_immune: tuple[str, ...]
+    missed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compressor:
+    """The operator, with what it needs: a log, a way to write to it, and a writer."""
+
+    log: Log
+    do: Do
+    summarise: Summarise
+    tokens: Tokens = ESTIMATE
+
+    def compress(
+        self, item_ids: Sequence[str], *, principal: str = OWNER, budget: int = BUDGET
+    ) -> Compressed | Refusal:
+        """Make one item of a window, or find the one it has.
+
+        Raises:
+            NotFound: the principal sees no such item.
+            Invalid: the window cannot be one item.
+            ModelFailed: the writer gave something that is no summary.
+        """
+        with self.log.reading() as reader:
+            who = asker(reader, principal)
+            sources = window(reader, who, item_ids)
+            known = summary_of(reader, who, item_ids)
+            stream = window_stream(reader, item_ids)
+        names = tuple(source.item_id for source in sources)
+        if known is not None:
+            return Compressed(known.item_id, known.position, names, new=False)
+        gist = self.summarise(sources, budget)
+        if isinstance(gist, Refusal):
+            self._refuse(stream, sources, gist)
+            return gist
+        check_gist(gist, budget, self.tokens)
+        command = summary(self.log.ids.new("mem-c"), sources, gist)
+        receipt = self.do(command, by=Context(actor=ENGINE))
+        return Compressed(command.item_id, receipt.position, names, new=True)
+
+    def consolidate(
+        self,
+        item_ids: Sequence[str],
+        recalled: Find,
+        *,
+        by: Context,
+        budget: int = BUDGET,
+        recall_k: int = 5,
+    ) -> Consolidated | Refusal:
+        """Compress, check that the summary is found in place of its sources, let those step back.
+
+        `recalled` is a search: a text and a number in, item ids out. If it fails, or misses once,
+        nothing steps back. Raises what `compress` raises.
+        """
+        principal = OWNER if by.actor == ENGINE else by.actor
+        made = self.compress(item_ids, principal=principal, budget=budget)
+        if isinstance(made, Refusal):
+            return made
+        missed = self._missed(made, recalled, recall_k)
+        if not missed:
+            for item_id in made.sources:
+                self.do(DemoteItem(item_id, made.summary_id, (made.position,)), by=by)
+        with self.log.reading() as reader:
+            who = asker(reader, OWNER)
+            stayed = [name for name in made.sources if not find(reader, who, name).retired]
+        return Consolidated(
+            summary_id=made.summary_id,
+            verified=not missed,
+            demoted=tuple(name for name in made.sources if name not in stayed),
+            kept_immune=() if missed else tuple(stayed),
+            missed=missed,
+        )
+
+    def renew(
+        self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
+    ) -> Consolidated | Refusal:
+        """Give a window a summary again. One that is out of date goes, unless it is immune."""
+        with self.log.reading() as reader:
+            goes = stale.why == "revised" and not _protected(reader, stale.summary_id)
+        if goes:
+            self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
+        return self.consolidate(
+            stale.item_ids, recalled, by=Context(actor=ENGINE), budget=budget, recall_k=recall_k
+        )
+
+    def _missed(self, made: Compressed, recalled: Find, recall_k: int) -> tuple[str, ...]:
+        """The sources by whose title a search does not find the summary."""
+        if recall_k < 1:
+            return made.sources
+        with self.log.reading() as reader:
+            who = asker(reader, OWNER)
+            titles = {name: find(reader, who, name).title for name in made.sources}
+        try:
+            return tuple(
+                name
+                for name, title in titles.items()
+                if made.summary_id not in recalled(title, recall_k)[:recall_k]
+            )
+        except EverloopError:
+            return made.sources  # a search that fails proves nothing
+
+    def _refuse(self, stream: str, sources: Sequence[Item], refusal: Refusal) -> None:
+        refused = CompressionRefused(
+            tuple(source.item_id for source in sources), refusal.reason[:TITLE_MAX]
+        )
+        because = tuple(source.version for source in sources)
+        self.log.append(stream, [Draft(refused, because)], actor=ENGINE)
+
+
+def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+    """The items to compress, oldest first, each once.
+
+    Raises:
+        NotFound: the asker sees no such item.
+        Invalid: they are none, too many, too deep, retired, or not all for the same audience.
+    """
+    names = list(dict.fromkeys(item_ids))
+    if not 1 <= len(names) <= SOURCES_MAX:
+        raise Invalid(
+            f"a summary has 1 to {SOURCES_MAX} sources, not {len(names)}",
+            hint="Choose fewer, or summarise summaries.",
+        )
+    sources = [find(reader, who, name) for name in names]
+    _check_alike(sources)
+    if depth(reader, names) >= DEPTH_MAX:
+        raise Invalid(
+            f"a summary is at most {DEPTH_MAX} compressions deep", hint="Start from the sources."
+        )
+    everything = Sieve(who, Filter(retired=True))
+    for source in sources:
+        if everything.rows(reader, "1", f"i.position = :at AND {RETIRED}", at=source.position):
+            raise Invalid(f"{source.item_id!r} was retired", hint="Leave it out.")
+    return sorted(sources, key=lambda source: (source.happened_at, source.position))
+
+
+def summary(item_id: str, sources: Sequence[Item], gist: Gist) -> RememberItem:
+    """The summary as an item: what its sources have in common, it has too."""
+    last = max(source.happened_at for source in sources)
+    return RememberItem(
+        item_id=item_id,
+        text=gist.text,
+        title=gist.title,
+        kind=SUMMARY,
+        scope=sources[0].scope,
+        witnesses=sources[0].witnesses,
+        origin=_shared([source.origin for source in sources], Origin()),
+        learned_via=_shared([source.learned_via for source in sources], "inferred"),
+        durability=_durability(sources),
+        happened_at=last.isoformat(),
+        derived_from=tuple(source.item_id for source in sources),
+        because=tuple(source.version for source in sources),
+    )
+
+
+def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
+    """Pass what is a summary.
+
+    Raises:
+        ModelFailed: it is empty or too long.
+    """
+    if not 1 <= len(gist.title.strip()) <= TITLE_MAX:
+        raise ModelFailed(f"the summary's title has {len(gist.title)} characters, not 1 to 200")
+    if not 1 <= len(gist.text.strip()) <= TEXT_MAX:
+        raise ModelFailed(f"the summary has {len(gist.text)} characters, not 1 to 4,000")
+    if (used := tokens(gist.text)) > budget:
+        raise ModelFailed(f"the summary has {used} tokens, and {budget} were asked for")
+
+
+def _check_alike(sources: Sequence[Item]) -> None:
+    """Pass items of one audience: a summary must not tell anyone what they may not know."""
+    audiences = {(source.scope, source.witnesses) for source in sources}
+    if len(audiences) > 1:
+        raise Invalid(
+            "these items are not all for the same audience",
+            hint="Compress those of each scope, and of each set of witnesses, by themselves.",
+        )
+
+
+def _shared(values: Sequence[T], otherwise: T) -> T:
+    return values[0] if all(value == values[0] for value in values) else otherwise
+
+
+def _durability(sources: Sequence[Item]) -> str:
+    """As long as the longest of them: what still holds is not lost with what does not."""
+    ends = [source.holds_until for source in sources]
+    known = [end for end in ends if end is not None]
+    return max(known).isoformat() if len(known) == len(ends) else DURABLE
+
+
+def _protected(reader: Reader, item_id: str) -> bool:
+    """Whether a user wrote or stands on a summary, or it is gone already."""
+    try:
+        item = find(reader, asker(reader, OWNER), item_id)
+    except NotFound:
+        return True
+    return written_by_user(item.author) or bool(user_citers(reader, item_id))

@@ -1,0 +1,270 @@
+"""The context assembler: sections in, a prompt within its budget out, and a ledger of both.
+
+Three tiers. `must` is always in; if it alone is over the hard budget, that is an error and not a
+shorter prompt. `should` fills up to the hard budget, `nice` only up to the soft one. What does not
+fit beside all that is stronger is left out, and the ledger says so: every piece that was offered is
+in it exactly once, with its tokens, the positions it came from, and why it is not in the prompt.
+
+The order in which things go is pinned: `nice` before `should`; within a tier the section that
+`stays` less before the one that stays more, and of equals the later one first; within a section the
+piece of lower priority, and of equals the later one. The prompt keeps the order it was given.
+
+Linear in what it is given, pure, and deterministic.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.log import Reader
+from everloop.log.record import fact_of
+from everloop.memory.events import ContextAssembled, Ledger, LedgerEntry, LedgerSection
+from everloop.memory.scopes import Asker
+from everloop.memory.tokens import ESTIMATE, Tokens
+
+Tier = Literal["must", "should", "nice"]
+LeftOut = Literal["", "duplicate", "section budget", "soft budget", "hard budget", "tier"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+BREAK = 1  # token, for the line break after a heading, a piece or a section
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """One thing to say. `key` names it and holds no words of it: an item's id, a turn's number."""
+
+    key: str
+    text: str
+    positions: tuple[int, ...] = ()
+    priority: int = 0
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Pieces under a heading. `tokens_max` limits `should` and `nice`; 0 is no limit.
+
+    `elision` is a line that stands where pieces were left out, such as "(earlier turns left out)".
+    `unbroken` leaves out all that is weaker than the first piece that does not fit, so that a
+    dialogue has no holes.
+    """
+
+    name: str
+    tier: Tier
+    pieces: tuple[Piece, ...]
+    heading: str = ""
+    tokens_max: int = 0
+    stays: int = 0
+    elision: str = ""
+    unbroken: bool = False
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """How long a prompt should be, and how long it may be at most, in tokens."""
+
+    soft: int = 6_000
+    hard: int = 8_000
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A section as it stands in the prompt."""
+
+    name: str
+    text: str
+
+
+class Assembled(msgspec.Struct, frozen=True):
+    """A prompt in parts, and what it was made of."""
+
+    parts: tuple[Part, ...]
+    ledger: Ledger
+
+    @property
+    def text(self) -> str:
+        """The whole prompt."""
+        return "\n\n".join(part.text for part in self.parts)
+
+
+def assemble(
+    sections: Sequence[Section],
+    budget: Budget | None = None,
+    *,
+    principal: str,
+    tokens: Tokens = ESTIMATE,
+) -> Assembled:
+    """Put a prompt together for a principal.
+
+    Raises:
+        Invalid: what must be in is over the hard budget, or the sections contradict themselves.
+    """
+    limits = budget or Budget()
+    _check(sections, limits)
+    desk = _Desk(limits, tokens)
+    filled = {section.name: desk.fill(section) for section in keep_order(sections)}
+    ordered = [filled[section.name] for section in sections]
+    ledger = Ledger(
+        principal=principal,
+        tokens=desk.used,
+        soft=limits.soft,
+        hard=limits.hard,
+        counted_by=tokens.name,
+        exact=tokens.exact,
+        sections=tuple(one.entry() for one in ordered),
+    )
+    return Assembled(tuple(one.part() for one in ordered if one.tokens), ledger)
+
+
+def keep_order(sections: Sequence[Section]) -> list[Section]:
+    """The sections, the one that is kept longest first. Dropping goes the other way."""
+    return sorted(sections, key=lambda section: (TIERS.index(section.tier), -section.stays))
+
+
+def ledger(reader: Reader, who: Asker, position: int) -> Ledger:
+    """The ledger that was kept at a position. It is for the owner, and for whom it was made.
+
+    Raises:
+        NotFound: there is none for this asker.
+    """
+    nothing = NotFound(f"no ledger at position {position}", hint="Open one from its reply.")
+    if not 1 <= position <= reader.head():
+        raise nothing
+    happened = fact_of(reader.record(position)).event
+    if not isinstance(happened, ContextAssembled):
+        raise nothing
+    if not (who.owner or who.principal == happened.ledger.principal):
+        raise nothing
+    return happened.ledger
+
+
+class _Filled:
+    """A section with what is in and what is not."""
+
+    def __init__(self, section: Section, costs: Sequence[int]) -> None:
+        self.section = section
+        self.costs = costs
+        self.kept: set[int] = set()
+        self.left_out: dict[int, LeftOut] = {}
+        self.tokens = 0
+        self.elided = False
+
+    def part(self) -> Part:
+        """The section as text."""
+        section = self.section
+        lines = [section.heading] if section.heading and self.kept else []
+        elided = not self.elided
+        for number, piece in enumerate(section.pieces):
+            if number in self.kept:
+                lines.append(piece.text)
+            elif not elided and self.left_out[number] != "duplicate":
+                lines.append(section.elision)
+                elided = True
+        return Part(section.name, "\n".join(lines))
+
+    def entry(self) -> LedgerSection:
+        """The section in the ledger."""
+        section = self.section
+        return LedgerSection(
+            name=section.name,
+            tier=section.tier,
+            tokens=self.tokens,
+            tokens_max=section.tokens_max,
+            entries=tuple(
+                LedgerEntry(piece.key, cost, piece.positions, self.left_out.get(number, ""))
+                for number, (piece, cost) in enumerate(zip(section.pieces, self.costs, strict=True))
+            ),
+        )
+
+
+class _Desk:
+    """The prompt in the making: how much is used, and which keys are in."""
+
+    def __init__(self, budget: Budget, tokens: Tokens) -> None:
+        self.used = 0
+        self._budget = budget
+        self._tokens = tokens
+        self._keys: set[str] = set()
+
+    def fill(self, section: Section) -> _Filled:
+        """Take in of a section what fits beside what is in already."""
+        costs = [self._tokens(piece.text) + BREAK for piece in section.pieces]
+        filled = _Filled(section, costs)
+        order = list(self._fresh(filled))
+        whole = sum(costs[number] for number in order) + self._frame(section)
+        if not order:
+            return filled
+        if section.tier == "must" or whole <= self._room(section):
+            self._take_all(filled, order, whole)
+        else:
+            self._take_some(filled, order)
+        return filled
+
+    def _fresh(self, filled: _Filled) -> Iterable[int]:
+        """The pieces that are not in already, the one that is kept longest first."""
+        pieces = filled.section.pieces
+        for number in sorted(range(len(pieces)), key=lambda n: -pieces[n].priority):
+            if pieces[number].key in self._keys:
+                filled.left_out[number] = "duplicate"
+            else:
+                self._keys.add(pieces[number].key)
+                yield number
+
+    def _take_all(self, filled: _Filled, order: Sequence[int], whole: int) -> None:
+        filled.kept.update(order)
+        filled.tokens = whole
+        self.used += whole
+        if self.used > self._budget.hard:  # only `must` is taken in without asking for room
+            raise Invalid(
+                f"what must be in the prompt takes {self.used:,} tokens or more, and"
+                f" {self._budget.hard:,} are allowed; {filled.section.name!r} went over",
+                hint="Raise the hard budget, or move something from must to should.",
+            )
+
+    def _take_some(self, filled: _Filled, order: Sequence[int]) -> None:
+        section = filled.section
+        room = self._room(section)
+        elision = self._tokens(section.elision) + BREAK if section.elision else 0
+        used = self._frame(section) + elision
+        reason = self._reason(section)
+        for number in order:
+            if used + filled.costs[number] <= room:
+                used += filled.costs[number]
+                filled.kept.add(number)
+            elif section.unbroken:
+                break
+        if not filled.kept:  # the elision alone, without a heading, if there is room for that
+            used = elision + BREAK if elision else 0
+        filled.elided = bool(elision) and used <= room
+        filled.tokens = used if used <= room else 0
+        self.used += filled.tokens
+        gone = {section.pieces[number].key for number in order if number not in filled.kept}
+        self._keys -= gone
+        for number, piece in enumerate(section.pieces):
+            if piece.key in gone:  # also what was a duplicate of it
+                filled.left_out[number] = reason
+
+    def _room(self, section: Section) -> int:
+        limit = self._budget.hard if section.tier == "should" else self._budget.soft
+        room = max(0, limit - self.used)
+        return min(room, section.tokens_max) if section.tokens_max else room
+
+    def _reason(self, section: Section) -> LeftOut:
+        """Why something of a section cannot be in."""
+        limit = self._budget.hard if section.tier == "should" else self._budget.soft
+        if self.used >= limit:
+            return "tier"
+        if section.tokens_max and section.tokens_max <= limit - self.used:
+            return "section budget"
+        return "hard budget" if section.tier == "should" else "soft budget"
+
+    def _frame(self, section: Section) -> int:
+        """What a section costs besides its pieces."""
+        return BREAK + (self._tokens(section.heading) + BREAK if section.heading else 0)
+
+
+def _check(sections: Sequence[Section], budget: Budget) -> None:
+    names = [section.name for section in sections]
+    if len(set(names)) < len(names):
+        raise Invalid("two sections of a prompt have the same name", hint="Name each one once.")
+    if not 0 <= budget.soft <= budget.hard:
+        raise Invalid(
+            f"a soft budget of {budget.soft} and a hard one of {budget.hard} contradict each other",
+            hint="The soft one is the smaller.",
+        )

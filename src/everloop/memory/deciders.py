@@ -1,0 +1,74 @@
+"""The commands of memory and how each is decided: one row each, for the composition root."""
+
+from typing import Any
+
+from everloop.log import Decider
+from everloop.memory import decide, immunity
+from everloop.memory.commands import (
+    CiteItem,
+    CloseCitation,
+    DemoteItem,
+    GrantAudience,
+    KeepContext,
+    PinItem,
+    RateItem,
+    RelateItems,
+    RememberItem,
+    RepeatItem,
+    RetireItem,
+    ReviseItem,
+    RevokeAudience,
+    UnpinItem,
+)
+from everloop.memory.state import (
+    AUDIENCE,
+    CONTEXT,
+    ITEM,
+    audience_stream,
+    context_stream,
+    stream_of,
+)
+
+ItemCommand = (
+    RememberItem
+    | RepeatItem
+    | ReviseItem
+    | RateItem
+    | PinItem
+    | UnpinItem
+    | CiteItem
+    | CloseCitation
+    | RelateItems
+    | RetireItem
+    | DemoteItem
+)
+
+
+def _item(command: ItemCommand) -> str:
+    return stream_of(command.item_id)
+
+
+def _audience(command: GrantAudience | RevokeAudience) -> str:
+    return audience_stream(command.principal)
+
+
+def _context(command: KeepContext) -> str:
+    return context_stream(command.context_id)
+
+
+MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
+    Decider(RememberItem, _item, ITEM, decide.remember_item),
+    Decider(RepeatItem, _item, ITEM, decide.repeat_item),
+    Decider(ReviseItem, _item, ITEM, decide.revise_item),
+    Decider(RateItem, _item, ITEM, decide.rate_item),
+    Decider(PinItem, _item, ITEM, decide.pin_item),
+    Decider(UnpinItem, _item, ITEM, decide.unpin_item),
+    Decider(CiteItem, _item, ITEM, decide.cite_item, also=immunity.where_cited),
+    Decider(CloseCitation, _item, ITEM, decide.close_citation),
+    Decider(RelateItems, _item, ITEM, decide.relate_items),
+    Decider(RetireItem, _item, ITEM, decide.retire_item, also=immunity.against_retiring),
+    Decider(DemoteItem, _item, ITEM, decide.demote_item, also=immunity.against_demoting),
+    Decider(GrantAudience, _audience, AUDIENCE, decide.grant_audience),
+    Decider(RevokeAudience, _audience, AUDIENCE, decide.revoke_audience),
+    Decider(KeepContext, _context, CONTEXT, decide.keep_context),
+)

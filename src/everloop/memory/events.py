@@ -1,0 +1,206 @@
+"""What can happen to a memory. One kind of item for every use of Everloop."""
+
+from typing import ClassVar
+
+import msgspec
+
+from everloop.log import Event, event
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where an item came from. Never a full path, never a transcript."""
+
+    host: str = ""
+    session: str = ""
+    model: str = ""
+    folder: str = ""
+
+
+@event("memory.remembered")
+class Remembered(Event, frozen=True):
+    """An item was taken in.
+
+    `witnesses` names who may know it; if it is empty, everyone whom the scope admits may.
+    `follows` is the item said right before it; `happened_at` is empty if that is when it was
+    recorded; `durability` is `durable` or the time until which it holds.
+    """
+
+    item_id: str
+    title: str
+    text: str
+    kind: str
+    scope: str
+    witnesses: tuple[str, ...]
+    origin: Origin
+    learned_via: str
+    durability: str
+    happened_at: str
+    follows: str
+    derived_from: tuple[str, ...]
+
+
+@event("memory.revised")
+class Revised(Event, frozen=True):
+    """An item's words, scope or witnesses were changed; this is all of them, as they are now.
+
+    What was derived from what it said before is stale, and gone until it is made again.
+    """
+
+    supersedes: ClassVar[bool] = True
+
+    item_id: str
+    title: str
+    text: str
+    scope: str
+    witnesses: tuple[str, ...]
+
+
+@event("memory.repeated")
+class Repeated(Event, frozen=True):
+    """The same thing was said again, near enough. It was linked to the item, not stored anew."""
+
+    item_id: str
+    text: str
+    similarity: float
+    origin: Origin
+
+
+@event("memory.rated")
+class Rated(Event, frozen=True):
+    """How much an item matters: 0 routine, 1 notable, 2 significant, 3 pivotal."""
+
+    item_id: str
+    significance: int
+
+
+@event("memory.pinned")
+class Pinned(Event, frozen=True):
+    """Someone wants the item always at hand."""
+
+    item_id: str
+
+
+@event("memory.unpinned")
+class Unpinned(Event, frozen=True):
+    """The pin was taken off, or an automatic one was declined."""
+
+    item_id: str
+
+
+@event("memory.cited")
+class Cited(Event, frozen=True):
+    """Something stands on the item. If a user wrote it, the item is immune to clean-up."""
+
+    item_id: str
+    citer: str
+    by_user: bool
+
+
+@event("memory.citation_closed")
+class CitationClosed(Event, frozen=True):
+    """What stood on the item was retired, or no longer stands on it."""
+
+    item_id: str
+    citer: str
+
+
+@event("memory.related")
+class Related(Event, frozen=True):
+    """Two items belong side by side: one contradicts the other, or nearly repeats it."""
+
+    item_id: str
+    other_id: str
+    relation: str
+
+
+@event("memory.retired")
+class Retired(Event, frozen=True):
+    """The item stepped back: recall passes over it, and it can still be opened by its id."""
+
+    item_id: str
+    reason: str
+
+
+@event("memory.demoted")
+class Demoted(Event, frozen=True):
+    """The item stepped back in favour of a summary of it. It stays one zoom away."""
+
+    item_id: str
+    in_favour_of: str
+
+
+@event("memory.compression_refused")
+class CompressionRefused(Event, frozen=True):
+    """Nobody could say these items in fewer words. They are not tried again until one changes."""
+
+    item_ids: tuple[str, ...]
+    reason: str
+
+
+class LedgerEntry(msgspec.Struct, frozen=True):
+    """One piece of a prompt: what it is, what it cost, where it came from, and why it is not in."""
+
+    key: str
+    tokens: int
+    positions: tuple[int, ...]
+    left_out: str
+
+
+class LedgerSection(msgspec.Struct, frozen=True):
+    """One section of a prompt. `tokens` is what it took; `tokens_max` is 0 if it had no limit."""
+
+    name: str
+    tier: str
+    tokens: int
+    tokens_max: int
+    entries: tuple[LedgerEntry, ...]
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """What a prompt was made of. It holds no words: those are at the positions it names."""
+
+    principal: str
+    tokens: int
+    soft: int
+    hard: int
+    counted_by: str
+    exact: bool
+    sections: tuple[LedgerSection, ...]
+
+
+@event("memory.context_assembled")
+class ContextAssembled(Event, frozen=True):
+    """A prompt was put together."""
+
+    context_id: str
+    ledger: Ledger
+
+
+@event("memory.audience_granted")
+class AudienceGranted(Event, frozen=True):
+    """A principal may ask, within these scopes: exact ones, `project:*`, or `*`."""
+
+    principal: str
+    scopes: tuple[str, ...]
+
+
+@event("memory.audience_revoked")
+class AudienceRevoked(Event, frozen=True):
+    """A principal may no longer ask."""
+
+    principal: str
+
+
+MemoryEvent = (
+    Remembered
+    | Revised
+    | Repeated
+    | Rated
+    | Pinned
+    | Unpinned
+    | Cited
+    | CitationClosed
+    | Related
+    | Retired
+    | Demoted
+)

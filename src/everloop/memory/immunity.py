@@ -1,0 +1,176 @@
+"""Immunity: what a user stands on, clean-up leaves alone.
+
+A citation is a link, not a counter: who cites what, since when, until when. It is open while it was
+not closed and its citer was not retired; a citer that was retracted takes its links with it, as
+everything does that was derived from it. So a count can be neither missing nor left over: every
+number here is computed from the links that count in the reader's sight.
+
+An item is immune while a link from something a user wrote reaches it, or anything that was made
+from it, or anything it was made from. The kin goes straight up and straight down: two sources of
+one summary do not protect each other.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from everloop.log import Reader, visible
+from everloop.log.record import moment
+from everloop.memory.commands import CiteItem, DemoteItem, RetireItem
+from everloop.memory.events import Retired
+from everloop.memory.scopes import Asker
+from everloop.memory.shelf import Filter, Sieve, find
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A citation: who cites, since when, and until when if it was closed."""
+
+    citer: str
+    by_user: bool
+    since: datetime
+    until: datetime | None
+
+
+class Citations(msgspec.Struct, frozen=True):
+    """How many open links an item has, and how many of them come from what a user wrote."""
+
+    open: int = 0
+    by_user: int = 0
+
+
+def user_citers(reader: Reader, item_id: str) -> list[str]:
+    """What a user wrote that stands on an item, on what was made from it or on what it is made of.
+
+    For decisions only: it looks at everything, whoever asks.
+    """
+    return [row[0] for row in reader.rows(_USER_CITERS, {"item_id": item_id})]
+
+
+def citation_counts(reader: Reader, who: Asker, item_ids: Sequence[str]) -> dict[str, Citations]:
+    """How many open links these items have; an item that the asker may not see is left out."""
+    counts = dict.fromkeys(_seen(reader, who, item_ids), Citations())
+    rows = reader.rows(_OPEN_LINKS, (_json(sorted(counts)),))
+    hidden = _hidden_items(reader, who, {citer for _, citer, _ in rows})
+    for item_id, citer, by_user in rows:
+        if citer not in hidden:
+            counted = counts[item_id]
+            counts[item_id] = Citations(counted.open + 1, counted.by_user + by_user)
+    return counts
+
+
+def links(reader: Reader, who: Asker, item_id: str) -> list[Link]:
+    """Every link to an item, open or closed, oldest first.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    item = find(reader, who, item_id)
+    rows = reader.rows(_LINKS, (item.position,))
+    hidden = _hidden_items(reader, who, {row[0] for row in rows})
+    return [
+        Link(citer, bool(by_user), moment(since), moment(until) if until else None)
+        for citer, by_user, since, until in rows
+        if citer not in hidden
+    ]
+
+
+# -- what the deciders look up ---------------------------------------------------------------------
+
+
+def against_retiring(reader: Reader, command: RetireItem) -> list[str]:
+    """The citers that a user wrote."""
+    return user_citers(reader, command.item_id)
+
+
+def against_demoting(reader: Reader, command: DemoteItem) -> list[str]:
+    """The citers that a user wrote; and the summary, if it does not say what the item says now."""
+    named = {"item_id": command.item_id, "summary": command.in_favour_of}
+    stands = reader.rows(_STANDS_ON_NEWEST, named)
+    return user_citers(reader, command.item_id) + ([] if stands else [command.in_favour_of])
+
+
+def where_cited(reader: Reader, command: CiteItem) -> tuple[int, ...]:
+    """Where the citer was recorded, if it is an item."""
+    rows = reader.rows(_WHERE, (command.citer,))
+    return tuple(row[0] for row in rows)
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+_WHERE = f"SELECT i.position FROM memory_items i WHERE item_id = ? AND {visible('i')}"  # noqa: S608
+
+_CLOSED = f"""
+SELECT min(e.position) FROM memory_citations e
+WHERE e.item = c.item AND e.citer = c.citer AND NOT e.open AND e.position > c.position
+AND {visible("e")}
+"""  # noqa: S608 - our own condition
+_RETIRED = f"""
+SELECT min(m.position) FROM memory_items r JOIN memory_marks m ON m.item = r.position
+JOIN log l ON l.position = m.position
+WHERE r.item_id = c.citer AND l.kind = '{Retired.wire}' AND {visible("r")} AND {visible("m")}
+"""  # noqa: S608 - a demoted citer stays one zoom away, and so does its link
+_OPEN = f"c.open AND {visible('c')} AND ({_CLOSED}) IS NULL AND ({_RETIRED}) IS NULL"
+
+_USER_CITERS = f"""
+WITH RECURSIVE
+made(item_id) AS (
+    VALUES (:item_id)
+    UNION
+    SELECT i.item_id FROM made JOIN memory_sources s ON s.source_id = made.item_id
+    JOIN memory_items i ON i.position = s.position WHERE {visible("i")}
+),
+source(item_id) AS (
+    VALUES (:item_id)
+    UNION
+    SELECT s.source_id FROM source JOIN memory_items i ON i.item_id = source.item_id
+    JOIN memory_sources s ON s.position = i.position WHERE {visible("i")}
+)
+SELECT DISTINCT c.citer
+FROM (SELECT item_id FROM made UNION SELECT item_id FROM source) kin
+CROSS JOIN memory_items i ON i.item_id = kin.item_id  -- in this order: the kin is small
+CROSS JOIN memory_citations c ON c.item = i.position
+WHERE c.by_user AND {visible("i")} AND {_OPEN}
+ORDER BY c.citer
+"""  # noqa: S608 - our own conditions
+
+_OPEN_LINKS = f"""
+SELECT i.item_id, c.citer, max(c.by_user) FROM json_each(?) j
+JOIN memory_items i ON i.item_id = j.value JOIN memory_citations c ON c.item = i.position
+WHERE {visible("i")} AND {_OPEN} GROUP BY i.item_id, c.citer
+"""  # noqa: S608 - our own conditions
+
+_LINKS = f"""
+SELECT c.citer, c.by_user, opened.recorded_at, closed.recorded_at
+FROM memory_citations c JOIN log opened ON opened.position = c.position
+LEFT JOIN log closed ON closed.position = coalesce(({_CLOSED}), ({_RETIRED}))
+WHERE c.item = ? AND c.open AND {visible("c")} ORDER BY c.position
+"""  # noqa: S608 - our own conditions
+
+_STANDS_ON_NEWEST = f"""
+SELECT 1 FROM memory_items summary
+JOIN memory_sources s ON s.position = summary.position AND s.source_id = :item_id
+JOIN memory_items i ON i.item_id = :item_id
+JOIN log_because b ON b.dependant = summary.position
+WHERE summary.item_id = :summary AND {visible("summary")} AND {visible("i")} AND b.source = (
+    SELECT max(v.position) FROM memory_versions v WHERE v.item = i.position AND {visible("v")})
+"""  # noqa: S608 - our own conditions
+
+
+def _seen(reader: Reader, who: Asker, names: Iterable[str]) -> list[str]:
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:names))"
+    return [row[0] for row in sieve.rows(reader, "i.item_id", where, names=_json(sorted(names)))]
+
+
+def _hidden_items(reader: Reader, who: Asker, names: set[str]) -> set[str]:
+    """Those of the names that belong to items which the asker may not see."""
+    if who.owner:
+        return set()
+    sql = "SELECT item_id FROM memory_items WHERE item_id IN (SELECT value FROM json_each(?))"
+    known = {row[0] for row in reader.rows(sql, (_json(sorted(names)),))}
+    return known - set(_seen(reader, who, known))
+
+
+def _json(names: Sequence[str]) -> str:
+    return msgspec.json.encode(list(names)).decode()

@@ -1,0 +1,193 @@
+"""The keeper of a memory: what the doors call to remember and to recall.
+
+It notices repetitions before they are stored, answers questions and says why, and finds the work
+that the background has to do. Everything it changes, it changes by commands.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from everloop.errors import NotFound
+from everloop.log import Context, Log, Reader, Receipt
+from everloop.log.sql import one
+from everloop.memory.alike import likeness
+from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
+from everloop.memory.decide import ENGINE
+from everloop.memory.recall import Answer, Asked, Memory, Why
+from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.shelf import Filter, Item, asker, find
+from everloop.memory.vectors import VectorSpace
+from everloop.memory.views import passage_text
+from everloop.ports import Clock, Ids, Progress
+
+Do = Callable[..., Receipt]
+LOOK_ALIKE = 8  # items compared with a new one
+
+Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What became of something to remember: a new item, or one that said it before.
+
+    `position` is the fact that says so: retracting it takes it back.
+    """
+
+    item_id: str
+    new: bool
+    position: int
+    similarity: float = 0.0
+    contradicts: tuple[str, ...] = ()
+
+
+class WhyNot(msgspec.Struct, frozen=True):
+    """What kept an item out of an answer, in a word and in a sentence."""
+
+    reason: Reason
+    sentence: str
+    why: Why | None = None
+
+
+class Keeper:
+    """Memory over one log."""
+
+    def __init__(
+        self, log: Log, do: Do, clock: Clock, ids: Ids, space: VectorSpace | None = None
+    ) -> None:
+        self.log = log
+        self.memory = Memory(space)
+        self._do = do
+        self._clock = clock
+        self._ids = ids
+
+    def remember(self, new: RememberItem, *, by: Context, request_id: str | None = None) -> Kept:
+        """Take something in, or link it to what says the same already.
+
+        An empty `item_id` gets one. Only items of the same scope and audience are compared, and
+        only those that the one who speaks may see: a receipt must not tell what is out of bounds.
+        """
+        command = msgspec.structs.replace(new, item_id=new.item_id or self._ids.new("mem"))
+        alike = [] if new.derived_from else self._alike(command, by.actor)
+        for item, relation, similarity in alike:
+            if relation == "repeats":
+                repeat = RepeatItem(item.item_id, command.text, similarity, command.origin)
+                said = self._do(repeat, by=by, request_id=request_id)
+                return Kept(item.item_id, False, said.position, similarity)
+        taken = self._do(command, by=by, request_id=request_id)
+        against = [item.item_id for item, relation, _ in alike if relation == "contradicts"]
+        for other in against:
+            self._do(RelateItems(command.item_id, other, "contradicts"), by=by)
+        return Kept(command.item_id, True, taken.position, contradicts=tuple(against))
+
+    def said_before(self, new: RememberItem, *, by: Context) -> str | None:
+        """The id of an item that says the same already, if `by` may see one. Records nothing."""
+        alike = self._alike(new, by.actor)
+        return next((item.item_id for item, how, _ in alike if how == "repeats"), None)
+
+    def recall(
+        self,
+        principal: str,
+        asked: Asked,
+        *,
+        now: datetime | None = None,
+        branch: str | None = None,
+        as_of: int | datetime | None = None,
+    ) -> Answer:
+        """Answer a principal's question, as things stand or as they stood."""
+        with self.log.reading(branch=branch, as_of=as_of) as reader:
+            sight = self.log.sight(reader, branch=branch, as_of=as_of)
+            who = asker(reader, principal)
+            return self.memory.recall(reader, sight, who, asked, now or self._now())
+
+    def find(self, principal: str, item_id: str) -> Item:
+        """One item that a principal may see."""
+        with self.log.reading() as reader:
+            return find(reader, asker(reader, principal), item_id)
+
+    def why_not(self, principal: str, item_id: str, asked: Asked) -> WhyNot:
+        """What kept an item out of the answer to a question.
+
+        To whom it is out of bounds, it is as if it did not exist.
+        """
+        with self.log.reading() as reader:
+            who = asker(reader, principal)
+            try:
+                item = find(reader, who, item_id)
+            except NotFound:
+                return _gone(reader, who, item_id)
+            if item.retired and not asked.only.retired:
+                return WhyNot("retired", "It was retired; recall passes over it.")
+            if out := _filtered(item, asked.only):
+                return WhyNot("filter", out)
+            sight = self.log.sight(reader)
+            why = self.memory.rank_of(reader, sight, who, asked, self._now(), item.position)
+        if why is None:
+            return WhyNot("not found", "Neither its words nor its meaning fit the question.")
+        if why.rank > asked.limit:
+            sentence = f"It came in at rank {why.rank}; {asked.limit} were asked for."
+            return WhyNot("rank", sentence, why)
+        return WhyNot("here", f"It is in the answer, at rank {why.rank}.", why)
+
+    def embed_missing(self, progress: Progress | None = None) -> int:
+        """Make the vectors that items lack; returns how many were made."""
+        space = self.memory.space
+        if space is None:
+            return 0
+        with self.log.reading() as reader:
+            texts = {
+                digest: text
+                for passage, digest in self.memory.missing(reader).items()
+                if (text := passage_text(reader.db, passage)) is not None
+            }
+        return space.embed_missing(texts, progress)
+
+    def _alike(self, new: RememberItem, speaker: str) -> list[tuple[Item, str, float]]:
+        """Items of the same scope and audience that are near to a new one, nearest first."""
+        with self.log.reading() as reader:
+            who = asker(reader, OWNER if speaker == ENGINE else speaker)
+            only = Filter(scopes=(new.scope,), kinds=(new.kind,))
+            asked = Asked(new.text[:2_000], limit=LOOK_ALIKE, mode="text", only=only)
+            sight = self.log.sight(reader)
+            hits = self.memory.recall(reader, sight, who, asked, self._now()).hits
+        audience = tuple(sorted(set(new.witnesses)))
+        found = [
+            (hit.item, *likeness(new.text, hit.item.text))
+            for hit in hits
+            if hit.item.witnesses == audience
+        ]
+        related = [entry for entry in found if entry[1] != "differs"]
+        return sorted(related, key=lambda entry: (-entry[2], entry[0].item_id))
+
+    def _now(self) -> datetime:
+        return self._clock.now().astimezone()
+
+
+def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:
+    """Why an item is not to be seen. Only the owner learns that it ever was."""
+    nothing = WhyNot("unknown", f"There is no item {item_id!r}.")
+    if not who.owner:
+        return nothing
+    row = one(reader.db, "SELECT position, branch FROM memory_items WHERE item_id = ?", (item_id,))
+    if row is None:
+        return nothing
+    seen = one(
+        reader.db, "SELECT 1 FROM temp.sight WHERE branch = ?2 AND cap >= ?1", (row[0], row[1])
+    )
+    if seen is None:
+        return WhyNot("branch", f"It was taken in on the branch {row[1]!r}, which is out of sight.")
+    return WhyNot("retracted", "It, or something it came from, was retracted or is out of sight.")
+
+
+def _filtered(item: Item, only: Filter) -> str:
+    """Which condition of a filter an item fails, as a sentence; empty if it fails none."""
+    if only.scopes and item.scope not in only.scopes:
+        return f"Its scope is {item.scope}, which was not asked for."
+    if only.scope_kinds and item.scope.partition(":")[0] not in only.scope_kinds:
+        return f"Its scope is {item.scope}, which was not asked for."
+    if only.kinds and item.kind not in only.kinds:
+        return f"It is a {item.kind}, which was not asked for."
+    early = only.since is not None and item.happened_at < only.since
+    late = only.before is not None and item.happened_at >= only.before
+    return "It happened outside the time that was asked for." if early or late else ""

@@ -1,0 +1,28 @@
+"""What can be set about memory; section `[memory]` of the settings file."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which embedder gives items their meaning."""
+
+    embedder: Annotated[
+        str,
+        Meta(
+            pattern="^(granite|endpoint|none)$",
+            description="`granite` (offline, in the extra `embed`), `endpoint`, or `none`.",
+        ),
+    ] = "granite"
+    endpoint: Annotated[
+        str, Meta(description="Address of an OpenAI-compatible embedding endpoint, with `/v1`.")
+    ] = "http://127.0.0.1:11434/v1"
+    endpoint_model: Annotated[str, Meta(description="The embedding model to ask for there.")] = (
+        "nomic-embed-text"
+    )
+    endpoint_key: Annotated[str, Meta(description="The key it wants, if it wants one.")] = ""
+    endpoint_dimensions: Annotated[
+        int, Meta(ge=8, multiple_of=8, description="How long that model's vectors are.")
+    ] = 768

@@ -1,0 +1,108 @@
+"""Where each term stands: rows of the roster and how often, read from the index once and kept.
+
+The index on disk is SQLite's; here are only the lists of terms that were asked for, and the terms
+of passages that came since the roster was read. Who may see a row is not known here.
+"""
+
+import threading
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everloop.log import Reader
+from everloop.memory.roster import Roster, Rows
+
+KEPT_ROWS_MAX = 8_000_000  # of all lists together
+RECENT_MAX = 10_000  # passages whose terms are held in memory, before the lists are read anew
+
+_LIST = "SELECT group_concat(doc) FROM memory_words_terms WHERE term = ?"
+_RECENT = "SELECT passage, terms FROM memory_passages WHERE passage > ? ORDER BY passage"
+
+
+class Posting(NamedTuple):
+    """The rows that hold a term, in order, and how often each does."""
+
+    rows: Rows
+    counts: NDArray[np.float64]
+
+
+NOWHERE = Posting(np.empty(0, np.int64), np.empty(0))
+
+
+class Postings:
+    """The lists of one log. A cache: dropping it changes nothing but time."""
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._lock = threading.Lock()
+        self._begin(-1, 0)
+
+    def of(self, reader: Reader, head: int, term: str) -> Posting:
+        """Where a term stands, in every passage up to the reader's newest position, `head`."""
+        with self._lock:
+            self._refresh(reader)
+            listed = self._listed.get(term)
+            if listed is None:
+                listed = self._read(reader, term)
+                if head >= self._head:  # else it lacks what this reader cannot see yet
+                    self._keep(term, listed)
+            else:
+                self._listed.move_to_end(term)
+            recent = np.array(self._recent.get(term, ()), np.int64)
+            return _joined(listed, _counted(recent)) if len(recent) else listed
+
+    def _begin(self, generation: int, size: int) -> None:
+        self._generation = generation
+        self._base = self._size = size  # rows read from the lists, and rows known in all
+        self._head = self._roster.head
+        self._listed: OrderedDict[str, Posting] = OrderedDict()
+        self._recent: dict[str, list[int]] = {}
+        self._kept = 0
+
+    def _refresh(self, reader: Reader) -> None:
+        """Take in the terms of passages that came since."""
+        size = len(self._roster)
+        if self._generation != self._roster.generation or size - self._base > RECENT_MAX:
+            self._begin(self._roster.generation, size)
+        if size == self._size:
+            return
+        passages: Rows = self._roster.passage.all
+        after: int = passages.item(self._size - 1) if self._size else -1
+        for passage, terms in reader.rows(_RECENT, (after,)):
+            row = int(np.searchsorted(passages, passage))
+            if row < size and passages[row] == passage:
+                for term in terms.split(" "):
+                    self._recent.setdefault(term, []).append(row)
+                self._size = row + 1
+
+    def _read(self, reader: Reader, term: str) -> Posting:
+        text: str | None = reader.rows(_LIST, (term,))[0][0]
+        if not text:
+            return NOWHERE
+        passages = self._roster.passage.all[: self._base]
+        wanted = np.fromstring(text, np.int64, sep=",")
+        rows = np.searchsorted(passages, wanted)
+        rows = rows[rows < len(passages)]
+        return _counted(rows[passages[rows] == wanted[: len(rows)]])
+
+    def _keep(self, term: str, posting: Posting) -> None:
+        self._listed[term] = posting
+        self._kept += len(posting.rows)
+        while self._kept > KEPT_ROWS_MAX and len(self._listed) > 1:
+            self._kept -= len(self._listed.popitem(last=False)[1].rows)
+
+
+def _counted(rows: Rows) -> Posting:
+    """Rows with repetitions, in order, as rows and counts."""
+    if not len(rows):
+        return NOWHERE
+    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+    return Posting(rows[starts], np.diff(starts, append=len(rows)).astype(np.float64))
+
+
+def _joined(first: Posting, then: Posting) -> Posting:
+    return Posting(
+        np.concatenate((first.rows, then.rows)), np.concatenate((first.counts, then.counts))
+    )

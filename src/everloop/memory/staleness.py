@@ -1,0 +1,241 @@
+"""Which windows lack a summary now: what the background asks, so that it needs no queue.
+
+A summary is current while it stands on the newest version of each of its sources. When a source is
+retracted or revised its summaries are gone, all the way up (the log sees to that), and what had
+stepped back for them counts again. The window is found here, until it has a summary again or
+somebody refused to write one. Lower windows come first: one that contains a summary waits for that
+summary's successor.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from everloop.log import Reader, visible
+from everloop.log.facts import Retracted
+from everloop.log.record import fact_of
+from everloop.memory.events import Revised
+from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, item_of
+from everloop.memory.zoom import DEPTH_MAX, RETIRED
+
+
+class StaleWindow(msgspec.Struct, frozen=True):
+    """Items whose summary is gone or out of date. `summary_id` is the one they had."""
+
+    item_ids: tuple[str, ...]
+    summary_id: str
+    position: int
+    why: Literal["retracted", "revised"]
+
+
+def summary_of(reader: Reader, who: Asker, item_ids: Iterable[str]) -> Item | None:
+    """The newest current summary of exactly these items, if they have one."""
+    wanted = sorted(set(item_ids))
+    sieve = Sieve(who, Filter(retired=True))
+    rows = sieve.rows(
+        reader, COLUMNS, _SUMMARY, "ORDER BY i.position DESC", first=wanted[0] if wanted else ""
+    )
+    for item in complete(reader, who, [item_of(row) for row in rows]):
+        listed = [row[0] for row in reader.rows(_SOURCES, (item.position,))]
+        if listed == wanted and _is_current(reader, item.position):
+            return item
+    return None
+
+
+def lacking(reader: Reader, who: Asker, windows: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Those of the windows that have no current summary, and none that somebody refused to make."""
+    return [
+        tuple(window)
+        for window in windows
+        if window and not refused(reader, window) and summary_of(reader, who, window) is None
+    ]
+
+
+def stale_windows(reader: Reader, who: Asker, *, since: int = 0) -> list[StaleWindow]:
+    """The windows whose summaries were lost or overtaken by what was recorded after `since`.
+
+    A summary that the user retracted is not missed: it was not wanted.
+    """
+    found: dict[frozenset[str], StaleWindow] = {}
+    for position, summary_id, why in _overtaken(reader, since):
+        present = _present(reader, who, position, DEPTH_MAX) or ()
+        for window in _by_audience(reader, who, list(present)):
+            if not _served(reader, who, window):
+                stale = StaleWindow(window, summary_id, position, why)
+                found.setdefault(frozenset(window), stale)
+    return list(found.values())
+
+
+def refused(reader: Reader, item_ids: Iterable[str]) -> bool:
+    """Whether nobody could say these items, as they are now, in fewer words."""
+    stream = window_stream(reader, item_ids)
+    return bool(reader.rows(f"SELECT 1 FROM log WHERE stream = ? AND {visible('log')}", (stream,)))  # noqa: S608
+
+
+def window_stream(reader: Reader, item_ids: Iterable[str]) -> str:
+    """The stream of what happened to a window of items, as they are now."""
+    rows = reader.rows(_VERSIONS, (_json(sorted(set(item_ids))),))
+    return f"compression:{hashlib.sha256(msgspec.json.encode(rows)).hexdigest()[:32]}"
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+
+def _overtaken(
+    reader: Reader, since: int
+) -> Iterable[tuple[int, str, Literal["retracted", "revised"]]]:
+    """Summaries that no longer count, or no longer say what their sources say; oldest first."""
+    gone: dict[int, str] = dict(reader.rows(_GONE, (since,)))
+    revised: dict[int, str] = dict(reader.rows(_REVISED, (since,)))
+    for position in sorted({*gone, *revised}):
+        if position in revised:
+            yield position, revised[position], "revised"
+        elif not _unwanted(reader, position):
+            overtaken = reader.rows(_OVERTAKEN, (position, Revised.wire))
+            yield position, gone[position], "revised" if overtaken else "retracted"
+
+
+def _unwanted(reader: Reader, position: int) -> bool:
+    """Whether the user took back or retired this very summary, and not something below it."""
+    if reader.rows(_RETIRED_BEFORE, (position,)):
+        return True
+    for (retraction,) in reader.rows(_HIDDEN_BY, (position,)):
+        fact = fact_of(reader.record(retraction))
+        named = isinstance(fact.event, Retracted) and position in fact.event.positions
+        if named and fact.actor == OWNER:
+            return True
+    return False
+
+
+def _by_audience(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[tuple[str, ...]]:
+    """The items apart by who may see them: one summary has one audience."""
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:ids))"
+    rest = "ORDER BY i.item_id"
+    apart: dict[tuple[str, str], list[str]] = {}
+    for item_id, *audience in sieve.rows(reader, _AUDIENCE, where, rest, ids=_json(item_ids)):
+        apart.setdefault((audience[0], audience[1]), []).append(item_id)
+    return [tuple(window) for window in apart.values()]
+
+
+def _served(reader: Reader, who: Asker, window: Sequence[str]) -> bool:
+    """Whether every item is held by a current summary, or nobody could make one."""
+    return all(_holders(reader, who, item) for item in window) or refused(reader, window)
+
+
+def _present(reader: Reader, who: Asker, position: int, levels: int) -> set[str] | None:
+    """What the sources of a summary have become; None while one of them waits for a successor."""
+    window: set[str] = set()
+    for (source,) in reader.rows(_SOURCES, (position,)):
+        became = _became(reader, who, source, levels)
+        if became is None:
+            return None
+        window |= became
+    return window
+
+
+def _became(reader: Reader, who: Asker, item_id: str, levels: int) -> set[str] | None:
+    if Sieve(who, Filter(retired=True)).rows(reader, "1", _HERE, id=item_id):
+        return {item_id}
+    gone = reader.rows(_GONE_SUMMARY, (item_id,))
+    if not gone or not levels or _unwanted(reader, gone[0][0]):
+        return set()
+    window = _present(reader, who, gone[0][0], levels - 1)
+    if window is None:
+        return None
+    holders = [_holders(reader, who, source) for source in sorted(window)]
+    return {held[0] for held in holders} if all(holders) else None
+
+
+def _holders(reader: Reader, who: Asker, item_id: str) -> list[str]:
+    """The summaries that say what an item says now, newest first."""
+    sieve = Sieve(who, Filter(retired=True))
+    rows = sieve.rows(reader, "i.item_id", _HOLDER, "ORDER BY i.position DESC", id=item_id)
+    return [row[0] for row in rows]
+
+
+def _is_current(reader: Reader, position: int) -> bool:
+    return not reader.rows(_OUT_OF_DATE, (position,))
+
+
+def _newest(item: str) -> str:
+    """The newest version of an item that counts, as SQL."""
+    return (
+        f"(SELECT max(n.position) FROM memory_versions n WHERE n.item = {item}"  # noqa: S608
+        f" AND {visible('n')})"
+    )
+
+
+_AUDIENCE = """
+i.item_id, v.scope, (SELECT json_group_array(principal) FROM (
+    SELECT principal FROM memory_witnesses w WHERE w.position = v.position ORDER BY principal))
+"""
+_HERE = f"i.item_id = :id AND NOT {RETIRED}"
+_SOURCES = "SELECT source_id FROM memory_sources WHERE position = ? ORDER BY source_id"
+_SUMMARY = f"""
+i.kind = 'summary' AND NOT {RETIRED}
+AND i.position IN (SELECT position FROM memory_sources WHERE source_id = :first)
+"""  # noqa: S608 - our own conditions
+_HOLDER = f"""
+i.kind = 'summary' AND NOT {RETIRED} AND i.position IN (
+    SELECT s.position FROM memory_sources s
+    JOIN memory_items source ON source.item_id = s.source_id
+    JOIN log_because b ON b.dependant = s.position AND b.source = {_newest("source.position")}
+    WHERE s.source_id = :id AND {visible("source")})
+"""  # noqa: S608 - our own conditions
+_OUT_OF_DATE = f"""
+SELECT 1 FROM memory_sources s JOIN memory_items source ON source.item_id = s.source_id
+WHERE s.position = ?1 AND {visible("source")} AND NOT EXISTS (
+    SELECT 1 FROM log_because b
+    WHERE b.dependant = ?1 AND b.source = {_newest("source.position")})
+"""  # noqa: S608 - our own conditions
+_VERSIONS = f"""
+SELECT i.item_id, {_newest("i.position")} FROM json_each(?) j
+JOIN memory_items i ON i.item_id = j.value WHERE {visible("i")} ORDER BY i.item_id
+"""  # noqa: S608 - our own conditions
+
+_OVERTAKEN = """
+SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ?
+"""
+# A retirement goes with its item; it counts here unless it was taken back by itself.
+_RETIRED_BEFORE = """
+SELECT 1 FROM memory_marks m JOIN log l ON l.position = m.position
+WHERE m.item = ?1 AND l.kind = 'memory.retired' AND NOT EXISTS (
+    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.position = m.position AND h.hidden_by NOT IN (
+        SELECT hidden_by FROM log_hidden WHERE position = ?1))
+"""
+_IN_SIGHT = "EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = i.branch AND i.position <= s.cap)"
+_GONE = f"""
+SELECT i.position, i.item_id
+FROM temp.active a JOIN log_hidden h ON h.hidden_by = a.position
+JOIN memory_items i ON i.position = h.position
+WHERE a.position > ? AND i.kind = 'summary' AND {_IN_SIGHT}
+"""  # noqa: S608 - our own conditions
+_GONE_SUMMARY = f"""
+SELECT i.position FROM memory_items i
+WHERE i.item_id = ? AND i.kind = 'summary' AND {_IN_SIGHT} AND EXISTS (
+    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.position = i.position)
+ORDER BY i.position DESC LIMIT 1
+"""  # noqa: S608 - our own conditions
+_HIDDEN_BY = """
+SELECT h.hidden_by FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+WHERE h.position = ?
+"""
+_REVISED = f"""
+SELECT DISTINCT i.position, i.item_id FROM memory_versions v
+JOIN memory_items source ON source.position = v.item
+JOIN memory_sources s ON s.source_id = source.item_id
+JOIN memory_items i ON i.position = s.position
+WHERE v.position > ? AND v.position <> v.item AND i.position < v.position AND i.kind = 'summary'
+AND {visible("v")} AND {visible("source")} AND {visible("i")} AND NOT {RETIRED}
+"""  # noqa: S608 - our own conditions
+
+
+def _json(names: Sequence[str]) -> str:
+    return msgspec.json.encode(list(names)).decode()

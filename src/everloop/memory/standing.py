@@ -1,0 +1,184 @@
+"""What an asker may see, as a mask over the roster, kept up with the log.
+
+The sieve decides, in SQL, once for each row; what it decided is kept by asker and sight, and asked
+anew only for what came or changed since. A retraction may change anything, so then all is asked
+anew. A cache: dropping it changes nothing but time.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from everloop.log import Reader, Sight, visible
+from everloop.log.record import microseconds
+from everloop.memory.passages import PASSAGES_MAX
+from everloop.memory.roster import Mask, Roster
+from everloop.memory.scopes import Asker
+from everloop.memory.shelf import Filter, Sieve
+
+KEPT_MAX = 32
+CHANGES_MAX = 1_000  # more changed items than these, and everything is asked anew
+UNSET = -1
+
+_RETRACTED = "SELECT max(position) FROM log_retractions"
+_CHANGED = """
+SELECT item FROM memory_versions WHERE position > ?1 AND position <> item
+UNION SELECT item FROM memory_marks WHERE position > ?1
+"""
+_MARKS = f"""
+SELECT m.item, m.mark, m.value FROM memory_marks m
+WHERE m.mark IN ('rated', 'pinned') AND {visible("m")} ORDER BY m.position
+"""  # noqa: S608 - our own condition
+_MARKS_OF = f"""
+SELECT m.item, m.mark, m.value FROM json_each(?) j JOIN memory_marks m ON m.item = j.value
+WHERE m.mark IN ('rated', 'pinned') AND {visible("m")} ORDER BY m.position
+"""  # noqa: S608 - our own condition
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What one asker sees in one sight. The arrays are never changed, only replaced."""
+
+    head: int
+    generation: int
+    retracted: int | None
+    allowed: Mask
+    rated: NDArray[np.int8]
+    pinned: NDArray[np.int8]  # 1 and 0 by hand, else -1
+    items: int  # how many
+
+
+class Standings:
+    """The standings in use, by asker, sight, and whether retired items count."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Any, Standing] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(
+        self, reader: Reader, sight: Sight, who: Asker, roster: Roster, *, retired: bool = False
+    ) -> Standing:
+        """The standing of an asker, as of the reader's newest position."""
+        head = roster.refresh(reader)
+        key = (who, sight.key, retired)
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None and known.head == head and known.generation == roster.generation:
+                self._kept.move_to_end(key)
+                return known
+        now = _brought_up(known, reader, head, roster, Sieve(who, Filter(retired=retired)))
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is None or kept.head <= head or kept.generation != roster.generation:
+                self._kept[key] = now
+                self._kept.move_to_end(key)
+                while len(self._kept) > KEPT_MAX:
+                    self._kept.popitem(last=False)
+        return now
+
+
+def _brought_up(
+    known: Standing | None, reader: Reader, head: int, roster: Roster, sieve: Sieve
+) -> Standing:
+    """The standing at `head`; what is known of it is used if nothing was taken back since."""
+    retracted: int | None = reader.rows(_RETRACTED)[0][0]
+    size = len(roster)
+    changed: list[int] = []
+    usable = (
+        known is not None
+        and known.generation == roster.generation
+        and known.head <= head
+        and known.retracted == retracted
+    )
+    if known is not None and usable:
+        changed = [row[0] for row in reader.rows(_CHANGED, (known.head,))]
+    if known is None or not usable or len(changed) > CHANGES_MAX:
+        draft = _Draft(size, None)
+        draft.allow(roster, sieve.rows(reader, "v.position"))
+        draft.mark(roster, reader.rows(_MARKS))
+    else:
+        draft = _Draft(size, known)
+        draft.allow(roster, sieve.rows(reader, "v.position", "v.position > :at", at=known.head))
+        if changed:
+            wanted = msgspec.json.encode(changed).decode()
+            draft.clear(roster, changed)
+            where = "v.item IN (SELECT value FROM json_each(:items))"
+            draft.allow(roster, sieve.rows(reader, "v.position", where, items=wanted))
+            draft.mark(roster, reader.rows(_MARKS_OF, (wanted,)))
+    first = roster.passage.all[:size] % PASSAGES_MAX == 0
+    items = int(np.count_nonzero(draft.allowed & first))
+    return Standing(
+        head, roster.generation, retracted, draft.allowed, draft.rated, draft.pinned, items
+    )
+
+
+class _Draft:
+    """A standing in the making."""
+
+    def __init__(self, size: int, known: Standing | None) -> None:
+        self.allowed = np.zeros(size, np.bool_)
+        self.rated = np.zeros(size, np.int8)
+        self.pinned = np.full(size, UNSET, np.int8)
+        if known is not None:
+            upto = len(known.allowed)
+            self.allowed[:upto] = known.allowed
+            self.rated[:upto] = known.rated
+            self.pinned[:upto] = known.pinned
+
+    def allow(self, roster: Roster, versions: Sequence[tuple[int]]) -> None:
+        """Let the passages of these versions in."""
+        if not versions:
+            return
+        passages = roster.passage.all[: len(self.allowed)]
+        first = np.array(versions, np.int64)[:, 0] * PASSAGES_MAX
+        low = np.searchsorted(passages, first)
+        high = np.searchsorted(passages, first + PASSAGES_MAX)
+        lengths = high - low
+        total = int(lengths.sum())
+        starts = np.repeat(low - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+        self.allowed[starts + np.arange(total)] = True
+
+    def clear(self, roster: Roster, items: Sequence[int]) -> None:
+        """Forget what is known of these items."""
+        rows = [row for row in roster.rows_of(items) if row < len(self.allowed)]
+        self.allowed[rows] = False
+        self.rated[rows] = 0
+        self.pinned[rows] = UNSET
+
+    def mark(self, roster: Roster, marks: Sequence[tuple[int, str, int]]) -> None:
+        """Note how much items matter; of several marks the last one counts."""
+        for item, mark, value in marks:
+            rows = [row for row in roster.rows_of([item]) if row < len(self.allowed)]
+            (self.rated if mark == "rated" else self.pinned)[rows] = value
+
+
+def narrowed(roster: Roster, standing: Standing, only: Filter) -> Mask:
+    """The mask of what a filter leaves of a standing."""
+    allowed = standing.allowed
+    size = len(allowed)
+    if only.scopes or only.scope_kinds:
+        chosen = _scopes(roster, only)
+        allowed = allowed & np.isin(roster.scope.all[:size], chosen)
+    if only.kinds:
+        allowed = allowed & np.isin(roster.kind.all[:size], roster.kinds.known(only.kinds))
+    happened = roster.happened.all[:size]
+    if only.since:
+        allowed = allowed & (happened >= microseconds(only.since))
+    if only.before:
+        allowed = allowed & (happened < microseconds(only.before))
+    return allowed
+
+
+def _scopes(roster: Roster, only: Filter) -> list[int]:
+    """The numbers of the scopes that a filter asks for."""
+    kinds = set(only.scope_kinds)
+    return [
+        code
+        for code, scope in enumerate(roster.scopes.names)
+        if (not only.scopes or scope in only.scopes)
+        and (not kinds or scope.partition(":")[0] in kinds)
+    ]

@@ -1,0 +1,146 @@
+"""What decisions about one item need to know of it."""
+
+import msgspec
+
+from everloop.errors import Corrupt
+from everloop.log import Event, Fact, Fold
+from everloop.memory.events import (
+    AudienceGranted,
+    AudienceRevoked,
+    CitationClosed,
+    Cited,
+    ContextAssembled,
+    Demoted,
+    Ledger,
+    Pinned,
+    Rated,
+    Related,
+    Remembered,
+    Retired,
+    Revised,
+    Unpinned,
+)
+from everloop.memory.scopes import written_by_user
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An item as it stands. `position` is where it was taken in: later facts stand on that one.
+
+    `author` is who took it in, or the user if the user has revised it since.
+    """
+
+    position: int
+    author: str
+    title: str
+    text: str
+    scope: str
+    witnesses: tuple[str, ...]
+    derived_from: tuple[str, ...]
+    significance: int = 0
+    pinned: bool = False
+    retired: bool = False
+    demoted: bool = False
+    citers: frozenset[tuple[str, bool]] = frozenset()
+    related: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def cited_by_user(self) -> list[str]:
+        """The citers that a user wrote."""
+        return sorted(citer for citer, by_user in self.citers if by_user)
+
+
+def evolve(item: Item | None, fact: Fact) -> Item:
+    """The item after a fact."""
+    happened = fact.event
+    if isinstance(happened, Remembered):
+        return Item(
+            position=fact.position,
+            author=fact.actor,
+            title=happened.title,
+            text=happened.text,
+            scope=happened.scope,
+            witnesses=happened.witnesses,
+            derived_from=happened.derived_from,
+        )
+    if item is None:
+        raise Corrupt(f"{happened.wire} came before memory.remembered")
+    changes = _changes(item, happened)
+    if isinstance(happened, Revised) and written_by_user(fact.actor):
+        changes["author"] = fact.actor
+    return msgspec.structs.replace(item, **changes)
+
+
+def _changes(item: Item, happened: Event) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    match happened:
+        case Revised(title=title, text=text, scope=scope, witnesses=witnesses):
+            changes = {"title": title, "text": text, "scope": scope, "witnesses": witnesses}
+        case Rated(significance=significance):
+            changes = {"significance": significance}
+        case Pinned():
+            changes = {"pinned": True}
+        case Unpinned():
+            changes = {"pinned": False}
+        case Cited(citer=citer, by_user=by_user):
+            changes = {"citers": item.citers | {(citer, by_user)}}
+        case CitationClosed(citer=closed):
+            changes = {"citers": frozenset(c for c in item.citers if c[0] != closed)}
+        case Related(other_id=other, relation=relation):
+            changes = {"related": item.related | {(other, relation)}}
+        case Retired():
+            changes = {"retired": True}
+        case Demoted():
+            changes = {"demoted": True}
+        case _:
+            pass
+    return changes
+
+
+ITEM = Fold("memory.item", Item, evolve)
+
+
+class Audience(msgspec.Struct, frozen=True):
+    """What one principal may ask for."""
+
+    scopes: tuple[str, ...] = ()
+
+
+def evolve_audience(_: Audience | None, fact: Fact) -> Audience:
+    """The audience after a fact."""
+    match fact.event:
+        case AudienceGranted(scopes=scopes):
+            return Audience(scopes)
+        case AudienceRevoked():
+            return Audience()
+        case _:
+            return Audience()
+
+
+AUDIENCE = Fold("memory.audience", Audience, evolve_audience)
+
+
+def evolve_context(kept: Ledger | None, fact: Fact) -> Ledger:
+    """The ledger of a prompt."""
+    if isinstance(fact.event, ContextAssembled):
+        return fact.event.ledger
+    if kept is None:
+        raise Corrupt(f"{fact.event.wire} came before memory.context_assembled")
+    return kept
+
+
+CONTEXT = Fold("memory.context", Ledger, evolve_context)
+
+
+def stream_of(item_id: str) -> str:
+    """The stream of an item."""
+    return f"memory:{item_id}"
+
+
+def audience_stream(principal: str) -> str:
+    """The stream of a principal's audience."""
+    return f"audience:{principal}"
+
+
+def context_stream(context_id: str) -> str:
+    """The stream of a prompt's ledger."""
+    return f"context:{context_id}"

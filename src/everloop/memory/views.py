@@ -1,0 +1,353 @@
+"""The views of memory: items with their versions and marks, passages with their words, audiences.
+
+Every row belongs to one fact and carries its position, so a sight filters it like any other. Rows
+of one item share `item`, the position at which it was taken in.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+
+import apsw
+import msgspec
+
+from everloop.log import Fact, Projection, Reader, on
+from everloop.log.record import microseconds
+from everloop.log.sql import one, rows
+from everloop.memory.events import (
+    AudienceGranted,
+    AudienceRevoked,
+    CitationClosed,
+    Cited,
+    Demoted,
+    MemoryEvent,
+    Pinned,
+    Rated,
+    Related,
+    Remembered,
+    Repeated,
+    Retired,
+    Revised,
+    Unpinned,
+)
+from everloop.memory.passages import PASSAGES_MAX, passages
+from everloop.memory.words import document
+
+
+class MemoryShelf(Projection):
+    """Every item, every version of it, and what was marked on it."""
+
+    name = "memory_shelf"
+    tables: ClassVar[tuple[str, ...]] = (
+        "memory_items",
+        "memory_versions",
+        "memory_witnesses",
+        "memory_sources",
+        "memory_marks",
+        "memory_citations",
+        "memory_relations",
+        "memory_repeats",
+    )
+    schema = """
+    CREATE TABLE memory_items (
+        position    INTEGER PRIMARY KEY,
+        branch      TEXT NOT NULL,
+        item_id     TEXT NOT NULL,
+        kind        TEXT NOT NULL,
+        learned_via TEXT NOT NULL,
+        holds_until INTEGER NOT NULL,
+        happened_at INTEGER NOT NULL,
+        recorded_at INTEGER NOT NULL,
+        follows     TEXT NOT NULL,
+        author      TEXT NOT NULL,
+        origin      TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_items_id ON memory_items (item_id);
+    CREATE INDEX memory_items_follows ON memory_items (follows) WHERE follows <> '';
+    CREATE INDEX memory_items_happened ON memory_items (happened_at);
+    CREATE TABLE memory_versions (
+        position   INTEGER PRIMARY KEY,
+        branch     TEXT NOT NULL,
+        item       INTEGER NOT NULL,
+        title      TEXT NOT NULL,
+        text       TEXT NOT NULL,
+        scope      TEXT NOT NULL,
+        restricted INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_versions_item ON memory_versions (item, position);
+    CREATE TABLE memory_witnesses (
+        position  INTEGER NOT NULL,
+        principal TEXT NOT NULL,
+        PRIMARY KEY (position, principal)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE memory_sources (
+        position  INTEGER NOT NULL,
+        source_id TEXT NOT NULL,
+        PRIMARY KEY (source_id, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX memory_sources_position ON memory_sources (position);
+    CREATE TABLE memory_marks (
+        position INTEGER PRIMARY KEY,
+        branch   TEXT NOT NULL,
+        item     INTEGER NOT NULL,
+        mark     TEXT NOT NULL,
+        value    INTEGER NOT NULL,
+        note     TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_marks_item ON memory_marks (item, mark, position);
+    CREATE TABLE memory_citations (
+        position INTEGER PRIMARY KEY,
+        branch   TEXT NOT NULL,
+        item     INTEGER NOT NULL,
+        citer    TEXT NOT NULL,
+        by_user  INTEGER NOT NULL,
+        open     INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_citations_item ON memory_citations (item, citer, position);
+    CREATE TABLE memory_relations (
+        position INTEGER PRIMARY KEY,
+        branch   TEXT NOT NULL,
+        item     INTEGER NOT NULL,
+        other_id TEXT NOT NULL,
+        relation TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_relations_item ON memory_relations (item);
+    CREATE INDEX memory_relations_other ON memory_relations (other_id);
+    CREATE TABLE memory_repeats (
+        position   INTEGER PRIMARY KEY,
+        branch     TEXT NOT NULL,
+        item       INTEGER NOT NULL,
+        text       TEXT NOT NULL,
+        similarity REAL NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_repeats_item ON memory_repeats (item);
+    """
+
+    @on(Remembered)
+    def _remembered(self, db: apsw.Connection, new: Remembered, fact: Fact) -> None:
+        happened = _moment(new.happened_at) or fact.recorded_us
+        holds_until = 0 if new.durability == "durable" else _moment(new.durability)
+        db.execute(
+            "INSERT INTO memory_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                fact.position,
+                fact.branch,
+                new.item_id,
+                new.kind,
+                new.learned_via,
+                holds_until,
+                happened,
+                fact.recorded_us,
+                new.follows,
+                fact.actor,
+                msgspec.json.encode(new.origin).decode(),
+            ),
+        )
+        for source in sorted(set(new.derived_from)):
+            db.execute("INSERT INTO memory_sources VALUES (?, ?)", (fact.position, source))
+        self._version(db, new, fact, fact.position)
+
+    @on(Revised)
+    def _revised(self, db: apsw.Connection, new: Revised, fact: Fact) -> None:
+        self._version(db, new, fact, fact.because[0])
+
+    def _version(
+        self, db: apsw.Connection, new: Remembered | Revised, fact: Fact, item: int
+    ) -> None:
+        restricted = int(bool(new.witnesses))
+        db.execute(
+            "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (fact.position, fact.branch, item, new.title, new.text, new.scope, restricted),
+        )
+        for principal in new.witnesses:
+            db.execute("INSERT INTO memory_witnesses VALUES (?, ?)", (fact.position, principal))
+
+    @on(Rated, Pinned, Unpinned, Retired, Demoted)
+    def _marked(self, db: apsw.Connection, new: MemoryEvent, fact: Fact) -> None:
+        mark, value, note = _mark(new)
+        db.execute(
+            "INSERT INTO memory_marks VALUES (?, ?, ?, ?, ?, ?)",
+            (fact.position, fact.branch, fact.because[0], mark, value, note),
+        )
+
+    @on(Cited, CitationClosed)
+    def _cited(self, db: apsw.Connection, new: Cited | CitationClosed, fact: Fact) -> None:
+        by_user = isinstance(new, Cited) and new.by_user
+        db.execute(
+            "INSERT INTO memory_citations VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                fact.position,
+                fact.branch,
+                fact.because[0],
+                new.citer,
+                int(by_user),
+                int(isinstance(new, Cited)),
+            ),
+        )
+
+    @on(Related)
+    def _related(self, db: apsw.Connection, new: Related, fact: Fact) -> None:
+        db.execute(
+            "INSERT INTO memory_relations VALUES (?, ?, ?, ?, ?)",
+            (fact.position, fact.branch, fact.because[0], new.other_id, new.relation),
+        )
+
+    @on(Repeated)
+    def _repeated(self, db: apsw.Connection, new: Repeated, fact: Fact) -> None:
+        db.execute(
+            "INSERT INTO memory_repeats VALUES (?, ?, ?, ?, ?)",
+            (fact.position, fact.branch, fact.because[0], new.text, new.similarity),
+        )
+
+
+class MemoryWords(Projection):
+    """Every version in passages, with the terms it is found by.
+
+    The index holds each passage under its own terms. What was said before it counts as well, but
+    who may see that is decided when somebody asks, so `recall` adds it then.
+    """
+
+    name = "memory_words"
+    tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
+    schema = """
+    CREATE TABLE memory_passages (
+        passage  INTEGER PRIMARY KEY,
+        position INTEGER NOT NULL,
+        item_id  TEXT NOT NULL,
+        follows  TEXT NOT NULL,
+        terms    TEXT NOT NULL,
+        length   INTEGER NOT NULL,
+        digest   BLOB NOT NULL
+    ) STRICT;
+    CREATE VIRTUAL TABLE memory_words
+        USING fts5 (terms, content='', contentless_delete=1, tokenize='ascii');
+    CREATE VIRTUAL TABLE memory_words_terms USING fts5vocab (memory_words, instance);
+    """
+
+    @on(Remembered)
+    def _remembered(self, db: apsw.Connection, new: Remembered, fact: Fact) -> None:
+        self._index(db, new, new.follows, fact)
+
+    @on(Revised)
+    def _revised(self, db: apsw.Connection, new: Revised, fact: Fact) -> None:
+        self._index(db, new, "", fact)
+
+    def _index(
+        self, db: apsw.Connection, new: Remembered | Revised, follows: str, fact: Fact
+    ) -> None:
+        for part, passage in enumerate(passages(new.text)):
+            titled = _titled(new.title, passage)
+            terms = document(titled)
+            number = fact.position * PASSAGES_MAX + part
+            db.execute(
+                "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number,
+                    fact.position,
+                    new.item_id,
+                    follows,
+                    terms,
+                    terms.count(" ") + 1,
+                    hashlib.sha256(titled.encode()).digest(),
+                ),
+            )
+            db.execute("INSERT INTO memory_words (rowid, terms) VALUES (?, ?)", (number, terms))
+            follows = ""
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Erase the passages, and all traces in the index."""
+        touched = 0
+        for position in positions:
+            bounds = (position * PASSAGES_MAX, (position + 1) * PASSAGES_MAX)
+            db.execute("DELETE FROM memory_words WHERE rowid >= ? AND rowid < ?", bounds)
+            db.execute("DELETE FROM memory_passages WHERE passage >= ? AND passage < ?", bounds)
+            touched += db.changes()
+        if touched:
+            db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
+
+    def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+        """The passages, and every term at every place of the index."""
+        yield ("memory_passages", *rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
+        db.execute(
+            "CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_words, instance)"
+        )
+        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms")))
+        db.execute("DROP TABLE temp.memory_terms")
+
+
+class Audiences(Projection):
+    """Who may ask, and within which scopes."""
+
+    name = "memory_audiences"
+    tables: ClassVar[tuple[str, ...]] = ("memory_audiences",)
+    schema = """
+    CREATE TABLE memory_audiences (
+        position  INTEGER PRIMARY KEY,
+        branch    TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        scopes    TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_audiences_principal ON memory_audiences (principal, position);
+    """
+
+    @on(AudienceGranted)
+    def _granted(self, db: apsw.Connection, new: AudienceGranted, fact: Fact) -> None:
+        self._set(db, fact, new.principal, new.scopes)
+
+    @on(AudienceRevoked)
+    def _revoked(self, db: apsw.Connection, new: AudienceRevoked, fact: Fact) -> None:
+        self._set(db, fact, new.principal, ())
+
+    def _set(self, db: apsw.Connection, fact: Fact, principal: str, scopes: Sequence[str]) -> None:
+        db.execute(
+            "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)",
+            (fact.position, fact.branch, principal, msgspec.json.encode(scopes).decode()),
+        )
+
+
+def _titled(title: str, passage: str) -> str:
+    """A passage with its item's title, unless it begins with it."""
+    return passage if passage.startswith(title.rstrip("…")) else f"{title}\n{passage}"
+
+
+def _mark(new: MemoryEvent) -> tuple[str, int, str]:
+    match new:
+        case Rated(significance=significance):
+            return "rated", significance, ""
+        case Pinned():
+            return "pinned", 1, ""
+        case Unpinned():
+            return "pinned", 0, ""
+        case Retired(reason=reason):
+            return "retired", 1, reason
+        case Demoted(in_favour_of=summary):
+            return "retired", 1, summary
+        case _:
+            raise AssertionError(f"{new.wire} is no mark")
+
+
+def _moment(text: str) -> int:
+    return microseconds(datetime.fromisoformat(text)) if text else 0
+
+
+def passage_text(db: apsw.Connection, passage: int) -> str | None:
+    """The text that a passage's vector is made of."""
+    position, part = divmod(passage, PASSAGES_MAX)
+    row = one(db, "SELECT title, text FROM memory_versions WHERE position = ?", (position,))
+    if row is None:
+        return None
+    parts = passages(row[1])
+    return _titled(row[0], parts[part]) if part < len(parts) else None
+
+
+def text_digests(reader: Reader, positions: Sequence[int]) -> list[bytes]:
+    """The digests under which the vectors of these facts' texts are kept."""
+    wanted = msgspec.json.encode(list(positions)).decode()
+    return [row[0] for row in reader.rows(_DIGESTS, (wanted,))]
+
+
+_DIGESTS = """
+SELECT DISTINCT p.digest FROM json_each(?) j
+JOIN memory_passages p ON p.passage >= j.value * 1000 AND p.passage < (j.value + 1) * 1000
+"""

@@ -1,0 +1,240 @@
+"""The word leg's analysis: text to terms for an FTS5 table, and a question to a MATCH expression.
+
+Analysis is ours and the index is SQLite's: `document` joins terms with spaces, for a table declared
+with `tokenize='ascii'`, which splits on nothing but those spaces (a term holds only ASCII letters,
+digits and characters beyond ASCII). Promises that what is typed is found: inflected, accented or
+not, inside `snake_case`, `camelCase`, paths and dotted names, in whole and in part, in scripts
+without spaces, and under a name that is spelt like a stop word (Will, May, The Who). Words stand in
+their order and come first, so a quoted phrase matches across styles; marks (whole identifiers,
+names) follow them. Knows nothing about SQLite connections, scopes or ranking.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final
+
+TERMS_MAX: Final = 12  # of a question
+ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
+WHOLE_LENGTH_MAX: Final = 64
+NAME_MARK: Final = "·"
+
+# Words of grammar, in their folded form; questions drop them, items keep them for phrases.
+STOP_WORDS: Final = frozenset(
+    """
+    a about also am an and any are as at be been being but by can could d did do does doing done
+    for from had has have having he her here him his how i if in into is it its just ll m may me
+    might mine must my no not of on or our over re s shall she should so some such t than that the
+    their them then there these they this those to too under us ve very was we were what when
+    where which who whom whose why will with would you your yours
+    """.split()  # noqa: SIM905  # 90 quoted words are harder to read
+)
+
+_CHUNK = re.compile(r"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?")
+_SEPARATOR = re.compile(r"[^\w]+|_+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_POSSESSIVE = re.compile(r"['\u2019][sS]$")
+_QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]+)[\"“”«»]")
+_SENTENCE_ENDS: Final = frozenset('.!?:;\n"\u201c(')
+# Scripts written without spaces, and Hangul, whose particles stick to the word.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
+_LETTERS = str.maketrans(
+    {
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "\u0131": "i",
+        "æ": "ae",
+        "Æ": "AE",
+    }
+    | {"œ": "oe", "Œ": "OE"}
+)
+_stemmer: Any = import_module("Stemmer").Stemmer(
+    "english", 0
+)  # PyStemmer: C, no types; the cache is ours, below
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a text is found by: `words` in reading order, then `marks`, which have no order."""
+
+    words: tuple[str, ...]
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question looks for. Phrases are preferred, not required."""
+
+    terms: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...]
+
+    def match(self) -> str:
+        """The FTS5 MATCH expression; empty when there is nothing to look for."""
+        quoted = [f'"{" ".join(phrase)}"' for phrase in self.phrases]
+        return " OR ".join([*quoted, *(f'"{term}"' for term in self.terms)])
+
+
+def analyse(text: str) -> Terms:
+    """The terms of a text."""
+    words: list[str] = []
+    marks: dict[str, None] = {}
+    for token in _tokens(text):
+        words.extend(token.words)
+        marks.update(dict.fromkeys(token.wholes))
+        marks.update(dict.fromkeys(token.names))
+    return Terms(tuple(words), tuple(marks))
+
+
+def document(text: str) -> str:
+    """The terms of a text as one string, ready for the FTS5 table."""
+    terms = analyse(text)
+    return " ".join((*terms.words, *terms.marks))
+
+
+def question(text: str) -> Question:
+    """What `text` asks for: no grammar, each term once, in reading order.
+
+    A stop word counts as a name when it is capitalised inside a sentence or owns something
+    ("Will's"), and is then looked up as that name. If nothing but stop words remain, they are all
+    looked up.
+    """
+    tokens = list(_tokens(text))
+    terms: dict[str, None] = {}
+    for token in tokens:
+        terms.update(dict.fromkeys(token.wholes))
+        terms.update(dict.fromkeys(word for word in token.words if word not in _STOP_STEMS))
+        if not token.opens or token.owns:
+            terms.update(dict.fromkeys(token.names))
+    if not terms:
+        terms.update(
+            dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
+        )
+    quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
+    return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
+
+
+def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
+    """The question without its commonest terms, so that its cost stays bounded in a large memory.
+
+    Drops terms no item holds, then keeps the rarest: at most `TERMS_MAX`, and no more than match
+    `ROWS_MAX` items together. The rarest one always stays, and a small memory drops nothing.
+    Reading order is kept.
+    """
+    kept: set[str] = set()
+    rows = 0
+    held = (term for term in asked.terms if items_with.get(term, 0))
+    for term in sorted(held, key=lambda term: (items_with[term], term))[:TERMS_MAX]:
+        rows += items_with[term]
+        if kept and rows > ROWS_MAX:
+            break
+        kept.add(term)
+    return Question(tuple(term for term in asked.terms if term in kept), asked.phrases)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """One run of text without spaces, taken apart."""
+
+    words: tuple[str, ...]
+    wholes: tuple[str, ...]
+    names: tuple[str, ...]
+    opens: bool  # the first of its sentence, where capitals say nothing
+    owns: bool
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    folded = _unaccented(text)
+    for found in _CHUNK.finditer(folded):
+        chunk = found.group()
+        if chunk.isascii() and chunk.isalpha() and chunk.islower():  # most words: no parts, no name
+            yield _Token((_stem(chunk),), (), (), opens=False, owns=False)
+        else:
+            yield from _chunk(chunk, opens=_opens(folded, found.start()))
+
+
+def _opens(text: str, at: int) -> bool:
+    """Whether what stands at `at` is the first of its sentence."""
+    while at and text[at - 1] in " \t":
+        at -= 1
+    return not at or text[at - 1] in _SENTENCE_ENDS
+
+
+def _chunk(chunk: str, *, opens: bool) -> Iterator[_Token]:
+    """A chunk's spaced part as one token, each run of an unspaced script as another."""
+    if chunk.isascii():
+        yield _spaced(chunk, opens=opens)
+        return
+    for run in _UNSPACED.findall(chunk):
+        pairs = tuple(run[i : i + 2] for i in range(len(run) - 1))
+        yield _Token(pairs or (run,), tuple(run) if pairs else (), (), opens=opens, owns=False)
+    for spaced in filter(None, _UNSPACED.split(chunk)):
+        yield _spaced(spaced, opens=opens)
+
+
+def _spaced(chunk: str, *, opens: bool) -> _Token:
+    bare = _POSSESSIVE.sub("", chunk)
+    segments = [segment for segment in _SEPARATOR.split(_spelt_out(bare)) if segment]
+    parts = [part for segment in segments for part in _CAMEL.split(segment)]
+    return _Token(
+        words=tuple(_stem(part.casefold()) for part in parts),
+        wholes=tuple(dict.fromkeys(_wholes(segments, parts))),
+        names=tuple(_names(parts)),
+        opens=opens,
+        owns=bare != chunk,
+    )
+
+
+def _wholes(segments: Sequence[str], parts: Sequence[str]) -> Iterable[str]:
+    """The identifier as one term, and each of its segments that has parts of its own.
+
+    Separators vanish: `snake_case`, `snakeCase` and `snake-case` are one term.
+    """
+    if len(parts) > 1 and len(whole := "".join(parts)) <= WHOLE_LENGTH_MAX:
+        yield whole.casefold()
+    if len(segments) > 1:
+        yield from (segment.casefold() for segment in segments if len(_CAMEL.split(segment)) > 1)
+
+
+def _names(parts: Sequence[str]) -> Iterable[str]:
+    """Stop words spelt like a name: "Will", but not "will", "WILL" or "I"."""
+    for part in parts:
+        if part.istitle() and len(part) > 1 and part.casefold() in STOP_WORDS:
+            yield NAME_MARK + part.casefold()
+
+
+def _spelt_out(chunk: str) -> str:
+    """Languages whose names end in signs: C++ becomes Cplusplus, C# becomes Csharp."""
+    return chunk.replace("++", "plusplus").replace("#", "sharp")
+
+
+def _unaccented(text: str) -> str:
+    """The text without accents on Latin, Greek and Cyrillic; marks of other scripts stay."""
+    if text.isascii():
+        return text
+    letters: list[str] = []
+    for letter in unicodedata.normalize("NFKC", text).translate(_LETTERS):
+        base = unicodedata.normalize("NFD", letter)[0]
+        if not unicodedata.combining(base):
+            letters.append(base if base < "\u0530" else letter)
+        elif base > "\u0530":
+            letters.append(letter)
+    return "".join(letters)
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    stem: str = _stemmer.stemWord(word)
+    return stem
+
+
+_STOP_STEMS: Final = STOP_WORDS | {_stem(word) for word in STOP_WORDS}

@@ -1,0 +1,30 @@
+"""The table of deciders: every command of memory is in it, once."""
+
+import msgspec
+
+from everloop.log import Command
+from everloop.memory import commands
+from everloop.memory.deciders import MEMORY_DECIDERS
+
+COMMANDS = {
+    value
+    for value in vars(commands).values()
+    if isinstance(value, type) and issubclass(value, Command) and value is not Command
+}
+
+
+def test_every_command_is_decided_once() -> None:
+    decided = [decider.command for decider in MEMORY_DECIDERS]
+    assert set(decided) == COMMANDS
+    assert len(decided) == len(set(decided))
+
+
+def test_every_command_about_an_item_is_decided_on_the_items_stream() -> None:
+    for decider in MEMORY_DECIDERS:
+        fields = {field.name: field for field in msgspec.structs.fields(decider.command)}
+        known = {name: "x" for name, field in fields.items() if field.required}
+        command = decider.command(**known)
+        stream = decider.stream(command)
+        first = next(iter(fields))
+        prefix = {"item_id": "memory", "principal": "audience", "context_id": "context"}[first]
+        assert stream == f"{prefix}:x"

@@ -1,0 +1,179 @@
+"""No ghost state: after taking something back, recall is as if it had never happened."""
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from everloop.app import DECIDERS, Engine
+from everloop.log import Log
+from everloop.memory.commands import RateItem, RememberItem, RetireItem, ReviseItem
+from everloop.memory.keeper import Keeper
+from everloop.memory.recall import Asked
+from everloop.memory.shelf import asker, count
+from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
+from everloop.settings import Settings
+from everloop.testing.embedder import WordEmbedder
+from everloop.testing.stage import Stage
+
+QUESTIONS = ("garden", "red roses", "the old oak", "who planted it?", "oak garden winter", "slip")
+TEXTS = (
+    "Anna planted red roses in the garden.",
+    "The old oak in the garden fell in winter.",
+    "Ben keeps bees behind the house.",
+    "In winter the roses sleep under straw.",
+)
+
+
+class Diary:
+    """A keeper with a log of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.stage = Stage()
+        views = [MemoryWords(), MemoryShelf(), Audiences()]
+        self.log: Log = self.stage.open(folder / "everloop.db", views)
+        self.engine = Engine(self.log, self.stage.world, Settings(), DECIDERS)
+        space = VectorSpace(VectorCache(folder / "vectors.db"), WordEmbedder())
+        self.keeper = Keeper(self.log, self.engine.do, self.stage.clock, self.stage.ids, space)
+
+    def say(self, item_id: str, text: str, follows: str = "") -> int:
+        """Take an item in; returns its position."""
+        receipt = self.engine.do(RememberItem(item_id, text, kind="message", follows=follows))
+        return receipt.position
+
+    def say_all(self) -> None:
+        """The same four things, one after the other."""
+        before = ""
+        for number, text in enumerate(TEXTS):
+            self.say(f"item-{number}", text, before)
+            before = f"item-{number}"
+
+    def answers(self) -> list[object]:
+        """Everything that can be known by asking, positions aside."""
+        self.keeper.embed_missing()
+        told: list[object] = []
+        for question in QUESTIONS:
+            for hit in self.keeper.recall("user", Asked(question, limit=10)).hits:
+                item = msgspec.structs.replace(hit.item, position=0, version=0)
+                told.append((question, item, hit.similarity, hit.source, hit.why))
+        with self.log.reading() as reader:
+            told.append(count(reader, asker(reader, "user")))
+        return told
+
+
+@pytest.fixture
+def diaries(tmp_path: Path) -> Generator[tuple[Diary, Diary]]:
+    """One in which things are taken back, and one in which they never happened."""
+    lived, pure = Diary(tmp_path / "lived"), Diary(tmp_path / "pure")
+    yield lived, pure
+    lived.log.close()
+    pure.log.close()
+
+
+def slip_and_retract(diary: Diary) -> None:
+    """Say something in the middle, derive from it, and take it back."""
+    slip = diary.say("slip", "A slip about the garden and the old oak.", "item-1")
+    summary = RememberItem(
+        "gist", "Gist: the oak, a slip.", derived_from=("slip",), because=(slip,)
+    )
+    diary.engine.do(summary)
+    diary.say("after", "Said after the slip, in winter.", "slip")
+    diary.log.retract([slip], reason="slip", actor="user")
+    diary.log.retract([diary.log.head - 1], reason="slip", actor="user")
+
+
+def slip_and_rewind(diary: Diary) -> None:
+    """Say something, and go back to before it."""
+    head = diary.log.head
+    diary.say("slip", "A slip about the garden and the old oak.", "item-3")
+    diary.engine.do(RateItem("item-1", 3))
+    diary.engine.do(ReviseItem("item-0", text="Anna planted white roses."))
+    diary.log.rewind(head, actor="user")
+
+
+def slip_and_retire_and_undo(diary: Diary) -> None:
+    """Retire an item, revise another, and undo both."""
+    retired = diary.engine.do(RetireItem("item-2", "slip", force=True))
+    revised = diary.engine.do(ReviseItem("item-0", text="A slip."))
+    diary.log.retract([retired.position], reason="undo", actor="user")
+    diary.log.retract([revised.position], reason="undo", actor="user")
+
+
+def slip_and_purge(diary: Diary) -> None:
+    """Say something and have it erased."""
+    slip = diary.say("slip", "A slip about the garden and the old oak.", "item-3")
+    diary.log.purge([slip], reason="privacy", actor="user")
+
+
+def try_a_branch_and_come_back(diary: Diary) -> None:
+    """Fork, live there, and stand on the old line again."""
+    diary.log.rewind(diary.log.head - 2, actor="user")
+    diary.say("slip", "A slip about the garden and the old oak.", "item-1")
+    diary.log.stand("main", actor="user")
+
+
+@pytest.mark.parametrize(
+    "detour",
+    [
+        slip_and_retract,
+        slip_and_rewind,
+        slip_and_retire_and_undo,
+        slip_and_purge,
+        try_a_branch_and_come_back,
+    ],
+    ids=lambda detour: detour.__name__,
+)
+def test_recall_equals_recall_on_a_log_where_it_never_happened(
+    diaries: tuple[Diary, Diary], detour: Callable[[Diary], None]
+) -> None:
+    lived, pure = diaries
+    for diary in diaries:
+        diary.say_all()
+    detour(lived)
+    assert lived.answers() == pure.answers()
+    for diary in diaries:
+        diary.say("later", "Later the bees came back to the garden.", "item-3")
+    assert lived.answers() == pure.answers()
+
+
+def test_reading_the_past_gives_the_answers_of_the_past(diaries: tuple[Diary, Diary]) -> None:
+    lived, pure = diaries
+    for diary in diaries:
+        diary.say_all()
+    then = lived.log.head
+    slip_and_retract(lived)
+    lived.keeper.embed_missing()
+    pure.keeper.embed_missing()
+    for question in QUESTIONS:
+        asked = Asked(question, limit=10, mode="text")
+        now = [hit.item.item_id for hit in pure.keeper.recall("user", asked).hits]
+        past = [hit.item.item_id for hit in lived.keeper.recall("user", asked, as_of=then).hits]
+        assert past == now
+
+
+def test_a_summary_is_gone_at_once_when_a_source_is_revised_and_back_when_that_is_undone(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    source = diary.say("source", "The party is a secret.")
+    gist = diary.engine.do(
+        RememberItem("gist", "Gist: a secret party.", derived_from=("source",), because=(source,))
+    )
+    diary.engine.do(
+        RememberItem("top", "Top: parties.", derived_from=("gist",), because=(gist.position,))
+    )
+    diary.engine.do(RateItem("source", 2))
+    narrowed = diary.engine.do(ReviseItem("source", witnesses=("anna",)))
+
+    def there() -> set[str]:
+        asked = Asked("party parties gist top", limit=10, mode="text")
+        return {hit.item.item_id for hit in diary.keeper.recall("user", asked).hits}
+
+    assert there() == {"source"}
+    assert diary.keeper.find("user", "source").significance == 2
+    diary.log.retract([narrowed.position], reason="undo", actor="user")
+    assert there() == {"source", "gist", "top"}
+    diary.log.close()

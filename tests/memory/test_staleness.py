@@ -1,0 +1,271 @@
+"""Staleness: what is taken back or changed below is felt all the way up, and made good again."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.memory.notebook import ENGINE, USER, Notebook
+
+from everloop.memory.commands import ReviseItem
+from everloop.memory.compress import Compressor, Consolidated, Refusal
+from everloop.memory.shelf import count
+from everloop.memory.staleness import StaleWindow, lacking, stale_windows, summary_of
+from everloop.memory.zoom import zoom
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Generator[Notebook]:
+    """Four items of an agent's, nothing else."""
+    notebook = Notebook(tmp_path)
+    notebook.say("ash", "birch", "cedar", "date")
+    yield notebook
+    notebook.close()
+
+
+def consolidate(notes: Notebook, *item_ids: str) -> str:
+    """Consolidate; returns the summary."""
+    done = notes.compressor.consolidate(item_ids, notes.recalled, by=ENGINE)
+    assert isinstance(done, Consolidated)
+    assert done.verified
+    return done.summary_id
+
+
+def stale(notes: Notebook, since: int = 0) -> list[StaleWindow]:
+    """What lacks a summary."""
+    with notes.reading() as reader:
+        return stale_windows(reader, notes.who(reader), since=since)
+
+
+def windows(notes: Notebook) -> list[tuple[str, ...]]:
+    """The items that lack a summary."""
+    return [window.item_ids for window in stale(notes)]
+
+
+def make_good(notes: Notebook) -> int:
+    """Do what the background does, until nothing is left to do; returns how often."""
+    rounds = 0
+    while found := stale(notes):
+        rounds += 1
+        assert rounds < 20
+        notes.compressor.renew(found[0], notes.recalled)
+    return rounds
+
+
+def position(notes: Notebook, item_id: str) -> int:
+    """Where an item was taken in."""
+    with notes.reading() as reader:
+        return notes.item(item_id, reader).position
+
+
+def retract(notes: Notebook, item_id: str, actor: str = "user") -> int:
+    """Take an item back."""
+    at = position(notes, item_id)
+    return notes.log.retract([at], reason="slip", actor=actor).position
+
+
+def ground(notes: Notebook, item_id: str) -> set[str]:
+    """The sources at the bottom of an item."""
+    with notes.reading() as reader:
+        found = zoom(reader, notes.who(reader), item_id)
+    return {one.item.item_id for one in found if one.source}
+
+
+def test_no_ghost_state_retracting_a_source_takes_its_summaries_all_the_way_up(
+    notes: Notebook,
+) -> None:
+    low = consolidate(notes, "ash", "birch")
+    consolidate(notes, low, "cedar")
+    retract(notes, "ash")
+    assert notes.listed() == {"birch", "cedar", "date"}
+    with notes.reading() as reader:
+        assert count(reader, notes.who(reader)) == 3
+
+
+def test_undoing_the_retraction_brings_everything_back_as_it_was(notes: Notebook) -> None:
+    low = consolidate(notes, "ash", "birch")
+    top = consolidate(notes, low, "cedar")
+    retraction = retract(notes, "ash")
+    notes.log.retract([retraction], reason="no slip", actor="user")
+    assert notes.listed() == {top, "date"}
+    assert stale(notes) == []
+
+
+def test_retracting_a_summary_brings_its_sources_back_and_nobody_makes_it_again(
+    notes: Notebook,
+) -> None:
+    summary = consolidate(notes, "ash", "birch")
+    retract(notes, summary)
+    assert notes.listed() == {"ash", "birch", "cedar", "date"}
+    assert stale(notes) == []
+
+
+def test_a_summary_that_the_engine_took_back_is_missed(notes: Notebook) -> None:
+    summary = consolidate(notes, "ash", "birch")
+    retract(notes, summary, actor="engine")
+    assert windows(notes) == [("ash", "birch")]
+
+
+def test_background_work_is_what_the_log_lacks_a_lost_summary_is_found_and_made_again(
+    notes: Notebook,
+) -> None:
+    summary = consolidate(notes, "ash", "birch", "cedar")
+    retract(notes, "ash")
+    (found,) = stale(notes)
+    assert (found.item_ids, found.summary_id, found.why) == (
+        ("birch", "cedar"),
+        summary,
+        "retracted",
+    )
+    assert make_good(notes) == 1
+    assert len(notes.listed()) == 2
+
+
+def test_a_tower_is_rebuilt_from_below(notes: Notebook) -> None:
+    left, right = consolidate(notes, "ash", "birch"), consolidate(notes, "cedar", "date")
+    consolidate(notes, left, right)
+    retract(notes, "ash")
+    assert windows(notes) == [("birch",)]
+    assert make_good(notes) == 2
+    (top,) = notes.listed()
+    assert ground(notes, top) == {"birch", "cedar", "date"}
+
+
+def test_what_has_no_source_left_is_not_missed(notes: Notebook) -> None:
+    low = consolidate(notes, "ash")
+    consolidate(notes, low)
+    retract(notes, "ash")
+    assert stale(notes) == []
+    assert notes.listed() == {"birch", "cedar", "date"}
+
+
+def test_a_revised_source_makes_its_summary_stale_and_it_is_made_anew(notes: Notebook) -> None:
+    old = consolidate(notes, "ash", "birch")
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    (found,) = stale(notes)
+    assert (found.item_ids, found.why) == (("ash", "birch"), "revised")
+    assert make_good(notes) == 1
+    (new,) = notes.listed() - {"cedar", "date"}
+    assert new != old
+    with notes.reading() as reader:
+        assert "cut down" in notes.item(new, reader).text
+
+
+def test_a_revision_is_felt_all_the_way_up(notes: Notebook) -> None:
+    low = consolidate(notes, "ash", "birch")
+    consolidate(notes, low, "cedar")
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    assert make_good(notes) == 2
+    (top,) = notes.listed() - {"date"}
+    assert ground(notes, top) == {"ash", "birch", "cedar"}
+    with notes.reading() as reader:
+        assert "cut down" in notes.item(top, reader).text
+
+
+def test_a_stale_summary_is_gone_even_if_a_user_stands_on_it_and_gets_a_successor(
+    notes: Notebook,
+) -> None:
+    old = consolidate(notes, "ash", "birch")
+    notes.cite(old)
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    assert make_good(notes) == 1
+    assert old not in notes.listed()
+    assert len(notes.listed() - {"cedar", "date"}) == 1
+
+
+def test_items_that_no_longer_share_an_audience_get_a_summary_each(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch")
+    notes.do(ReviseItem("ash", scope="project:p"))
+    assert windows(notes) == [("ash",), ("birch",)]
+    assert make_good(notes) == 2
+    assert len(notes.listed() - {"cedar", "date"}) == 2
+
+
+def test_a_window_that_was_refused_is_left_alone_until_an_item_changes(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch", "cedar")
+    retract(notes, "ash")
+    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    assert isinstance(refusing.renew(stale(notes)[0], notes.recalled), Refusal)
+    assert stale(notes) == []
+    notes.do(ReviseItem("birch", text="birch grew."))
+    assert windows(notes) == [("birch", "cedar")]
+
+
+def test_only_what_came_after_a_position_is_asked_for(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch")
+    before = retract(notes, "ash")
+    assert stale(notes, since=before) == []
+    assert stale(notes, since=before - 1)
+
+
+def test_a_summary_that_was_retired_is_not_missed(notes: Notebook) -> None:
+    summary = consolidate(notes, "ash", "birch")
+    notes.retire(summary, USER)
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    assert stale(notes) == []
+
+
+def test_the_windows_that_lack_a_summary_are_told_from_those_that_have_one(
+    notes: Notebook,
+) -> None:
+    summary = consolidate(notes, "ash", "birch")
+    asked = [("birch", "ash"), ("cedar", "date"), ()]
+    with notes.reading() as reader:
+        who = notes.who(reader)
+        assert lacking(reader, who, asked) == [("cedar", "date")]
+        found = summary_of(reader, who, ["ash", "birch"])
+        assert found is not None
+        assert found.item_id == summary
+        assert summary_of(reader, who, []) is None
+        assert summary_of(reader, notes.who(reader, "stranger"), ["ash", "birch"]) is None
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    with notes.reading() as reader:
+        assert lacking(reader, notes.who(reader), asked) == [("birch", "ash"), ("cedar", "date")]
+
+
+def test_on_a_branch_where_a_summary_was_never_made_its_sources_count(notes: Notebook) -> None:
+    before = notes.log.head
+    consolidate(notes, "ash", "birch")
+    notes.log.rewind(before, actor="user")
+    assert notes.listed() == {"ash", "birch", "cedar", "date"}
+    assert stale(notes) == []
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=4), min_size=1, max_size=5),
+    st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=3),
+)
+def test_after_any_change_the_background_leaves_nothing_stale_and_loses_no_source(
+    tmp_path_factory: pytest.TempPathFactory,
+    built: list[set[int]],
+    changed: list[tuple[bool, int]],
+) -> None:
+    notes = Notebook(tmp_path_factory.mktemp("stale"))
+    leaves = [f"leaf{number}" for number in range(6)]
+    notes.say(*leaves)
+    for chosen in built:
+        here = sorted(notes.listed())
+        consolidate(notes, *{here[number % len(here)] for number in chosen})
+    for taken_back, number in changed:
+        if taken_back and leaves[number]:
+            retract(notes, leaves[number])
+            leaves[number] = ""
+        elif leaves[number]:
+            notes.do(ReviseItem(leaves[number], text=f"{leaves[number]} at {notes.log.head}."))
+        make_good(notes)
+        assert stale(notes) == []
+        held = set[str]().union(*(ground(notes, item) for item in notes.listed()))
+        assert held == set(filter(None, leaves))
+    notes.close()
+
+
+def test_renewing_what_somebody_else_renewed_meanwhile_changes_nothing(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch")
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    (found,) = stale(notes)
+    first = notes.compressor.renew(found, notes.recalled)
+    head = notes.log.head
+    assert notes.compressor.renew(found, notes.recalled) == first
+    assert notes.log.head == head

@@ -1,0 +1,47 @@
+"""What recall keeps in memory of who sees what is, at every step, what the sieve says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.memory.worlds import PRINCIPALS, World
+
+from everloop.memory.roster import Roster
+from everloop.memory.shelf import asker
+from everloop.memory.standing import Standing, Standings
+
+STEPS = 60
+
+
+def known_to(world: World, roster: Roster, standings: Standings) -> list[Standing]:
+    """What everyone sees, from the caches given."""
+    found: list[Standing] = []
+    with world.log.reading() as reader:
+        sight = world.log.sight(reader)
+        for principal in ("user", *PRINCIPALS):
+            who = asker(reader, principal)
+            found.extend(
+                standings.of(reader, sight, who, roster, retired=retired)
+                for retired in (False, True)
+            )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
+    world = World(tmp_path, seed)
+    roster, standings = Roster(), Standings()
+    for _ in range(STEPS):
+        world.live(1)
+        kept = known_to(world, roster, standings)
+        anew = known_to(world, fresh := Roster(), Standings())
+        for old, new in zip(kept, anew, strict=True):
+            assert old.items == new.items
+            for name in ("allowed", "rated", "pinned"):
+                assert np.array_equal(getattr(old, name), getattr(new, name))
+        assert np.array_equal(roster.passage.all, fresh.passage.all)
+        everything = np.ones(len(roster), np.bool_)
+        rows = np.arange(len(roster))
+        assert np.array_equal(roster.before(rows, everything), fresh.before(rows, everything))
+        assert np.array_equal(roster.after(rows, everything), fresh.after(rows, everything))
+    world.close()
