@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 
 RUN := $(BIN)/everloop tour
 BENCH := $(BIN)/python -m bench
-DOCS := $(BIN)/python docs/generate.py
+DOCS := $(BIN)/python -m docs.generate
 # `logical`: with psutil installed, `auto` would count physical cores only.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist loadgroup
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -23,10 +23,10 @@ export UV_SYSTEM_CERTS ?= 1
 
 say = @printf '\033[1m→ %s\033[0m\n' $(1)
 
-.PHONY: help setup run test check fix bench soak cover docs lock clean
+.PHONY: help setup run test check fix bench bench-recall bench-peers soak cover docs lock clean
 
 help:  ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.project  ## Make .venv with everything in it (the others call this)
 	@echo ".venv is ready"
@@ -60,9 +60,19 @@ bench: setup  ## Measure speed against bare loops and a peer, in one run
 	$(call say,"$(BENCH)")
 	@$(BENCH)
 
+bench-recall: setup  ## Measure how well recall finds, on DATA=path (MODE=text: words alone)
+	@test -n "$(DATA)" || { echo "Say on what: make bench-recall DATA=path/to/file.json"; exit 2; }
+	$(call say,"$(BENCH).recall $(DATA)")
+	@OPENBLAS_NUM_THREADS=1 $(BENCH).recall "$(DATA)" --mode $(or $(MODE),hybrid)
+
+bench-peers: setup  ## Install memory's peers for make bench (700 MB; PEERS_PYTHON: one whose sqlite3 loads extensions)
+	$(call say,".venv-peers")
+	@$(BIN)/uv venv --quiet --clear --python $(or $(PEERS_PYTHON),python3) .venv-peers
+	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python langgraph-checkpoint-sqlite chromadb mem0ai
+
 soak: setup  ## The long tests: kills, faults, many rounds (minutes to hours)
 	$(call say,"soak tests")
-	@EVERLOOP_SOAK=1 $(PYTEST) -m soak --timeout 7200 --durations 10
+	@SOAK=1 $(PYTEST) -m soak --timeout 7200 --durations 10
 
 cover: setup  ## Run the tests and show which lines and branches they miss
 	$(call say,"tests under coverage")

@@ -1,0 +1,72 @@
+"""Durable appends: one caller, sixty-four callers, and with views."""
+
+import asyncio
+from time import perf_counter
+
+from bench.bare import inserts
+from bench.material import ACTOR, STREAM, VIEWS, messages
+from bench.race import Claim, Outcome, Rate, faster, race, steady
+from bench.workshop import Workshop
+from everloop.log import Log
+
+CALLERS = 64
+BARE = "bare apsw loop"
+
+
+def single(shop: Workshop) -> Outcome:
+    """One event, one commit, beside the bare loop."""
+    claim = Claim("append", "durable append, one event", BARE, "appends/s", "at least", goal=0.8)
+    return faster(claim, race(appends(shop.open()), inserts(shop), **shop.pace()))
+
+
+def concurrent(shop: Workshop) -> Outcome:
+    """Many callers on one event loop, beside one caller."""
+    title = f"{CALLERS} callers on one event loop"
+    claim = Claim("concurrent", title, "one caller", "appends/s", "at least", goal=5)
+    with asyncio.Runner() as runner:
+        crowd = _crowd(shop.open(), runner)
+        return faster(claim, race(crowd, appends(shop.open()), **shop.pace()))
+
+
+def views(shop: Workshop) -> Outcome:
+    """One event, one commit, three views folded in, beside the bare loop that has none."""
+    title = "append with three views, one FTS5"
+    claim = Claim("views", title, BARE, "appends/s", "at least", goal=0.5)
+    log = shop.open(views=VIEWS)
+    return faster(claim, race(appends(log), inserts(shop), **shop.pace()))
+
+
+def appends(log: Log, *, batch: int = 1) -> Rate:
+    """The rate of one caller who waits for each append of so many events."""
+    said = messages()
+
+    def act() -> int:
+        log.append(STREAM, [next(said) for _ in range(batch)], actor=ACTOR)
+        return batch
+
+    return steady(act)
+
+
+def _crowd(log: Log, runner: asyncio.Runner) -> Rate:
+    """The rate of many callers together, each with a stream of its own."""
+    said = messages()
+
+    async def caller(stream: str, until: float) -> int:
+        done = 0
+        while perf_counter() < until:
+            await log.append_soon(stream, [next(said)], actor=ACTOR)
+            done += 1
+        return done
+
+    async def everyone(seconds: float) -> int:
+        until = perf_counter() + seconds
+        return sum(
+            await asyncio.gather(*(caller(f"thread:{one}", until) for one in range(CALLERS)))
+        )
+
+    def run(seconds: float) -> float:
+        start = perf_counter()
+        done = runner.run(everyone(seconds))
+        return done / (perf_counter() - start)
+
+    return run

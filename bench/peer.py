@@ -1,0 +1,141 @@
+"""Beside `eventsourcing`, the best known library of its kind for Python, on SQLite in a file.
+
+It is used as its documentation shows: an aggregate, an application, the default transcoder. The
+aggregate stays in memory between saves, which is the fastest way to use it.
+
+Same durability: it turns WAL on by itself, but leaves `synchronous` to however SQLite was built.
+Here its connection is set to FULL, and both are read back before and after a race.
+"""
+
+from pathlib import Path
+from uuid import UUID
+
+from eventsourcing.application import Application
+from eventsourcing.domain import Aggregate
+from eventsourcing.sqlite import SQLiteFactory
+
+from bench.appends import appends
+from bench.material import MessageSent, messages
+from bench.race import Claim, Outcome, faster, race, require, steady
+from bench.replays import replays
+from bench.workshop import Workshop, fill
+
+LIBRARY = "eventsourcing"
+BATCH = 500
+FULL = 2  # what SQLite calls it
+
+
+class Conversation(Aggregate):
+    """The same tally as ours, in the library's own style."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.words = 0
+        self.newest = ""
+
+    class Sent(Aggregate.Event):
+        """The same event as ours."""
+
+        message_id: str
+        author: str
+        device: str
+        text: str
+        words: int
+        in_reply_to: int
+        mentions: list[str]
+
+        def apply(self, aggregate: "Conversation") -> None:
+            """Count it."""
+            aggregate.messages += 1
+            aggregate.words += self.words
+            aggregate.newest = self.message_id
+
+    def send(self, said: MessageSent) -> None:
+        """Someone said something."""
+        self.trigger_event(
+            self.Sent,
+            message_id=said.message_id,
+            author=said.author,
+            device=said.device,
+            text=said.text,
+            words=said.words,
+            in_reply_to=said.in_reply_to,
+            mentions=list(said.mentions),
+        )
+
+
+class Peer:
+    """An application of the library on a new file."""
+
+    def __init__(self, path: Path) -> None:
+        self._app: Application[UUID] = Application(
+            env={"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(path)}
+        )
+        self._said = messages()
+        self._conversation = Conversation()
+        with self._factory.datastore.get_connection(commit=True) as connection:
+            connection.cursor().execute("PRAGMA synchronous = FULL")  # one thread: always this one
+        self.check_durable()
+        self._app.save(self._conversation)
+
+    def check_durable(self) -> None:
+        """Make sure that the connection in use waits for the disk."""
+        with self._factory.datastore.get_connection(commit=True) as connection:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA synchronous")
+            require(cursor.fetchone()[0] == FULL, "the library does not wait for the disk")
+            cursor.execute("PRAGMA journal_mode")
+            require(cursor.fetchone()[0] == "wal", "the library does not write ahead")
+
+    def say(self, count: int) -> int:
+        """Save so many new events in one transaction."""
+        for _ in range(count):
+            self._conversation.send(next(self._said))
+        self._app.save(self._conversation)
+        return count
+
+    def replay(self) -> int:
+        """Build the aggregate anew from its events."""
+        found: Conversation = self._app.repository.get(self._conversation.id)
+        return found.messages
+
+    @property
+    def _factory(self) -> SQLiteFactory:
+        factory = self._app.factory
+        if not isinstance(factory, SQLiteFactory):
+            raise TypeError("the library did not choose SQLite")
+        return factory
+
+
+def single(shop: Workshop) -> Outcome:
+    """One event, one commit."""
+    return _writing(shop, "peer-append", 1, goal=1.5)
+
+
+def batched(shop: Workshop) -> Outcome:
+    """Many events, one commit."""
+    return _writing(shop, "peer-batch", BATCH, goal=4)
+
+
+def replay(shop: Workshop) -> Outcome:
+    """A stream from the file into its state."""
+    events = shop.scale.replayed // 10
+    claim = Claim(
+        "peer-replay", f"replay of {events:,} events", LIBRARY, "events/s", "at least", goal=8
+    )
+    log, peer = shop.open(), Peer(shop.path("peer"))
+    fill(log, events)
+    peer.say(events)
+    require(peer.replay() == events, "the library lost something")
+    return faster(claim, race(replays(log), steady(peer.replay), **shop.pace(share=0.2)))
+
+
+def _writing(shop: Workshop, name: str, batch: int, *, goal: float) -> Outcome:
+    title = f"durable appends of {batch} events" if batch > 1 else "durable append, one event"
+    note = "both WAL and synchronous=FULL; the library's was set by us and read back"
+    claim = Claim(name, title, LIBRARY, "events/s", "at least", goal, note)
+    peer = Peer(shop.path("peer"))
+    ours = appends(shop.open(), batch=batch)
+    rounds = race(ours, steady(lambda: peer.say(batch)), **shop.pace())
+    peer.check_durable()
+    return faster(claim, rounds)

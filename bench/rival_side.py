@@ -1,0 +1,169 @@
+# ruff: noqa: PLC0415, TID251 - only the peer that is asked for is imported; it has its own world
+"""The peer's side of a race, run by a Python that has the peers installed; knows nothing of ours.
+
+    python rival_side.py PEER FOLDER ITEMS
+
+The folder holds `texts.json` and `vectors.npy`. Each line that comes in is a number of seconds and
+a word, `search` or `add`; each line that goes out is how many of them were done per second.
+"""
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+os.environ.update(MEM0_TELEMETRY="False", ANONYMIZED_TELEMETRY="False", OPENAI_API_KEY="none")
+
+HITS = 10
+WRITTEN = 100
+CHUNK = 1_000
+USER = "user"
+
+
+class LangGraph:
+    """LangGraph's SqliteStore with its vector index."""
+
+    def __init__(self, folder: Path, vector_of: Callable[[str], Any]) -> None:
+        from langgraph.store.base import PutOp
+        from langgraph.store.sqlite import SqliteStore
+
+        connection = sqlite3.connect(
+            folder / "store.db", check_same_thread=False, isolation_level=None
+        )
+        embed = lambda texts: [vector_of(text).tolist() for text in texts]  # noqa: E731
+        index = {"dims": 384, "embed": embed, "fields": ["text"]}
+        self._store = SqliteStore(connection, index=index)
+        self._store.setup()
+        self._put = PutOp
+
+    def add(self, numbers: Sequence[int], texts: Sequence[str], vectors: Any) -> None:
+        """Put items; the store asks for their vectors itself."""
+        del vectors
+        pairs = zip(numbers, texts, strict=True)
+        self._store.batch([self._put(("m",), str(n), {"text": text}) for n, text in pairs])
+
+    fill = add
+
+    def search(self, text: str, vector: Any) -> int:
+        """The nearest ten."""
+        del vector
+        return len(self._store.search(("m",), query=text, limit=HITS))
+
+
+class Chroma:
+    """Chroma, persistent, in this process."""
+
+    def __init__(self, folder: Path, vector_of: Callable[[str], Any]) -> None:
+        import chromadb
+
+        del vector_of
+        client = chromadb.PersistentClient(str(folder / "chroma"))
+        self._items = client.create_collection("memory", metadata={"hnsw:space": "cosine"})
+
+    def add(self, numbers: Sequence[int], texts: Sequence[str], vectors: Any) -> None:
+        """Add documents with their vectors."""
+        ids = [str(number) for number in numbers]
+        self._items.add(ids=ids, embeddings=vectors, documents=list(texts))
+
+    fill = add
+
+    def search(self, text: str, vector: Any) -> int:
+        """The nearest ten."""
+        del text
+        found = self._items.query(query_embeddings=[vector], n_results=HITS)
+        return len(found["ids"][0])
+
+
+class Mem0:
+    """mem0 without a model: `infer=False`, on its default vector store."""
+
+    def __init__(self, folder: Path, vector_of: Callable[[str], Any]) -> None:
+        from mem0 import Memory
+
+        store = {"path": str(folder / "qdrant"), "embedding_model_dims": 384}
+        self._memory = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": store},
+                "history_db_path": str(folder / "history.db"),
+            }
+        )
+        self._memory.embedding_model = _Given(vector_of)
+
+    def fill(self, numbers: Sequence[int], texts: Sequence[str], vectors: Any) -> None:
+        """Put items straight into its vector store, for one by one would take hours."""
+        payloads = [{"data": text, "user_id": USER, "hash": text[:32]} for text in texts]
+        self._memory.vector_store.insert(vectors.tolist(), payloads, list(numbers))
+
+    def add(self, numbers: Sequence[int], texts: Sequence[str], vectors: Any) -> None:
+        """Add messages as they are."""
+        del numbers, vectors
+        for text in texts:
+            self._memory.add(text, user_id=USER, infer=False)
+
+    def search(self, text: str, vector: Any) -> int:
+        """The nearest ten."""
+        del vector
+        try:
+            found = self._memory.search(text, filters={"user_id": USER}, top_k=HITS)
+        except TypeError:
+            found = self._memory.search(text, user_id=USER, limit=HITS)
+        return len(found["results"])
+
+
+class _Given:
+    """An embedder that looks vectors up."""
+
+    def __init__(self, vector_of: Callable[[str], Any]) -> None:
+        self._vector_of = vector_of
+        self.config = type("Config", (), {"embedding_dims": 384})()
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """The vector of a text."""
+        del memory_action
+        return self._vector_of(text).tolist()
+
+    def embed_batch(self, texts: Sequence[str], memory_action: str | None = None) -> list[Any]:
+        """The vectors of texts."""
+        return [self.embed(text, memory_action) for text in texts]
+
+
+SIDES = {"langgraph": LangGraph, "chroma": Chroma, "mem0": Mem0}
+
+
+def main(peer: str, folder: Path, items: int) -> None:
+    """Fill the peer's store, then do as told."""
+    texts: list[str] = json.loads((folder / "texts.json").read_bytes())
+    vectors = np.load(folder / "vectors.npy")
+    place = {text: number % len(vectors) for number, text in enumerate(texts)}
+    side: Any = SIDES[peer](folder, lambda text: vectors[place.get(text, hash(text) % 1_000)])
+    start = perf_counter()
+    for first in range(0, items, CHUNK):
+        chosen = slice(first, min(items, first + CHUNK))
+        side.fill(list(range(items))[chosen], texts[chosen], vectors[chosen])
+    print(perf_counter() - start, flush=True)
+    asked = added = 0
+    for line in sys.stdin:
+        seconds, _, what = line.strip().partition(" ")
+        done, spent, begun = 0, 0.0, perf_counter()
+        while spent < float(seconds):
+            if what == "search":
+                asked += 1
+                side.search(texts[asked % 64], vectors[asked % 64])
+            else:
+                numbers = range(items + added, items + added + WRITTEN)
+                added += WRITTEN
+                new = [f"{texts[number % items]} {number}" for number in numbers]
+                side.add(list(numbers), new, vectors[: len(new)])
+            done += 1
+            spent = perf_counter() - begun
+        print(done / spent, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,76 @@
+"""Peers of memory, each in a process of its own, because what they need would not fit beside ours.
+
+`make bench-peers` installs them into `.venv-peers`; where that is missing, they are left out.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+import numpy as np
+
+from bench import shelves
+from bench.race import Rate
+
+ROOT = Path(__file__).parents[1]
+SIDE = Path(__file__).parent / "rival_side.py"
+
+
+def rivals_python() -> Path | None:
+    """The Python that has the peers, if there is one."""
+    python = ROOT / ".venv-peers" / "bin" / "python"
+    return python if python.exists() else None
+
+
+class Rival:
+    """A peer with so many items, ready to race."""
+
+    def __init__(self, peer: str, folder: Path, items: int) -> None:
+        folder.mkdir(parents=True)
+        texts = [text for at in range(0, items, shelves.BATCH) for text in shelves.texts(at, 1_000)]
+        (folder / "texts.json").write_bytes(msgspec.json.encode(texts))
+        np.save(folder / "vectors.npy", shelves.unit_vectors(items, seed=4))
+        python = str(rivals_python() or sys.executable)
+        self._process = subprocess.Popen(  # noqa: S603 - our own script
+            [python, SIDE, peer, folder, str(items)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.fill_s = self._heard()
+
+    def searches(self) -> Rate:
+        """The rate of its searches."""
+        return lambda seconds: self._told(f"{seconds} search")
+
+    def adds(self) -> Rate:
+        """The rate of its adds, of a hundred items each."""
+        return lambda seconds: self._told(f"{seconds} add")
+
+    def __enter__(self) -> Self:
+        """Use it in a `with`."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop its process."""
+        self._process.kill()
+        self._process.wait()
+
+    def _told(self, line: str) -> float:
+        print(line, file=self._process.stdin, flush=True)
+        return self._heard()
+
+    def _heard(self) -> float:
+        line = self._process.stdout.readline() if self._process.stdout else ""
+        if not line:
+            sys.exit(f"a peer broke off; run {SIDE.name} by hand to see why")
+        return float(line)

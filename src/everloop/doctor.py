@@ -1,0 +1,275 @@
+"""The examination: what is found, what is missing, and the next step for each.
+
+It changes nothing except what opening a log always does, and does not open one that is not there.
+Every door shows the same findings. Only a finding that is `broken` makes Everloop unusable.
+"""
+
+import platform
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Protocol
+
+import apsw
+import msgspec
+
+from everloop.app import Engine, log_file
+from everloop.errors import EverloopError
+from everloop.log.backups import backups
+from everloop.log.opening import BACKUPS
+from everloop.log.queries import ViewList
+from everloop.log.trouble import require_safe_sqlite
+from everloop.log.verify import verify
+from everloop.ports import World
+from everloop.settings import Settings, hide_password
+
+Verdict = Literal["fine", "attention", "absent", "broken"]
+
+LOW_BYTES = 1_073_741_824
+TOO_LOW_BYTES = 52_428_800
+VERIFIED_MAX = 50_000  # records; a larger log takes too long for a quick look
+OLD_BACKUP = timedelta(days=7)
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+AGENTS = ("claude", "codex", "gemini", "opencode")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was looked at. `absent` means: not there, and nothing here needs it."""
+
+    topic: str
+    verdict: Verdict
+    words: str
+    next_step: str = ""
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """Everything that was looked at."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether Everloop can work here."""
+        return all(finding.verdict != "broken" for finding in self.findings)
+
+
+class Machine(Protocol):
+    """What the doctor asks the machine."""
+
+    def program(self, name: str) -> str | None:
+        """The path of a program, if it is there to be run."""
+        ...
+
+    def version(self, name: str) -> str:
+        """What a program says to `--version`; empty if it says nothing in time."""
+        ...
+
+    def module(self, name: str) -> bool:
+        """Whether a Python package is installed."""
+        ...
+
+    def free_bytes(self, folder: Path) -> int:
+        """The room on the disk where a folder is, or would be."""
+        ...
+
+    def mode(self, folder: Path) -> int:
+        """The permission bits of a folder."""
+        ...
+
+    def postgres_version(self, url: str) -> str:
+        """What the server behind an address says it is.
+
+        Raises:
+            Unavailable: it does not answer.
+        """
+        ...
+
+
+class Doctor:
+    """Looks at one data home, on one machine."""
+
+    def __init__(self, settings: Settings, tenant: str, machine: Machine, world: World) -> None:
+        self._settings = settings
+        self._tenant = tenant
+        self._machine = machine
+        self._world = world
+
+    def examine(self) -> Examination:
+        """Look at everything."""
+        looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+            self._python,
+            self._sqlite,
+            self._home,
+            self._disk,
+            self._postgres,
+            self._log,
+            self._backups,
+            self._programs,
+            self._agents,
+            self._models,
+        )
+        return Examination(tuple(finding for look in looks for finding in look()))
+
+    def _python(self) -> Iterator[Finding]:
+        yield Finding("Python", "fine", platform.python_version())
+
+    def _sqlite(self) -> Iterator[Finding]:
+        version = apsw.sqlite_lib_version()
+        try:
+            require_safe_sqlite(version)
+        except EverloopError as problem:
+            yield Finding("SQLite", "broken", str(problem), problem.hint)
+            return
+        yield Finding("SQLite", "fine", f"{version}, safe for several processes on one file")
+
+    def _home(self) -> Iterator[Finding]:
+        folder = self._settings.folder
+        if not folder.exists():
+            yield Finding("data home", "fine", f"{folder} is not there yet; first use makes it")
+            return
+        if not folder.is_dir():
+            yield Finding(
+                "data home", "broken", f"{folder} is not a folder", "Choose another with --home."
+            )
+            return
+        mode = self._machine.mode(folder)
+        if mode & 0o077:
+            yield Finding(
+                "data home",
+                "attention",
+                f"{folder} can be read by others on this machine (mode {mode:04o})",
+                f"chmod 700 {folder}",
+            )
+            return
+        yield Finding("data home", "fine", f"{folder}, readable by you alone")
+
+    def _disk(self) -> Iterator[Finding]:
+        free = self._machine.free_bytes(self._settings.folder)
+        words = f"{_size(free)} free"
+        if free < TOO_LOW_BYTES:
+            yield Finding("disk", "broken", words, "Free some space; appends will fail.")
+        elif free < LOW_BYTES:
+            yield Finding("disk", "attention", words, "Free some space soon; backups need it too.")
+        else:
+            yield Finding("disk", "fine", words)
+
+    def _log(self) -> Iterator[Finding]:
+        path = self._path()
+        if path is not None and not path.exists():
+            yield Finding("log", "fine", "none yet; the first fact makes it")
+            return
+        if path is None and self._server.verdict == "broken":
+            return  # that is the reason, and was said
+        try:
+            with Engine.open(
+                settings=self._settings, tenant=self._tenant, world=self._world
+            ) as engine:
+                yield from _opened(engine)
+        except EverloopError as problem:
+            yield Finding("log", "broken", str(problem), problem.hint)
+
+    def _backups(self) -> Iterator[Finding]:
+        path = self._path()
+        if path is None or not path.exists():
+            return
+        found = backups(path.parent / BACKUPS)
+        if not found:
+            yield Finding("backup", "attention", "none yet", "everloop backup")
+            return
+        age = self._world.clock.now() - found[0].made_at
+        words = f"the newest of {len(found)} is {_age(age)} old, at position {found[0].head:,}"
+        if age > OLD_BACKUP:
+            yield Finding("backup", "attention", words, "everloop backup")
+        else:
+            yield Finding("backup", "fine", words)
+
+    def _postgres(self) -> Iterator[Finding]:
+        yield self._server
+
+    @cached_property
+    def _server(self) -> Finding:
+        url = self._settings.store
+        if not self._machine.module("psycopg"):
+            return Finding(
+                "PostgreSQL",
+                "broken" if url else "absent",
+                "its driver is not installed" + ("" if url else "; a file needs none"),
+                "pip install 'everloop[postgres]'" if url else "",
+            )
+        if not url:
+            return Finding("PostgreSQL", "absent", "not set; the log lives in a file")
+        try:
+            version = self._machine.postgres_version(url)
+        except EverloopError as problem:
+            hint = "Start the server, or correct the setting `store`."
+            return Finding("PostgreSQL", "broken", f"{hide_password(url)}: {problem}", hint)
+        return Finding("PostgreSQL", "fine", f"{version} at {hide_password(url)}")
+
+    def _programs(self) -> Iterator[Finding]:
+        for topic, names in (("Node", ("node",)), ("chromium", CHROMIUMS), ("git", ("git",))):
+            name = next((name for name in names if self._machine.program(name)), None)
+            if name is None:
+                yield Finding(topic, "absent", "not found; this version does not need it")
+            else:
+                yield Finding(topic, "fine", self._machine.version(name) or f"found as {name}")
+
+    def _agents(self) -> Iterator[Finding]:
+        found = [name for name in AGENTS if self._machine.program(name)]
+        if found:
+            words = f"found {', '.join(found)}; this version does not run agents"
+            yield Finding("agents", "fine", words)
+        else:
+            words = f"none of {', '.join(AGENTS)} found; this version does not run agents"
+            yield Finding("agents", "absent", words)
+
+    def _models(self) -> Iterator[Finding]:
+        yield Finding("model", "absent", "this version calls no model, so there is none to set up")
+        yield Finding("embedder", "absent", "this version makes no embeddings")
+
+    def _path(self) -> Path | None:
+        """The log's file; None if the log lives in PostgreSQL."""
+        if self._settings.store:
+            return None
+        return log_file(self._settings.folder, self._tenant)
+
+
+def _opened(engine: Engine) -> Iterator[Finding]:
+    head = engine.log.head
+    yield _verified(engine, head)
+    behind = [view.name for view in engine.ask(ViewList()) if view.position < head]
+    if behind:
+        words = f"these lack something: {', '.join(behind)}"
+        yield Finding("views", "attention", words, "everloop rebuild")
+    else:
+        yield Finding("views", "fine", f"folded up to position {head:,}")
+
+
+def _verified(engine: Engine, head: int) -> Finding:
+    if head > VERIFIED_MAX:
+        words = f"opens, {head:,} records; too many to verify in passing"
+        return Finding("log", "fine", words, "everloop verify")
+    found = verify(engine.log)
+    if found.ok:
+        return Finding("log", "fine", f"opens, {head:,} records, every digest verified")
+    first = found.damage[0]
+    words = f"position {first.first} to {first.last} {first.problem}"
+    return Finding("log", "broken", words, "everloop verify, then everloop restore")
+
+
+def _size(count: int) -> str:
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if count < 1024:
+            return f"{count:,.0f} {unit}"
+        count //= 1024
+    return f"{count:,.0f} TB"
+
+
+def _age(passed: timedelta) -> str:
+    if passed < timedelta(minutes=1):
+        return "less than a minute"
+    if passed < timedelta(hours=1):
+        return f"{passed // timedelta(minutes=1)} min"
+    if passed < timedelta(days=2):
+        return f"{passed // timedelta(hours=1)} h"
+    return f"{passed.days} days"

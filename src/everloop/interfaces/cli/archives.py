@@ -1,0 +1,121 @@
+"""`everloop log export`, `log import` and `move`: the whole log, out, in and elsewhere."""
+
+import importlib
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from everloop.app import Engine
+from everloop.errors import Conflict, Unavailable
+from everloop.interfaces.cli import listing
+from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.screen import GOOD, STRONG, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.verbs import FORMATS
+from everloop.log import Log
+from everloop.log.archive import export_jsonl, import_jsonl
+from everloop.log.moving import move
+from everloop.ports import Progress
+
+JSONL, PARQUET = FORMATS
+Carrier = Callable[[Log, Path, Progress | None], int]
+
+
+def export(session: Session, asked: Namespace) -> int | None:
+    """Write the whole log to an archive."""
+    path = Path(asked.file)
+    carry = export_jsonl if _format(asked) == JSONL else _parquet("export_parquet")
+    if path.exists() and not session.agreed(
+        lambda screen: screen.say((f"{path} is there already.", STRONG)), "Replace it?"
+    ):
+        return DECLINED
+    with session.engine() as engine, session.progress("exporting") as progress:
+        records = carry(engine.log, path, progress)
+    size = path.stat().st_size
+    session.answer(
+        {"file": path, "format": _format(asked), "records": records, "bytes": size},
+        lambda screen: screen.say(
+            ("Exported", GOOD), f" {listing.plural(records, 'record')} to {path} ({size:,} bytes)."
+        ),
+    )
+    return None
+
+
+def import_archive(session: Session, asked: Namespace) -> int | None:
+    """Read an archive into an empty log, or go on where an earlier import stopped."""
+    path = Path(asked.file)
+    carry = import_jsonl if _format(asked) == JSONL else _parquet("import_parquet")
+    with session.engine() as engine:
+        head = engine.log.head
+
+        def preview(screen: Screen) -> None:
+            screen.say((f"Importing {path} into {engine.log.file.path}", STRONG))
+            screen.say(
+                f"It holds {listing.plural(head, 'record')}; only what continues exactly these"
+                " is taken in. A damaged archive is refused as a whole."
+            )
+
+        if not session.agreed(preview, "Import it?"):
+            return DECLINED
+        with session.progress("importing") as progress:
+            records = carry(engine.log, path, progress)
+        now = engine.log.head
+    session.answer(
+        {"file": path, "format": _format(asked), "records": records, "head": now},
+        lambda screen: screen.say(
+            ("Imported", GOOD),
+            f" {listing.plural(records, 'record')};"
+            f" the log now has {listing.plural(now, 'record')}.",
+        ),
+    )
+    return None
+
+
+def move_log(session: Session, asked: Namespace) -> None:
+    """Copy a log to another store; what is there already is not copied again."""
+    if asked.source == asked.target:
+        raise Conflict("source and target are the same", hint="Name two different places.")
+    with (
+        _engine(session, asked.source) as source,
+        _engine(session, asked.target) as target,
+        session.progress("moving") as progress,
+    ):
+        records = move(source.log, target.log, progress)
+        head = target.log.head
+    session.answer(
+        {"records": records, "head": head},
+        lambda screen: screen.say(
+            ("Moved", GOOD),
+            f" {listing.plural(records, 'record')}; the target now has"
+            f" {listing.plural(head, 'record')}, and every digest is the same."
+            " To use it, set `store` or `home`: see `everloop settings`.",
+        ),
+    )
+
+
+def _engine(session: Session, where: str) -> Engine:
+    return Engine.open(where, settings=session.settings, tenant=session.tenant, world=session.world)
+
+
+def _format(asked: Namespace) -> str:
+    if asked.format:
+        return str(asked.format)
+    return PARQUET if Path(asked.file).suffix == ".parquet" else JSONL
+
+
+def _parquet(name: str) -> Carrier:
+    """A function of the Parquet adapter, which an extra brings.
+
+    Raises:
+        Unavailable: the extra is not installed.
+    """
+    try:
+        adapter: Any = importlib.import_module("everloop.adapters.parquet")
+    except ImportError as problem:
+        raise Unavailable(
+            "Parquet archives need pyarrow, which is not installed",
+            hint="Install it: pip install 'everloop[parquet]'. Or export as JSONL.",
+        ) from problem
+    carry: Carrier = getattr(adapter, name)
+    return carry

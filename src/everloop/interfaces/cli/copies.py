@@ -1,0 +1,117 @@
+"""`everloop backup` and `restore`: whole copies of the log file."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from everloop.app import log_file
+from everloop.errors import Invalid, NotFound
+from everloop.interfaces.cli import listing
+from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.moments import local_with_age
+from everloop.interfaces.cli.screen import FAINT, GOOD, STRONG, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.log.backups import Copy, backups, make_backup
+from everloop.log.opening import BACKUPS
+from everloop.log.restoring import Restored, restore_log
+
+
+def backup(session: Session, asked: Namespace) -> None:
+    """Make a copy now, or list the ones there are."""
+    folder = _folder(session, asked)
+    if asked.list:
+        found = backups(folder)
+        session.answer(
+            [_shape(copy) for copy in found],
+            lambda screen: _list(screen, found, folder, session),
+        )
+        return
+    with session.engine() as engine, session.progress("copying") as progress:
+        if asked.folder or engine.log.backups is None:
+            path = make_backup(engine.log.file, folder, session.now, progress)
+        else:
+            path = engine.log.backups.make(progress)
+    size = path.stat().st_size
+    session.answer(
+        {"path": path, "bytes": size},
+        lambda screen: screen.say(("Copied and checked", GOOD), f": {path} ({size:,} bytes)."),
+    )
+
+
+def restore(session: Session, asked: Namespace) -> int | None:
+    """Put a backup in place of the log. The log that was there is kept beside it."""
+    copy = Path(asked.copy) if asked.copy else _newest(_folder(session, asked)).path
+    target = _target(session)
+    if not copy.is_file():
+        raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
+
+    def preview(screen: Screen) -> None:
+        screen.say((f"Restoring {copy}", STRONG))
+        screen.say(f"It is verified first, and then takes the place of {target}.")
+        screen.say("What was recorded since it was made is no longer in the log.")
+        screen.say("The log that is there now is kept beside it under another name.")
+
+    if not session.agreed(preview, "Restore it?"):
+        return DECLINED
+    with session.progress("restoring") as progress:
+        done = restore_log(copy, target, session.world, progress)
+    session.answer(
+        {"copy": copy, "target": target, "head": done.head, "kept": done.kept},
+        lambda screen: _restored(screen, copy, done),
+    )
+    return None
+
+
+def _folder(session: Session, asked: Namespace) -> Path:
+    return Path(asked.folder) if asked.folder else _target(session).parent / BACKUPS
+
+
+def _target(session: Session) -> Path:
+    if session.settings.store:
+        raise Invalid(
+            "this log lives in PostgreSQL, which has its own backups",
+            hint="Use `pg_dump`, or `everloop log export`.",
+        )
+    return log_file(session.settings.folder, session.tenant)
+
+
+def _newest(folder: Path) -> Copy:
+    found = backups(folder)
+    if not found:
+        raise NotFound(f"no backup in {folder}", hint="`everloop backup` makes one.")
+    return found[0]
+
+
+def _shape(copy: Copy) -> dict[str, object]:
+    return {
+        "path": copy.path,
+        "made_at": copy.made_at,
+        "head": copy.head,
+        "bytes": copy.path.stat().st_size,
+    }
+
+
+def _list(screen: Screen, found: list[Copy], folder: Path, session: Session) -> None:
+    if not found:
+        screen.say(f"No backups in {folder} yet. `everloop backup` makes one.")
+        return
+    screen.say((f"In {folder}:", FAINT))
+    screen.table(
+        ("made", "#records", "#bytes", "file"),
+        [
+            (
+                local_with_age(copy.made_at, session.now),
+                f"{copy.head:,}",
+                f"{copy.path.stat().st_size:,}",
+                copy.path.name,
+            )
+            for copy in found
+        ],
+    )
+
+
+def _restored(screen: Screen, copy: Path, done: Restored) -> None:
+    screen.say(
+        ("Restored", GOOD), f" {copy.name}: {listing.plural(done.head, 'record')}, verified."
+    )
+    if done.kept:
+        screen.say(f"The log that was there is now {done.kept}.")

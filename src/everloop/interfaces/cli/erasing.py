@@ -1,0 +1,91 @@
+"""`everloop log purge` and `scrub`: erasing for good."""
+
+from argparse import Namespace
+
+from everloop.app import Engine
+from everloop.interfaces.cli import listing
+from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.screen import FAINT, GOOD, STRONG, WARNING, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.shapes import impact_of, receipt_of
+from everloop.log import Impact
+from everloop.log.backups import backups
+
+
+def purge(session: Session, asked: Namespace) -> int | None:
+    """Erase payloads for good, after a preview."""
+    with session.engine() as engine:
+        return purge_from(session, engine, asked)
+
+
+def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None:
+    """Erase the payloads at `asked.positions`, as every command that erases does."""
+    impact = engine.log.preview_purge(asked.positions)
+    preview = listing.preview(session, engine, impact)
+    if asked.preview:
+        session.answer(impact_of(impact), lambda screen: _preview(screen, preview))
+        return None
+    if not session.agreed(lambda screen: _preview(screen, preview), "Erase them for good?"):
+        return DECLINED
+    receipt = engine.purge(asked.positions, reason=asked.reason, actor=session.actor)
+    holding = _copies(engine) if receipt.facts else []
+    session.answer(
+        {**receipt_of(receipt), "impact": impact_of(impact), "backups_holding_it": holding},
+        lambda screen: _erased(screen, impact, holding, done=bool(receipt.facts)),
+    )
+    return None
+
+
+def scrub(session: Session, _: Namespace) -> None:
+    """Rewrite the file, so that no erased byte is left in it."""
+    with session.engine() as engine:
+        before = engine.log.file.path.stat().st_size
+        engine.log.scrub()
+        after = engine.log.file.path.stat().st_size
+    session.answer(
+        {"bytes_before": before, "bytes_after": after},
+        lambda screen: screen.say(
+            ("Scrubbed", GOOD), f": {before:,} bytes before, {after:,} bytes now."
+        ),
+    )
+
+
+def _copies(engine: Engine) -> list[str]:
+    """The backups that were made before the purge and so still hold what it erased."""
+    if engine.log.backups is None:
+        return []
+    return [copy.path.name for copy in backups(engine.log.backups.folder)]
+
+
+def _preview(screen: Screen, preview: listing.Preview) -> None:
+    impact = preview.impact
+    if not impact.hides:
+        screen.say("There is nothing to erase: the payloads are gone already.")
+        return
+    screen.say(
+        (f"Erasing {listing.plural(len(impact.hides), 'fact')} for good", STRONG),
+        f": {listing.kinds(impact)}.",
+    )
+    listing.first_of(screen, preview.hides, len(impact.hides), preview.now)
+    screen.say(
+        ("This cannot be undone.", WARNING),
+        " Tombstones stay, so that the log can still be verified. Backups and exports made until"
+        " now, and the backup that is made before a purge, still hold the text.",
+    )
+
+
+def _erased(screen: Screen, impact: Impact, holding: list[str], *, done: bool) -> None:
+    if not done:
+        screen.say("There was nothing to erase: the payloads are gone already.")
+        return
+    screen.say(("Erased", GOOD), f" {listing.plural(len(impact.hides), 'fact')}.")
+    if holding:
+        screen.say(
+            (
+                f"The text is still in {listing.plural(len(holding), 'backup')} made before.",
+                WARNING,
+            ),
+            " Delete what you no longer need: `everloop backup --list` shows where it is.",
+        )
+        for name in holding:
+            screen.say((f"  {name}", FAINT))

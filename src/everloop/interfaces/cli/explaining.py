@@ -1,0 +1,68 @@
+"""`everloop explain`: why an item is in an answer, or where on its way it stopped."""
+
+from argparse import Namespace
+
+from everloop.app import Engine
+from everloop.errors import NotFound
+from everloop.interfaces.cli import items
+from everloop.interfaces.cli.eyes import principal_of, the_item
+from everloop.interfaces.cli.recalling import embed, question_of
+from everloop.interfaces.cli.screen import BAD, FAINT, GOOD, STRONG, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.memory.path import Gate, Path, path
+
+MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", FAINT)}
+NAMES: dict[Gate, str] = {
+    "here": "counts here",
+    "scope": "scope",
+    "audience": "audience",
+    "retired": "retired",
+    "filter": "filter",
+    "words": "words",
+    "meaning": "meaning",
+    "more": "more",
+    "rank": "rank",
+}
+
+
+def explain(session: Session, asked: Namespace) -> None:
+    """Follow an item on its way to the answer."""
+    principal = principal_of(session, asked)
+    question = question_of(session, asked)
+    with session.engine() as engine:
+        embed(session, engine, question)
+        item_id = _id(session, engine, asked.item)
+        found = path(engine.memory, session.actor, principal, item_id, question)
+    session.answer(
+        {
+            "item_id": item_id,
+            "principal": principal,
+            "question": question.text,
+            "found": found.found,
+            "reason": found.verdict.reason,
+            "steps": found.steps,
+            "why": found.verdict.why,
+        },
+        lambda screen: _draw(screen, session, found),
+    )
+
+
+def _id(session: Session, engine: Engine, name: str) -> str:
+    """The id that a name means; a name that means nothing here may be that of a retracted item."""
+    try:
+        return the_item(session, engine, name).item_id
+    except NotFound:
+        return name
+
+
+def _draw(screen: Screen, session: Session, found: Path) -> None:
+    if found.item is not None:
+        items.table(screen, [found.item], session.now)
+        screen.gap()
+    screen.table(
+        ("", "", ""),
+        [
+            (styled(MARKS[step.state]), styled((NAMES[step.gate], STRONG)), step.sentence)
+            for step in found.steps
+        ],
+    )

@@ -1,0 +1,103 @@
+"""Memory items as tables and lines, the same in every command."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rich.text import Text
+
+from everloop.interfaces.cli.inert import inert, one_line
+from everloop.interfaces.cli.moments import age, local_short
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.memory.browsing import handle
+from everloop.memory.shelf import Item
+from everloop.memory.snippet import snippet
+
+TEXT_WIDTH = 240  # more than a line holds; the table cuts it to what fits
+LEVELS = ("routine", "notable", "significant", "pivotal")
+MATCH = "bold yellow"
+SCOPE_WIDTH = 18
+
+
+def table(screen: Screen, items: Iterable[Item], now: datetime) -> None:
+    """Items, one per line; in a narrow terminal, on two."""
+    if not screen.wide:
+        for item in items:
+            screen.line(Text("  ").join((styled((handle(item.item_id), NAME)), about(item, now))))
+            screen.line(Text.assemble("  ", said(item)))
+        return
+    screen.table(
+        ("id", "happened", "scope", "kind", "what"),
+        [
+            (
+                styled((handle(item.item_id), NAME)),
+                styled((when(item.happened_at, now), FAINT)),
+                one_line(item.scope, SCOPE_WIDTH),
+                one_line(item.kind, SCOPE_WIDTH),
+                said(item),
+            )
+            for item in items
+        ],
+        cut=True,
+    )
+
+
+def about(item: Item, now: datetime) -> Text:
+    """When, for whom and what kind, faint."""
+    facts = (when(item.happened_at, now), one_line(item.scope, SCOPE_WIDTH), item.kind)
+    return styled(("  ".join(facts), FAINT))
+
+
+def said(item: Item, asked: str = "") -> Text:
+    """What an item says, on one line: its marks, its title, then the text if that says more."""
+    said = Text()
+    if item.retired:
+        said.append("[retired] ", WARNING)
+    if item.pinned:
+        said.append("★ ", GOOD)
+    said.append_text(highlighted(item.title, asked, STRONG))
+    if item.text.strip() != item.title:
+        said.append("  ")
+        said.append_text(highlighted(item.text, asked, FAINT))
+    return said
+
+
+def highlighted(text: str, asked: str, style: str) -> Text:
+    """A piece of text, with the words that were looked for."""
+    if not asked:
+        return styled((one_line(text, TEXT_WIDTH), style))
+    shown = snippet(text, asked, TEXT_WIDTH)
+    drawn, done = Text(), 0
+    for first, last in shown.matches:
+        drawn.append(inert(shown.text[done:first]), style)
+        drawn.append(inert(shown.text[first:last]), MATCH)
+        done = last
+    return drawn.append(inert(shown.text[done:]), style)
+
+
+def against(screen: Screen, items: Sequence[Item], now: datetime) -> None:
+    """Items that contradict each other, newest first, with their whole texts."""
+    for item in sorted(items, key=lambda each: each.happened_at, reverse=True):
+        screen.table(
+            ("", ""),
+            [
+                (
+                    styled((handle(item.item_id), NAME)),
+                    styled((f"{when(item.happened_at, now)}, {item.author}", FAINT)),
+                ),
+                ("", item.text),
+            ],
+        )
+
+
+def when(at: datetime, now: datetime) -> str:
+    """When something happened: how long ago, and if that is long or yet to come, the date."""
+    if at > now or (now - at).days >= 2:
+        return local_short(at, now)
+    return age(at, now)
+
+
+def undo(screen: Screen, positions: Sequence[int]) -> None:
+    """How to take it back."""
+    if positions:
+        places = " ".join(map(str, positions))
+        screen.say((f"To undo it: everloop log retract {places}", FAINT))

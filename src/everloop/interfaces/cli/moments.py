@@ -1,0 +1,40 @@
+"""Times as a person reads them: local, with how long ago."""
+
+from datetime import datetime, timedelta, tzinfo
+
+_STEPS = (
+    (timedelta(minutes=1), timedelta(seconds=1), "s"),
+    (timedelta(hours=1), timedelta(minutes=1), "min"),
+    (timedelta(days=2), timedelta(hours=1), "h"),
+    (timedelta(days=60), timedelta(days=1), "days"),
+    (timedelta(days=730), timedelta(days=30), "months"),
+)
+
+
+def local(at: datetime, zone: tzinfo | None = None) -> str:
+    """A moment in the local time zone, to the second."""
+    return at.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def local_short(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
+    """A moment in the local time zone, as short as can be: today, only the time of day."""
+    here = at.astimezone(zone)
+    if here.date() == now.astimezone(zone).date():
+        return here.strftime("%H:%M:%S")
+    return here.strftime("%Y-%m-%d %H:%M")
+
+
+def age(at: datetime, now: datetime) -> str:
+    """How long ago a moment was, in one unit."""
+    passed = now - at
+    if passed < timedelta(seconds=1):
+        return "just now"
+    for bound, unit, name in _STEPS:
+        if passed < bound:
+            return f"{passed // unit} {name} ago"
+    return f"{passed // timedelta(days=365)} years ago"
+
+
+def local_with_age(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
+    """A moment and how long ago it was."""
+    return f"{local(at, zone)} ({age(at, now)})"

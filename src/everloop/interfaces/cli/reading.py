@@ -1,0 +1,140 @@
+"""`everloop log tail`, `show` and `branches`: looking at the log."""
+
+from argparse import Namespace
+
+import msgspec
+
+from everloop.app import Engine
+from everloop.interfaces.cli import listing
+from everloop.interfaces.cli.document import document
+from everloop.interfaces.cli.inert import inert
+from everloop.interfaces.cli.moments import local_with_age
+from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.shapes import sighting_of, story_of
+from everloop.log.branches import ALL
+from everloop.log.queries import BranchList, FactStory, NewestFacts, Sighting, Story
+from everloop.log.record import moment, positions
+
+FOLLOW_PAGE = 500
+
+
+def tail(session: Session, asked: Namespace) -> None:
+    """Show the newest facts, and with `--follow` each new one as it comes."""
+    query = NewestFacts(
+        limit=asked.limit,
+        before=asked.before or ALL,
+        stream=asked.stream,
+        kind=asked.kind,
+        actor=asked.actor,
+        counting=asked.counting,
+    )
+    with session.engine() as engine:
+        found = engine.ask(query, branch=asked.branch)
+        if asked.follow:
+            _follow(session, engine, query, found, branch=asked.branch)
+            return
+    if found:
+        session.answer(
+            [sighting_of(sighting) for sighting in found],
+            lambda screen: listing.facts(screen, found, session.now),
+        )
+    else:
+        session.answer(
+            [], lambda screen: screen.say("No facts here yet. `everloop log note` writes one.")
+        )
+
+
+def show(session: Session, asked: Namespace) -> None:
+    """Show one fact, what it came from and what came of it."""
+    with session.engine() as engine:
+        story = engine.ask(FactStory(asked.position), branch=asked.branch)
+    session.answer(story_of(story), lambda screen: _draw_story(screen, story, session))
+
+
+def branches(session: Session, _: Namespace) -> None:
+    """Draw the branches."""
+    with session.engine() as engine:
+        lines = engine.ask(BranchList())
+    session.answer(lines, lambda screen: listing.branch_tree(screen, lines))
+
+
+def _follow(
+    session: Session,
+    engine: Engine,
+    query: NewestFacts,
+    found: list[Sighting],
+    *,
+    branch: str | None,
+) -> None:
+    """Print what was found, then every newer fact that the filters let through."""
+    head = engine.log.head
+    for sighting in found:
+        _print(session, sighting)
+    for fact in engine.follow(after=head):
+        one = msgspec.structs.replace(
+            query, limit=1, after=fact.position - 1, before=fact.position + 1
+        )
+        for sighting in engine.ask(one, branch=branch):
+            _print(session, sighting)
+
+
+def _print(session: Session, sighting: Sighting) -> None:
+    if session.json:  # a stream has no end, so here it is one document for each fact
+        session.stdout.write(document(sighting_of(sighting)))
+    else:
+        listing.fact(session.screen, sighting, session.now)
+    session.stdout.flush()
+
+
+def _draw_story(screen: Screen, story: Story, session: Session) -> None:
+    record = story.fact.record
+    because = ", ".join(map(str, positions(record.because))) or "nothing else"
+    screen.say((f"{record.kind}", f"{STRONG} {NAME}"), (f"  at position {record.position}", FAINT))
+    screen.table(
+        ("", ""),
+        [
+            (styled((label, FAINT)), value)
+            for label, value in (
+                ("recorded", local_with_age(moment(record.recorded_us), session.now)),
+                ("by", record.actor),
+                ("stream", f"{record.stream}, version {record.version} on branch {record.branch}"),
+                ("counts", _counts(story)),
+                ("derived from", because),
+                ("request id", record.request_id),
+                ("schema", str(record.schema)),
+                ("digest", record.digest.hex()),
+            )
+        ],
+    )
+    screen.gap()
+    screen.say(_pretty(record.data))
+    _draw_others(screen, "It was derived from", story.sources, session)
+    _draw_others(screen, "From it were derived", story.dependants, session)
+    indirect = story.dependants_count - len(story.dependants)
+    if indirect > 0:
+        screen.say(
+            (f"… and {listing.plural(indirect, 'fact')} more, directly or indirectly", FAINT)
+        )
+    _draw_others(screen, "It was taken back by", story.hidden_by, session)
+
+
+def _draw_others(
+    screen: Screen, heading: str, sightings: tuple[Sighting, ...], session: Session
+) -> None:
+    if sightings:
+        screen.gap()
+        screen.say((heading, STRONG))
+        listing.facts(screen, sightings, session.now)
+
+
+def _counts(story: Story) -> str:
+    if story.fact.verdict == "counts":
+        return "yes"
+    return f"no: {listing.MARKS[story.fact.verdict]}"
+
+
+def _pretty(data: str | None) -> str:
+    if data is None:
+        return "(the payload was erased)"
+    return inert(msgspec.json.format(data, indent=2))

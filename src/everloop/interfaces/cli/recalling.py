@@ -1,0 +1,134 @@
+"""`everloop recall`: a question in, a table of items out, best first."""
+
+from argparse import Namespace
+
+from rich.text import Text
+
+from everloop.app import Engine
+from everloop.errors import ModelFailed
+from everloop.interfaces.cli import items
+from everloop.interfaces.cli.dates import position_or_moment
+from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
+from everloop.interfaces.cli.inert import one_line
+from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.memory.abreast import Abreast, side_by_side
+from everloop.memory.browsing import handle
+from everloop.memory.path import REASONS
+from everloop.memory.recall import Answer, Asked, Recalled, Why
+
+MEASURES = {"words": "share of the question", "meaning": "similarity"}
+
+
+def recall(session: Session, asked: Namespace) -> None:
+    """Find what fits a question."""
+    principal = principal_of(session, asked)
+    question = question_of(session, asked)
+    as_of = position_or_moment(asked.as_of, session.now) if asked.as_of else None
+    with session.engine() as engine:
+        embed(session, engine, question)
+        answer = engine.memory.recall(principal, question, branch=asked.branch, as_of=as_of)
+        notes = [*answer.notes, *not_let_in(engine, principal)]
+    groups = side_by_side(answer.hits)
+    session.answer(
+        {
+            "question": question.text,
+            "principal": principal,
+            "mode": question.mode,
+            "hits": answer.hits,
+            "contradictory": [[h.item.item_id for h in g.hits] for g in groups if g.contradictory],
+            "notes": notes,
+        },
+        lambda screen: _draw(screen, session, Answer(answer.hits, tuple(notes)), groups, asked),
+    )
+
+
+def question_of(session: Session, asked: Namespace) -> Asked:
+    """The question as memory takes it."""
+    return Asked(
+        " ".join(asked.question), limit=asked.limit, mode=asked.mode, only=only(session, asked)
+    )
+
+
+def embed(session: Session, engine: Engine, question: Asked) -> None:
+    """Make the vectors that items lack, before their meaning is searched."""
+    if question.mode == "text":
+        return
+    try:
+        with session.progress("reading for meaning") as progress:
+            engine.memory.embed_missing(progress)
+    except ModelFailed:
+        return  # recall meets the same failure and says so in its notes
+
+
+def _draw(
+    screen: Screen, session: Session, answer: Answer, groups: list[Abreast], asked: Namespace
+) -> None:
+    question = " ".join(asked.question)
+    if groups:
+        _table(screen, session, groups, question)
+    else:
+        screen.say("Nothing comes to mind.")
+    if asked.explain:
+        for hit in (hit for group in groups for hit in group.hits):
+            _explained(screen, hit)
+    if any(group.contradictory for group in groups):
+        screen.say(("≠ contradict each other; the newest comes first.", WARNING))
+    for note in answer.notes:
+        screen.say((note, FAINT))
+
+
+def _table(screen: Screen, session: Session, groups: list[Abreast], question: str) -> None:
+    marked = [(hit, group.contradictory) for group in groups for hit in group.hits]
+    if not screen.wide:
+        for hit, contradictory in marked:
+            head = Text("  ").join((*_head(hit, contradictory), items.about(hit.item, session.now)))
+            screen.line(head)
+            screen.line(Text.assemble("    ", items.said(hit.item, question)))
+        return
+    screen.table(
+        ("##", "id", "happened", "scope", "found by", "what"),
+        [
+            (
+                *_head(hit, contradictory),
+                styled((items.when(hit.item.happened_at, session.now), FAINT)),
+                one_line(hit.item.scope, items.SCOPE_WIDTH),
+                styled((hit.source, FAINT)),
+                items.said(hit.item, question),
+            )
+            for hit, contradictory in marked
+        ],
+        cut=True,
+    )
+
+
+def _head(hit: Recalled, contradictory: bool) -> tuple[Text, Text]:
+    mark = ("≠ ", WARNING) if contradictory else ""
+    return styled(mark, (str(hit.why.rank), STRONG)), styled((handle(hit.item.item_id), NAME))
+
+
+def _explained(screen: Screen, hit: Recalled) -> None:
+    screen.gap()
+    screen.say(
+        (str(hit.why.rank), STRONG),
+        "  ",
+        (hit.item.title, STRONG),
+        f"  {hit.why.points:.2f} points",
+    )
+    screen.table(("", ""), [(styled((name, FAINT)), said) for name, said in reasons(hit.why)])
+
+
+def reasons(why: Why) -> list[tuple[str, str]]:
+    """What found an item and what it gained, as pairs of a name and a sentence."""
+    legs = [
+        (
+            f"  {leg.leg}",
+            f"rank {leg.rank}, {MEASURES.get(leg.leg, 'similarity')} {leg.similarity:.2f}:"
+            f" {leg.points:+.2f}",
+        )
+        for leg in why.legs
+    ]
+    gained = [
+        ("  more", f"{REASONS.get(name, name)}: {points:+.2f}") for name, points in why.boosts
+    ]
+    return [*legs, *gained]

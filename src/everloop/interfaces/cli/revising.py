@@ -1,0 +1,72 @@
+"""`everloop revise`, `rate`, `pin` and `unpin`: changing an item, each time by a fact."""
+
+from argparse import Namespace
+from collections.abc import Callable
+
+from everloop.errors import Invalid
+from everloop.interfaces.cli import items
+from everloop.interfaces.cli.eyes import speaker, the_item
+from everloop.interfaces.cli.remembering import typed
+from everloop.interfaces.cli.screen import GOOD, NAME, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.shapes import receipt_of
+from everloop.log import Command, Receipt
+from everloop.memory.browsing import handle
+from everloop.memory.commands import PinItem, RateItem, ReviseItem, UnpinItem
+from everloop.memory.shelf import Item
+
+
+def revise(session: Session, asked: Namespace) -> None:
+    """Change an item's words, scope or witnesses."""
+    if asked.everyone and asked.witness:
+        raise Invalid("--everyone and --witness exclude each other", hint="Choose one of them.")
+    witnesses = tuple(asked.witness) if asked.witness or asked.everyone else None
+    text = None if asked.text is None else typed(session, [asked.text])
+    given = (asked.title, text, asked.scope, witnesses)
+    if all(part is None for part in given):
+        raise Invalid("there is nothing to change", hint="Give --text, --title, --scope or more.")
+    title, _, scope, _ = given
+    _change(
+        session,
+        asked.item,
+        lambda item: ReviseItem(item.item_id, title, text, scope, witnesses),
+        "Revised",
+    )
+
+
+def rate(session: Session, asked: Namespace) -> None:
+    """Say how much an item matters."""
+    level = int(asked.significance)
+    done = f"Rated {items.LEVELS[level]}"
+    _change(session, asked.item, lambda item: RateItem(item.item_id, level), done)
+
+
+def pin(session: Session, asked: Namespace) -> None:
+    """Keep an item always at hand."""
+    _change(session, asked.item, lambda item: PinItem(item.item_id), "Pinned")
+
+
+def unpin(session: Session, asked: Namespace) -> None:
+    """Take the pin off."""
+    _change(session, asked.item, lambda item: UnpinItem(item.item_id), "Unpinned")
+
+
+def _change(session: Session, name: str, command: Callable[[Item], Command], done: str) -> None:
+    """Carry out one command on an item that the one who speaks may see."""
+    with session.engine() as engine:
+        item = the_item(session, engine, name)
+        receipt = engine.do(command(item), by=speaker(session))
+        now = the_item(session, engine, item.item_id)
+    session.answer(
+        {**receipt_of(receipt), "item": now},
+        lambda screen: _changed(screen, session, now, receipt, done),
+    )
+
+
+def _changed(screen: Screen, session: Session, item: Item, receipt: Receipt, done: str) -> None:
+    if not receipt.facts:
+        screen.say("It is so already: ", (handle(item.item_id), NAME), ".")
+        return
+    screen.say((done, GOOD), ":")
+    items.table(screen, [item], session.now)
+    items.undo(screen, [receipt.position])

@@ -1,0 +1,110 @@
+"""One run of a command: its settings, its engine, who speaks, and how it answers and asks.
+
+Who speaks is decided here and by no option. Someone at a terminal is `user`. Without a terminal on
+standard input, the words come from a script or an agent's shell, and are recorded as `agent:cli`:
+an agent that can run commands must not be able to speak as the user. `--yes` answers questions; it
+does not change who speaks.
+"""
+
+from argparse import Namespace
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from everloop.adapters.system import system_world
+from everloop.app import Engine
+from everloop.errors import Rejected
+from everloop.interfaces.cli.document import document
+from everloop.interfaces.cli.screen import Screen
+from everloop.interfaces.cli.streams import Streams
+from everloop.ports import Progress, World
+from everloop.settings import Settings, load
+
+USER = "user"
+NOBODY_AT_THE_TERMINAL = "agent:cli"
+
+
+class Session:
+    """What a command is given to work with."""
+
+    def __init__(self, asked: Namespace, streams: Streams) -> None:
+        self.json: bool = asked.json
+        self.tenant: str = asked.tenant
+        self.stdin = streams.stdin
+        self.stdout = streams.stdout
+        self._yes: bool = asked.yes
+        self._home: str | None = asked.home
+        self._environment = streams.environment
+        self._stderr = streams.stderr
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return load(self._environment, home=self._home)
+
+    @cached_property
+    def world(self) -> World:
+        """This machine."""
+        return system_world(self.settings.log.lock_wait_s)
+
+    @property
+    def actor(self) -> str:
+        """Who speaks."""
+        return USER if self.stdin.isatty() else NOBODY_AT_THE_TERMINAL
+
+    @property
+    def now(self) -> datetime:
+        """This moment, to say how old things are."""
+        return self.world.clock.now()
+
+    @cached_property
+    def screen(self) -> Screen:
+        """Where answers for people go."""
+        return Screen(self.stdout)
+
+    @cached_property
+    def aside(self) -> Screen:
+        """Where questions and progress go, so that they never mix with an answer."""
+        return Screen(self._stderr)
+
+    def engine(self) -> Engine:
+        """The engine of this data home and tenant."""
+        return Engine.open(settings=self.settings, tenant=self.tenant, world=self.world)
+
+    def answer(self, value: Any, draw: Callable[[Screen], None]) -> None:
+        """Give the answer: `value` as JSON to machines, drawn to people."""
+        if self.json:
+            self.stdout.write(document(value))
+        else:
+            draw(self.screen)
+
+    def agreed(self, preview: Callable[[Screen], None], question: str) -> bool:
+        """Whether to go ahead: after a preview and a question, or because of `--yes`.
+
+        Raises:
+            Rejected: there is nobody to ask.
+        """
+        if self._yes:
+            return True
+        if self.json or not self.stdin.isatty():
+            raise Rejected(
+                f"this asks first ({question}), and nobody is here to answer",
+                hint="Look at it with --preview where there is one; go ahead with --yes.",
+            )
+        preview(self.aside)
+        self.aside.ask(f"{question} [y/N] ")
+        if self.stdin.readline().strip().lower() in {"y", "yes"}:
+            return True
+        self.aside.say("Nothing was changed.")
+        return False
+
+    @contextmanager
+    def progress(self, doing: str) -> Generator[Progress | None]:
+        """A bar on the terminal while something takes long; nothing where there is none."""
+        if self.json or not self._stderr.isatty():
+            yield None
+            return
+        with self.aside.bar(doing) as progress:
+            yield progress

@@ -1,0 +1,57 @@
+"""`everloop verify` and `rebuild`: is the log what was written, and are the views its folds."""
+
+from argparse import Namespace
+
+from everloop.errors import Corrupt
+from everloop.interfaces.cli import listing
+from everloop.interfaces.cli.exits import EXIT_CODES
+from everloop.interfaces.cli.screen import BAD, GOOD, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.log.rebuild import rebuild
+from everloop.log.verify import Verification, verify
+
+
+def verify_log(session: Session, _: Namespace) -> int | None:
+    """Recompute every digest and name what is damaged."""
+    with session.engine() as engine, session.progress("verifying") as progress:
+        found = verify(engine.log, progress)
+    session.answer(
+        {
+            "ok": found.ok,
+            "records": found.records,
+            "streams": found.streams,
+            "damage": found.damage,
+        },
+        lambda screen: _verified(screen, found),
+    )
+    return None if found.ok else EXIT_CODES[Corrupt]
+
+
+def rebuild_views(session: Session, asked: Namespace) -> None:
+    """Drop views and fold them again."""
+    with session.engine() as engine, session.progress("rebuilding") as progress:
+        names = rebuild(engine.log, asked.views, progress)
+        head = engine.log.head
+    session.answer(
+        {"views": names, "head": head},
+        lambda screen: screen.say(
+            ("Rebuilt", GOOD),
+            f" {', '.join(names)} from {listing.plural(head, 'record')}.",
+        ),
+    )
+
+
+def _verified(screen: Screen, found: Verification) -> None:
+    what = f"{listing.plural(found.records, 'record')} in {listing.plural(found.streams, 'stream')}"
+    if found.ok:
+        screen.say(("The log is whole", GOOD), f": {what}, every digest recomputed.")
+        return
+    screen.say(("The log is damaged", BAD), f": {what} were read, and this is wrong:")
+    screen.table(
+        ("#from", "#to", "problem"),
+        [(str(damage.first), str(damage.last), damage.problem) for damage in found.damage],
+    )
+    screen.say(
+        "Next: `everloop restore` puts a backup in place; `everloop log export` saves what can"
+        " still be read."
+    )

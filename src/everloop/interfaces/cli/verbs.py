@@ -1,0 +1,227 @@
+"""Every command of the command line, one row each: its words, what it does, who carries it out.
+
+Nothing here imports more than `argparse`. A row names its module and function; `entry.py` loads
+them when the command was chosen, and `docs/cli.md` is made from the same rows.
+"""
+
+from argparse import ArgumentParser
+
+from everloop.interfaces.cli.memory_verbs import MEMORY_VERBS
+from everloop.interfaces.cli.verb import Verb, count, nothing, position
+
+LIMIT = 20
+FORMATS = ("jsonl", "parquet")
+
+
+def _tail(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-n", "--limit", type=count, default=LIMIT, metavar="N", help="how many to show"
+    )
+    parser.add_argument(
+        "--before", type=position, metavar="POSITION", help="only facts before this position"
+    )
+    parser.add_argument("--stream", help="only this stream; `*` stands for anything")
+    parser.add_argument("--kind", help="only this kind, e.g. `log.*`")
+    parser.add_argument("--actor", help="only what this actor caused, e.g. `agent:*`")
+    parser.add_argument("--branch", help="look from this branch instead of where you stand")
+    parser.add_argument("--counting", action="store_true", help="leave out what no longer counts")
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="go on: show each new fact as it comes"
+    )
+
+
+def _show(parser: ArgumentParser) -> None:
+    parser.add_argument("position", type=position, help="which fact")
+    parser.add_argument("--branch", help="look from this branch instead of where you stand")
+
+
+def _note(parser: ArgumentParser) -> None:
+    parser.add_argument("text", help="what to note; `-` reads it from standard input")
+    parser.add_argument("--stream", default="notes", help="the stream to write to")
+    parser.add_argument("--branch", help="write on this branch instead of where you stand")
+    parser.add_argument(
+        "--because",
+        type=position,
+        nargs="+",
+        default=[],
+        metavar="POSITION",
+        help="the facts it was derived from",
+    )
+    parser.add_argument(
+        "--expected",
+        type=position,
+        metavar="VERSION",
+        help="refuse unless the stream has this version",
+    )
+    parser.add_argument(
+        "--request-id", metavar="ID", help="a name for this request; repeating it changes nothing"
+    )
+
+
+def _fork(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="the new branch; without it, one is made up")
+    parser.add_argument("--parent", help="the branch to leave; by default, where you stand")
+    parser.add_argument(
+        "--at",
+        type=position,
+        metavar="POSITION",
+        help="the last position it shares; by default, the newest",
+    )
+
+
+def _stand(parser: ArgumentParser) -> None:
+    parser.add_argument("branch", help="where to stand")
+
+
+def _rewind(parser: ArgumentParser) -> None:
+    parser.add_argument("position", type=position, help="the last fact that still counts")
+    parser.add_argument("--tree", default="main", help="which tree to rewind")
+    parser.add_argument("--name", help="the branch to go on with; without it, one is made up")
+    _preview(parser)
+
+
+def _take_back(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "positions", type=position, nargs="+", metavar="position", help="which facts"
+    )
+    parser.add_argument(
+        "--reason", default="no reason given", help="kept in the log, so say nothing secret"
+    )
+    _preview(parser)
+
+
+def _preview(parser: ArgumentParser) -> None:
+    parser.add_argument("--preview", action="store_true", help="show what would change, and stop")
+
+
+def _archive(parser: ArgumentParser) -> None:
+    parser.add_argument("file", help="the archive")
+    parser.add_argument("--format", choices=FORMATS, help="by default, what the file's name says")
+
+
+def _rebuild(parser: ArgumentParser) -> None:
+    parser.add_argument("views", nargs="*", metavar="view", help="which; by default, all")
+
+
+def _backup(parser: ArgumentParser) -> None:
+    parser.add_argument("--folder", help="where to put it; by default, `backups` in the data home")
+    parser.add_argument("--list", action="store_true", help="show the copies there are, make none")
+
+
+def _restore(parser: ArgumentParser) -> None:
+    parser.add_argument("copy", nargs="?", help="a backup; by default, the newest")
+    parser.add_argument(
+        "--folder", help="where backups are; by default, `backups` in the data home"
+    )
+
+
+def _move(parser: ArgumentParser) -> None:
+    where = "a data home, a log file or a PostgreSQL address"
+    parser.add_argument("source", help=f"{where}")
+    parser.add_argument("target", help=f"{where}; an empty log, or one that an earlier move began")
+
+
+VERBS: tuple[Verb, ...] = (
+    *MEMORY_VERBS,
+    Verb(("log", "tail"), "show the newest facts", "reading", "tail", _tail),
+    Verb(
+        ("log", "show"), "show one fact, its sources and what came of it", "reading", "show", _show
+    ),
+    Verb(("log", "note"), "record a remark", "writing", "note", _note),
+    Verb(
+        ("log", "branches"),
+        "draw the branches and where you stand",
+        "reading",
+        "branches",
+        nothing,
+    ),
+    Verb(("log", "fork"), "begin a branch", "writing", "fork", _fork),
+    Verb(("log", "stand"), "make a branch the present", "writing", "stand", _stand),
+    Verb(
+        ("log", "rewind"),
+        "go back to a position; the old future stays reachable",
+        "writing",
+        "rewind",
+        _rewind,
+    ),
+    Verb(
+        ("log", "retract"),
+        "make facts, and all derived from them, stop counting",
+        "writing",
+        "retract",
+        _take_back,
+        "A retraction is a fact too: retract its position to undo it.",
+    ),
+    Verb(
+        ("log", "purge"),
+        "erase facts, and all derived from them, for good",
+        "erasing",
+        "purge",
+        _take_back,
+        "Their text leaves the log, every view and every snapshot. Tombstones and the proof stay."
+        " Backups and exports made earlier still hold it.",
+    ),
+    Verb(
+        ("log", "scrub"),
+        "rewrite the file, so that no erased byte is left in it",
+        "erasing",
+        "scrub",
+        nothing,
+        "Every purge does this by itself. It is needed only if a purge said so.",
+    ),
+    Verb(("log", "export"), "write the whole log to an archive", "archives", "export", _archive),
+    Verb(
+        ("log", "import"),
+        "read an archive into an empty log",
+        "archives",
+        "import_archive",
+        _archive,
+        "The result has the same digests, or nothing is kept of it beyond the first bad line."
+        " Run it again to go on after an interruption.",
+    ),
+    Verb(
+        ("verify",),
+        "recompute every digest; name what is damaged",
+        "upkeep",
+        "verify_log",
+        nothing,
+    ),
+    Verb(
+        ("rebuild",),
+        "drop views and fold them again from the log",
+        "upkeep",
+        "rebuild_views",
+        _rebuild,
+    ),
+    Verb(
+        ("backup",),
+        "copy the log while it is in use, and check the copy",
+        "copies",
+        "backup",
+        _backup,
+    ),
+    Verb(("restore",), "put a backup in place of the log", "copies", "restore", _restore),
+    Verb(
+        ("move",),
+        "copy a log to another store, checked by digest",
+        "archives",
+        "move_log",
+        _move,
+        "Run it again to go on after an interruption. The source is left as it is.",
+    ),
+    Verb(
+        ("doctor",),
+        "say what is found, what is missing and what to do",
+        "checkup",
+        "doctor",
+        nothing,
+    ),
+    Verb(("settings",), "show every setting and its value", "checkup", "settings", nothing),
+    Verb(("tour",), "watch an engine at work in a temporary home", "tour", "tour", nothing),
+)
+
+GROUPS: dict[str, str] = {
+    "memories": "list what is remembered, look at it closely, carry it out and in",
+    "grants": "say who may ask, and within which scopes",
+    "log": "read, branch, take back and archive the log",
+}

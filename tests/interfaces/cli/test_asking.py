@@ -1,0 +1,84 @@
+"""What cannot be taken lightly is asked first; where nobody can answer, it is refused."""
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+ASKING = (
+    ("log", "retract", "1"),
+    ("log", "purge", "1"),
+    ("log", "rewind", "0"),
+    ("log", "import", "archive.jsonl"),
+    ("restore",),
+)
+
+
+@pytest.fixture
+def prepared(everloop: CommandLine) -> CommandLine:
+    """A data home with one fact and one backup."""
+    everloop("log", "note", "the only fact")
+    everloop("backup")
+    return everloop
+
+
+def _named(words: tuple[str, ...]) -> str:
+    return " ".join(words)
+
+
+@pytest.mark.promise("P-CLI-2")
+@pytest.mark.parametrize("words", ASKING, ids=_named)
+def test_without_a_terminal_and_without_yes_it_is_refused(
+    prepared: CommandLine, words: tuple[str, ...]
+) -> None:
+    before = prepared("log", "tail", "--json").out
+    answer = prepared(*words)
+    assert answer.code == 2
+    assert "--yes" in answer.err
+    assert prepared("log", "tail", "--json").out == before
+
+
+@pytest.mark.parametrize("words", ASKING, ids=_named)
+def test_json_never_asks_even_at_a_terminal(prepared: CommandLine, words: tuple[str, ...]) -> None:
+    answer = prepared.typed(*words, "--json", answers="y\n")
+    assert answer.code == 2
+    assert answer.document["error"]["kind"] == "Rejected"
+
+
+@pytest.mark.promise("P-CLI-2")
+@pytest.mark.parametrize("reply", ["n\n", "\n", "", "maybe\n"], ids=repr)
+def test_only_a_clear_yes_goes_ahead(prepared: CommandLine, reply: str) -> None:
+    answer = prepared.typed("log", "purge", "1", answers=reply)
+    assert answer.code == 1
+    assert "Nothing was changed." in answer.err
+    assert prepared("log", "show", "1", "--json").document["data"] == {"text": "the only fact"}
+
+
+@pytest.mark.parametrize("words", ASKING, ids=_named)
+def test_saying_no_after_the_preview_changes_nothing(
+    prepared: CommandLine, words: tuple[str, ...]
+) -> None:
+    before = prepared("log", "tail", "--json").out
+    answer = prepared.typed(*words, answers="n\n")
+    assert answer.code == 1
+    assert "[y/N]" in answer.err
+    assert prepared("log", "tail", "--json").out == before
+
+
+def test_undoing_shows_what_would_come_back(prepared: CommandLine) -> None:
+    prepared("log", "retract", "1", "--yes")
+    assert "1 fact would count again" in prepared("log", "retract", "2", "--preview").out
+
+
+def test_the_preview_comes_before_the_question(prepared: CommandLine) -> None:
+    answer = prepared.typed("log", "purge", "1", answers="y\n")
+    assert answer.code == 0
+    assert answer.err.index("notes.note_written") < answer.err.index("Erase them for good? [y/N]")
+    assert "cannot be undone" in answer.err
+    assert prepared("log", "show", "1", "--json").document["data"] is None
+
+
+def test_an_existing_archive_is_not_overwritten_unasked(prepared: CommandLine) -> None:
+    archive = prepared.home.parent / "kept.jsonl"
+    archive.write_text("precious")
+    assert prepared("log", "export", str(archive)).code == 2
+    assert archive.read_text() == "precious"
+    assert prepared("log", "export", str(archive), "--yes").code == 0

@@ -1,0 +1,90 @@
+"""Backup and restore."""
+
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+
+def _texts(everloop: CommandLine) -> list[str]:
+    return [fact["data"]["text"] for fact in everloop("log", "tail", "--json").document]
+
+
+def test_a_backup_is_listed_with_how_far_it_goes(everloop: CommandLine) -> None:
+    assert "No backups" in everloop("backup", "--list").out
+    everloop("log", "note", "one")
+    path = Path(everloop("backup", "--json").document["path"])
+    assert path.is_file()
+    (listed,) = everloop("backup", "--list", "--json").document
+    assert (listed["path"], listed["head"]) == (str(path), 1)
+    assert path.name in everloop("backup", "--list").out
+
+
+def test_a_backup_may_go_to_another_folder(everloop: CommandLine, tmp_path: Path) -> None:
+    everloop("log", "note", "one")
+    folder = tmp_path / "elsewhere"
+    assert "Copied and checked" in everloop("backup", "--folder", str(folder)).out
+    assert len(list(folder.iterdir())) == 1
+    assert everloop("restore", "--folder", str(folder), "--yes").code == 0
+
+
+@pytest.mark.promise("P-LOG-17")
+def test_restoring_goes_back_and_keeps_what_was_there(everloop: CommandLine) -> None:
+    everloop("log", "note", "one")
+    copy = everloop("backup", "--json").document["path"]
+    everloop("log", "note", "two")
+    done = everloop("restore", copy, "--yes", "--json").document
+    assert (done["head"], _texts(everloop)) == (1, ["one"])
+    everloop("restore", done["kept"], "--yes")
+    assert _texts(everloop) == ["one", "two"]
+
+
+def test_no_copy_takes_anothers_place(everloop: CommandLine) -> None:
+    everloop("log", "note", "one")
+    everloop("backup")
+    for text in ("first try", "second try"):
+        everloop("log", "note", text)
+        oldest = everloop("backup", "--list", "--json").document[-1]["path"]
+        everloop("restore", oldest, "--yes")
+    heads = [copy["head"] for copy in everloop("backup", "--list", "--json").document]
+    assert heads == [2, 2, 1]
+
+
+@pytest.mark.promise("P-LOG-17")
+def test_a_damaged_backup_is_refused_and_nothing_is_touched(everloop: CommandLine) -> None:
+    everloop("log", "note", "number one")
+    copy = Path(everloop("backup", "--json").document["path"])
+    stored = bytearray(copy.read_bytes())
+    stored[stored.index(b"number one")] ^= 1
+    copy.write_bytes(stored)
+    answer = everloop("restore", str(copy), "--yes")
+    assert answer.code == 70
+    assert _texts(everloop) == ["number one"]
+
+
+@pytest.mark.parametrize("ruin", [b"this is no database", b""], ids=["garbage", "empty"])
+def test_a_ruined_log_is_restored_and_kept_byte_for_byte(
+    everloop: CommandLine, ruin: bytes
+) -> None:
+    everloop("log", "note", "one")
+    everloop("backup")
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{everloop.home / 'everloop.db'}{suffix}").unlink(missing_ok=True)
+    (everloop.home / "everloop.db").write_bytes(ruin * 100)
+    answer = everloop("restore", "--yes", "--json")
+    assert answer.code == 0, answer
+    assert _texts(everloop) == ["one"]
+    if ruin:
+        assert Path(answer.document["kept"]).read_bytes() == ruin * 100
+
+
+def test_restoring_from_nothing_is_an_error_with_a_hint(everloop: CommandLine) -> None:
+    assert everloop("restore", "--yes").code == 3
+    assert everloop("restore", "/nowhere.db", "--yes").code == 3
+
+
+def test_a_log_in_postgresql_is_not_backed_up_here(everloop: CommandLine) -> None:
+    everloop.environment["EVERLOOP_STORE"] = "postgresql://nobody@localhost/none"
+    answer = everloop("backup", "--list")
+    assert answer.code == 2
+    assert "pg_dump" in answer.err

@@ -1,0 +1,154 @@
+"""From words to exit codes: help, mistakes, faults."""
+
+import importlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+import everloop as package
+from everloop.__main__ import main
+from everloop.errors import (
+    Conflict,
+    Corrupt,
+    EverloopError,
+    Forbidden,
+    Invalid,
+    ModelFailed,
+    NotFound,
+    Rejected,
+    Unavailable,
+)
+from everloop.interfaces.cli.entry import run
+from everloop.interfaces.cli.exits import MEANINGS, exit_code
+from everloop.interfaces.cli.streams import Streams
+from everloop.interfaces.cli.verbs import VERBS
+
+HEAVY = {"rich", "apsw", "msgspec", "asyncio", "everloop.log", "everloop.app"}
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Rejected, 2),
+        (Invalid, 2),
+        (NotFound, 3),
+        (Conflict, 4),
+        (Forbidden, 5),
+        (Unavailable, 69),
+        (ModelFailed, 69),
+        (Corrupt, 70),
+        (EverloopError, 70),
+    ],
+)
+def test_each_error_has_its_exit_code(error: type[EverloopError], code: int) -> None:
+    assert exit_code(error("no")) == code
+    assert code in MEANINGS
+
+
+def test_help_lists_every_command(everloop: CommandLine) -> None:
+    answer = everloop("--help")
+    assert answer.code == 0
+    for verb in VERBS:
+        assert " ".join(verb.words) in answer.out
+    assert "tail" in everloop("log", "--help").out
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: " ".join(verb.words))
+def test_every_command_has_help_and_somebody_to_carry_it_out(
+    everloop: CommandLine, verb: tuple[tuple[str, ...], str, str, str]
+) -> None:
+    words, _, module, function, *_ = verb
+    answer = everloop(*words, "--help")
+    assert answer.code == 0
+    assert "--json" in answer.out
+    loaded = importlib.import_module(f"everloop.interfaces.cli.{module}")
+    assert callable(getattr(loaded, function))
+
+
+def test_the_version_is_the_packages(everloop: CommandLine) -> None:
+    assert everloop("--version").out == f"everloop {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "log", "lgo", "log tial", "log show", "log show -1", "log tail -n 0", "verify x"],
+)
+def test_a_mistake_is_an_error_with_a_hint(everloop: CommandLine, words: str) -> None:
+    answer = everloop(*words.split())
+    assert answer.code == 2
+    assert "hint:" in answer.err
+    document = everloop(*words.split(), "--json")
+    assert document.code == 2
+    assert document.document["error"]["exit_code"] == 2
+    assert document.err == ""
+
+
+def test_a_misspelt_command_is_guessed(everloop: CommandLine) -> None:
+    assert "everloop log tail" in everloop("log", "tial").err
+
+
+def test_shared_options_may_stand_on_either_side(everloop: CommandLine) -> None:
+    assert everloop("--json", "log", "tail").document == []
+    assert everloop("log", "--json", "tail").document == []
+    assert everloop("log", "tail", "--json").document == []
+
+
+def test_a_folder_that_cannot_be_made_is_reported_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = CommandLine(tmp_path / "file" / "home")("log", "tail")
+    assert answer.code == 69
+    assert "Traceback" not in answer.err
+
+
+def test_an_interruption_is_quiet(everloop: CommandLine) -> None:
+    class Interrupted(io.StringIO):
+        """Somebody presses Ctrl-C while we wait for input."""
+
+        def read(self, size: int | None = -1, /) -> str:
+            """Never comes back with text."""
+            del size
+            raise KeyboardInterrupt
+
+    err = io.StringIO()
+    environment = {"EVERLOOP_HOME": str(everloop.home)}
+    streams = Streams(Interrupted(), io.StringIO(), err, environment)
+    assert run(["log", "note", "-"], streams) == 130
+    assert err.getvalue() == ""
+
+
+def test_a_fault_of_ours_is_a_report_and_not_a_bare_traceback(everloop: CommandLine) -> None:
+    class Faulty(io.StringIO):
+        """A stream that breaks in a way nobody thought of."""
+
+        def read(self, size: int | None = -1, /) -> str:
+            """Fails."""
+            del size
+            raise ZeroDivisionError
+
+    err = io.StringIO()
+    environment = {"EVERLOOP_HOME": str(everloop.home)}
+    assert run(["log", "note", "-"], Streams(Faulty(), io.StringIO(), err, environment)) == 70
+    assert "this is a fault in Everloop" in err.getvalue()
+
+
+@pytest.mark.promise("P-CLI-3")
+def test_help_loads_nothing_heavy() -> None:
+    program = f"""
+import sys
+from everloop.__main__ import main
+main(["log", "tail", "--help"])
+sys.exit(" ".join({HEAVY!r} & sys.modules.keys()) or None)
+"""
+    done = subprocess.run(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_main_answers_on_the_real_streams(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"everloop {package.__version__}\n"

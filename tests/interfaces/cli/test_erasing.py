@@ -1,0 +1,53 @@
+"""Erasing for good: purge and scrub."""
+
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+SECRET = "4711-is-the-door-code"  # noqa: S105 - a made-up one
+
+
+def _occurrences(folder: Path) -> int:
+    """How often the secret stands in the log's own files; backups made before may hold it."""
+    files = [path for path in folder.iterdir() if path.is_file()]
+    return sum(path.read_bytes().count(SECRET.encode()) for path in files)
+
+
+@pytest.mark.promise("P-LOG-13")
+def test_purged_words_are_in_no_file_of_the_log(everloop: CommandLine) -> None:
+    everloop("log", "note", SECRET)
+    everloop("log", "note", f"derived: {SECRET}", "--because", "1")
+    answer = everloop("log", "purge", "1", "--yes", "--json")
+    assert [touched["position"] for touched in answer.document["impact"]["hides"]] == [1, 2]
+    assert _occurrences(everloop.home) == 0
+    assert everloop("verify").code == 0
+
+
+def test_backups_that_still_hold_the_words_are_named(everloop: CommandLine) -> None:
+    everloop("log", "note", SECRET)
+    answer = everloop("log", "purge", "1", "--yes")
+    (name,) = [path.name for path in (everloop.home / "backups").iterdir()]
+    assert name in answer.out
+
+
+def test_purging_twice_says_that_there_is_nothing_left(everloop: CommandLine) -> None:
+    everloop("log", "note", SECRET)
+    everloop("log", "purge", "1", "--yes")
+    assert "gone already" in everloop("log", "purge", "1", "--preview").out
+    again = everloop("log", "purge", "1", "--yes")
+    assert again.code == 0
+    assert "gone already" in again.out
+
+
+def test_the_logs_own_facts_cannot_be_purged(everloop: CommandLine) -> None:
+    everloop("log", "fork", "x")
+    answer = everloop("log", "purge", "1", "--yes")
+    assert answer.code == 2
+    assert "hint:" in answer.err
+
+
+def test_scrubbing_says_how_large_the_file_is(everloop: CommandLine) -> None:
+    everloop("log", "note", "words")
+    assert everloop("log", "scrub", "--json").document["bytes_after"] > 0
+    assert "Scrubbed" in everloop("log", "scrub").out

@@ -1,0 +1,217 @@
+"""Asking memory: recall, explain, memories, zoom."""
+
+import json
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.app import Engine
+from everloop.memory.commands import RememberItem
+from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+from everloop.testing.embedder import WordEmbedder
+
+TEXTS = (
+    ("The roof of the shed leaks near the chimney", "project:house"),
+    ("The train leaves at 9:30 every morning", "user"),
+    ("The train leaves at 10:30 every morning", "user"),
+    ("Ada keeps bees behind the barn", "user"),
+)
+
+
+@pytest.fixture
+def memory(everloop: CommandLine) -> CommandLine:
+    """A memory of a few items, without an embedder."""
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    for text, scope in TEXTS:
+        everloop.typed("remember", text, "--scope", scope)
+    return everloop
+
+
+def asked(memory: CommandLine, *words: str) -> Any:
+    """What recall answers the user."""
+    answer = memory.typed("recall", *words, "--json")
+    assert answer.code == 0, answer.out
+    return answer.document
+
+
+def texts(answer: Any) -> list[str]:
+    """The texts of the hits."""
+    return [hit["item"]["text"] for hit in answer["hits"]]
+
+
+def test_the_best_hit_comes_first_and_says_what_found_it(memory: CommandLine) -> None:
+    answer = asked(memory, "where", "does", "the", "roof", "leak")
+    assert texts(answer)[0] == TEXTS[0][0]
+    assert answer["hits"][0]["source"] == "words"
+    drawn = memory.typed("recall", "leaking roof")
+    assert "project:house" in drawn.out
+    assert "words" in drawn.out
+
+
+def test_a_missing_embedder_is_said(memory: CommandLine) -> None:
+    assert "only words were searched" in memory.typed("recall", "roof").out
+    assert asked(memory, "roof", "--mode", "text")["notes"] == []
+
+
+def test_hits_that_contradict_stand_together_newest_first(memory: CommandLine) -> None:
+    answer = asked(memory, "when does the train leave")
+    assert len(answer["contradictory"][0]) == 2
+    drawn = memory.typed("recall", "when does the train leave").out
+    assert drawn.count("≠") == 3
+    assert drawn.index("10:30") < drawn.index("9:30")
+
+
+def test_explained_hits_name_their_legs_and_what_they_gained(memory: CommandLine) -> None:
+    drawn = memory.typed("recall", "bees", "--explain").out
+    assert "share of the question" in drawn
+    assert "it is recent" in drawn
+
+
+def test_filters_narrow_what_is_looked_among(memory: CommandLine) -> None:
+    assert texts(asked(memory, "the", "--scope", "project:*")) == [TEXTS[0][0]]
+    assert texts(asked(memory, "roof", "--scope", "user")) == []
+    assert texts(asked(memory, "roof", "--before", "2020-01-01")) == []
+    assert texts(asked(memory, "roof", "--since", "yesterday")) == [TEXTS[0][0]]
+    assert texts(asked(memory, "roof", "--kind", "rule")) == []
+    assert len(texts(asked(memory, "train", "-k", "1"))) == 1
+    assert "Nothing comes to mind" in memory.typed("recall", "zebra").out
+
+
+def test_memory_is_read_as_it_stood(memory: CommandLine) -> None:
+    assert texts(asked(memory, "bees", "--as-of", "1")) == []
+    assert texts(asked(memory, "roof", "--as-of", "1")) == [TEXTS[0][0]]
+    assert texts(asked(memory, "roof", "--as-of", "2020-01-01")) == []
+
+
+@pytest.mark.promise("P-CLI-5")
+def test_whom_nobody_let_in_sees_nothing_and_is_told_how_to_be_let_in(memory: CommandLine) -> None:
+    answer = memory("recall", "roof", "--json").document
+    assert answer["hits"] == []
+    assert "everloop grants allow agent:cli" in answer["notes"][-1]
+    memory.typed("grants", "allow", "agent:cli", "project:house")
+    assert texts(memory("recall", "the roof and the train", "--json").document) == [TEXTS[0][0]]
+
+
+@pytest.mark.promise("P-CLI-5")
+def test_the_owner_can_look_through_anothers_eyes(memory: CommandLine) -> None:
+    memory.typed("grants", "allow", "ada", "user")
+    assert texts(asked(memory, "roof", "--for", "ada")) == []
+    assert memory.typed("memories", "--for", "ada", "--json").document["number"] == 3
+    assert memory.typed("memories", "--json").document["number"] == 4
+
+
+def test_explain_says_where_an_item_stopped(memory: CommandLine) -> None:
+    memory.typed("grants", "allow", "ada", "user")
+    (roof,) = (
+        item["item_id"]
+        for item in memory.typed("memories", "--scope", "project:house", "--json").document["items"]
+    )
+
+    def reason(*words: str) -> tuple[str, str]:
+        answer = memory.typed("explain", roof, *words, "--json").document
+        return answer["steps"][-1]["gate"], answer["steps"][-1]["state"]
+
+    assert reason("leaking roof") == ("rank", "passed")
+    assert reason("zebra", "--mode", "text") == ("rank", "stopped")
+    assert reason("roof", "--for", "ada") == ("scope", "stopped")
+    assert reason("roof", "--kind", "rule") == ("filter", "stopped")
+    memory.typed("revise", roof, "--witness", "ben", "--scope", "user")
+    assert reason("roof", "--for", "ada") == ("audience", "stopped")
+    memory.typed("forget", roof, "--yes")
+    assert reason("roof") == ("retired", "stopped")
+    assert "✗" in memory.typed("explain", roof, "roof").out
+    memory.typed("log", "retract", "1", "--yes")
+    answer = memory.typed("explain", roof, "roof", "--json").document
+    assert (answer["reason"], answer["found"]) == ("retracted", False)
+    assert memory.typed("explain", "mem-nothing", "roof", "--json").document["reason"] == "unknown"
+
+
+def test_what_is_out_of_bounds_is_explained_to_nobody_as_if_it_were_not_there(
+    memory: CommandLine,
+) -> None:
+    roof = memory.typed("memories", "--scope", "project:house", "--json").document["items"][0]
+    there = memory("explain", roof["item_id"], "roof").out
+    assert there == memory("explain", "mem-nothing", "roof").out.replace(
+        "mem-nothing", roof["item_id"]
+    )
+
+
+def test_a_page_says_how_many_there_are_in_all(memory: CommandLine) -> None:
+    assert "2 of 4 items" in memory.typed("memories", "-n", "2").out
+    rest = memory.typed("memories", "-n", "2", "--offset", "2", "--json").document
+    assert (len(rest["items"]), rest["number"]) == (2, 4)
+
+
+def test_zoom_goes_down_to_the_sources(memory: CommandLine) -> None:
+    items = memory.typed("memories", "--json").document["items"]
+    sources = tuple(sorted(item["item_id"] for item in items[:2]))
+    settings = Settings(home=str(memory.home), memory=MemorySettings(embedder="none"))
+    with Engine.open(settings=settings) as engine:
+        engine.do(RememberItem("sum-1", "Trains and bees", kind="summary", derived_from=sources))
+    drawn = memory.typed("zoom", "sum-1").out
+    assert "Trains and bees" in drawn
+    assert "bees behind the barn" in drawn
+    found = memory.typed("zoom", "sum-1", "--json").document
+    assert [each["depth"] for each in found] == [0, 1, 1]
+    assert "nothing else" in memory.typed("zoom", sources[0]).out
+
+
+def test_stored_text_cannot_act_on_the_terminal(memory: CommandLine) -> None:
+    memory.typed("remember", "evil \x1b[2J zebra stripes", "--title", "t\x1b[31m")
+    for words in (("recall", "zebra", "--explain"), ("memories",), ("zoom", "zzzz")):
+        assert "\x1b" not in memory.typed(*words).out
+
+
+class _Embeddings(BaseHTTPRequestHandler):
+    """An endpoint that embeds words."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        vectors = WordEmbedder().embed(asked["input"]).tolist()
+        data = [{"index": number, "embedding": row} for number, row in enumerate(vectors)]
+        body = json.dumps({"data": data}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def endpoint() -> Generator[str]:
+    """The address of an embedding endpoint."""
+    with HTTPServer(("127.0.0.1", 0), _Embeddings) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def test_meaning_is_searched_after_missing_vectors_were_made(
+    memory: CommandLine, endpoint: str
+) -> None:
+    memory.environment |= {
+        "EVERLOOP_MEMORY_EMBEDDER": "endpoint",
+        "EVERLOOP_MEMORY_ENDPOINT": endpoint,
+        "EVERLOOP_MEMORY_ENDPOINT_DIMENSIONS": "64",
+    }
+    answer = asked(memory, "bees", "--mode", "semantic")
+    assert answer["notes"] == []
+    assert texts(answer)[0] == TEXTS[3][0]
+    assert answer["hits"][0]["source"] == "meaning"
+
+
+def test_a_failing_embedder_is_said_and_words_still_find(memory: CommandLine) -> None:
+    memory.environment |= {
+        "EVERLOOP_MEMORY_EMBEDDER": "endpoint",
+        "EVERLOOP_MEMORY_ENDPOINT": "http://127.0.0.1:9/v1",
+    }
+    answer = asked(memory, "bees")
+    assert texts(answer)[0] == TEXTS[3][0]
+    assert "The embedder failed" in answer["notes"][0]

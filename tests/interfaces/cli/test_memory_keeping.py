@@ -1,0 +1,182 @@
+"""Taking things in, changing them and letting them go: remember, revise, rate, pin, forget."""
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.app import Engine
+from everloop.memory.commands import CiteItem
+from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+
+
+@pytest.fixture
+def memory(everloop: CommandLine) -> CommandLine:
+    """A command line without an embedder: words alone are searched."""
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    return everloop
+
+
+def take_in(memory: CommandLine, *words: str) -> str:
+    """Remember something as the user; the id of the item."""
+    answer = memory.typed("remember", *words, "--json")
+    assert answer.code == 0, answer.out
+    return str(answer.document["item_id"])
+
+
+def listed(memory: CommandLine, *words: str) -> list[str]:
+    """The titles that the user sees."""
+    answer = memory.typed("memories", *words, "--json").document
+    return [item["title"] for item in answer["items"]]
+
+
+def test_what_is_new_is_remembered_and_says_how_to_undo_it(memory: CommandLine) -> None:
+    answer = memory.typed("remember", "The", "key", "is", "under", "the", "mat")
+    assert answer.out.startswith("Remembered as ")
+    assert "To undo it: everloop log retract 1" in answer.out
+    assert listed(memory) == ["The key is under the mat"]
+    memory("log", "retract", "1", "--yes")
+    assert listed(memory) == []
+
+
+def test_what_was_said_before_is_linked_and_shown(memory: CommandLine) -> None:
+    first = take_in(memory, "The key is under the mat")
+    again = memory.typed("remember", "The key is under the mat")
+    assert "Known already" in again.out
+    assert first[-8:] in again.out
+    assert len(listed(memory)) == 1
+
+
+def test_what_contradicts_stands_beside_it_newest_first(memory: CommandLine) -> None:
+    take_in(memory, "The train leaves at 9:30 every morning")
+    answer = memory.typed("remember", "The train leaves at 10:30 every morning")
+    assert "contradicts" in answer.out
+    assert answer.out.index("10:30") < answer.out.index("9:30")
+    assert len(listed(memory)) == 2
+
+
+def test_a_text_is_read_from_standard_input(memory: CommandLine) -> None:
+    answer = memory("remember", "-", "--json", piped="first line\nsecond line\n")
+    assert answer.document["new"]
+    memory.typed("grants", "allow", "agent:cli", "*")
+    assert memory("memories", "--json").document["items"][0]["text"] == "first line\nsecond line"
+
+
+def test_everything_about_an_item_can_be_said_at_once(memory: CommandLine) -> None:
+    words = ("--title=T", "--kind=rule", "--scope=project:x", "--witness=ada", "--witness=ben")
+    more = ("--pin", "--significance=2", "--happened=2026-05-17", "--until=2030-01-01")
+    name = take_in(memory, "a text of some words", *words, *more)
+    item = memory.typed("memories", "show", name[-8:], "--json").document["item"]
+    assert (item["title"], item["kind"], item["scope"]) == ("T", "rule", "project:x")
+    assert item["witnesses"] == ["ada", "ben"]
+    assert (item["pinned"], item["significance"]) == (True, 2)
+    assert item["happened_at"].startswith("2026-05-1")
+    assert item["holds_until"] is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remember", "  "),
+        ("remember", "x", "--scope", "nowhere"),
+        ("remember", "x", "--happened", "some time"),
+        ("revise", "mem-x"),
+        ("revise", "mem-x", "--witness", "a", "--everyone"),
+        ("rate", "mem-x", "4"),
+        ("memories", "--offset", "-1"),
+        ("memories", "--scope", "planet:*"),
+        ("memories", "--scope", "project:x", "--scope", "team:*"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_refused_with_a_hint(memory: CommandLine, words: tuple[str, ...]) -> None:
+    answer = memory.typed(*words)
+    assert answer.code == 2
+    assert "hint:" in answer.err
+
+
+def test_an_item_is_revised_and_its_versions_are_kept(memory: CommandLine) -> None:
+    name = take_in(memory, "the meeting is on Monday")
+    assert "Revised" in memory.typed("revise", name, "--text", "the meeting is on Tuesday").out
+    shown = memory.typed("memories", "show", name)
+    assert "Monday" in shown.out
+    assert "Tuesday" in shown.out
+    life = memory.typed("memories", "show", name, "--json").document
+    assert [version["text"] for version in life["versions"]] == [
+        "the meeting is on Monday",
+        "the meeting is on Tuesday",
+    ]
+
+
+def test_rating_and_pinning_are_facts_and_repeating_them_changes_nothing(
+    memory: CommandLine,
+) -> None:
+    name = take_in(memory, "something that matters")
+    assert "Rated pivotal" in memory.typed("rate", name, "3").out
+    assert listed(memory, "--pinned") == ["something that matters"]
+    assert "Unpinned" in memory.typed("unpin", name).out
+    assert listed(memory, "--pinned") == []
+    assert "Pinned" in memory.typed("pin", name).out
+    assert "so already" in memory.typed("pin", name).out
+
+
+def test_forgetting_asks_retires_and_can_be_undone(memory: CommandLine) -> None:
+    name = take_in(memory, "an old address")
+    assert memory("forget", name).code == 3  # whom nobody let in knows of no item
+    assert memory.typed("forget", name, answers="n\n").code == 1
+    answer = memory.typed("forget", name, "--reason", "moved", answers="y\n")
+    assert "Retiring" in answer.err
+    assert listed(memory) == []
+    assert listed(memory, "--retired") == ["an old address"]
+    assert "moved" in memory.typed("memories", "show", name).out
+    assert "already" in memory.typed("forget", name).out
+    position = answer.out.split("log retract ")[1].split()[0]
+    memory.typed("log", "retract", position, "--yes")
+    assert listed(memory) == ["an old address"]
+
+
+def test_what_something_of_the_users_stands_on_needs_force(memory: CommandLine) -> None:
+    name = take_in(memory, "the source of it all")
+    settings = Settings(home=str(memory.home), memory=MemorySettings(embedder="none"))
+    with Engine.open(settings=settings) as engine:
+        engine.do(CiteItem(name, "letter:1", by_user=True))
+    assert "letter:1" in memory.typed("forget", name, "--preview").out
+    assert memory.typed("forget", name, "--yes").code == 5
+    assert memory.typed("forget", name, "--yes", "--force").code == 0
+
+
+def test_erasing_asks_first_and_leaves_no_word(memory: CommandLine) -> None:
+    name = take_in(memory, "the password is xyzzy")
+    assert "cannot be undone" in memory.typed("forget", name, "--erase", "--preview").out
+    assert memory.typed("forget", name, "--erase", answers="n\n").code == 1
+    assert memory.typed("forget", name, "--erase", answers="y\n").code == 0
+    assert "xyzzy" not in memory.typed("log", "tail").out
+    assert memory.typed("memories", "show", name).code == 3
+
+
+@pytest.mark.promise("P-CLI-5")
+def test_an_agent_can_neither_erase_nor_let_itself_in(memory: CommandLine) -> None:
+    name = take_in(memory, "the users own words")
+    assert memory("grants", "allow", "agent:cli", "*").code == 5
+    assert memory("grants", "list").code == 5
+    assert memory("memories", "--json").document["items"] == []
+    memory.typed("grants", "allow", "agent:cli", "user")
+    assert memory("forget", name, "--erase", "--yes").code == 5
+    assert memory("forget", name, "--yes").code == 5
+    assert memory("recall", "words", "--for", "user").code == 5
+
+
+def test_grants_are_listed_and_revoked(memory: CommandLine) -> None:
+    assert "Nobody but you" in memory.typed("grants", "list").out
+    assert "may ask within" in memory.typed("grants", "allow", "ada", "user", "project:*").out
+    (grant,) = memory.typed("grants", "list", "--json").document
+    assert (grant["principal"], grant["scopes"]) == ("ada", ["project:*", "user"])
+    assert "ada" in memory.typed("grants", "list").out
+    assert "may ask no more" in memory.typed("grants", "revoke", "ada").out
+    assert memory.typed("grants", "list", "--json").document == []
+
+
+def test_the_end_of_an_id_names_an_item_if_it_is_unique(memory: CommandLine) -> None:
+    name = take_in(memory, "one of a kind")
+    assert memory.typed("memories", "show", name[-6:]).code == 0
+    assert memory.typed("memories", "show", name[-3:]).code == 3
+    assert memory.typed("memories", "show", "zzzz").code == 3

@@ -1,0 +1,119 @@
+"""Looking at the log: tail, show, branches."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.interfaces.cli.commandline import CommandLine
+
+ESCAPE = "\x1b]0;renamed\x07\x1b[31mred\u202e\x9b2Jend"
+
+
+def test_an_empty_log_says_how_to_begin(everloop: CommandLine) -> None:
+    answer = everloop("log", "tail")
+    assert answer.code == 0
+    assert "everloop log note" in answer.out
+
+
+def test_the_newest_facts_come_last(everloop: CommandLine) -> None:
+    for text in ("one", "two", "three"):
+        everloop("log", "note", text)
+    answer = everloop("log", "tail", "-n", "2", "--json")
+    assert [fact["data"]["text"] for fact in answer.document] == ["two", "three"]
+    drawn = everloop("log", "tail").out
+    assert drawn.index("text: one") < drawn.index("text: three")
+
+
+def test_facts_can_be_chosen_by_stream_kind_and_actor(everloop: CommandLine) -> None:
+    everloop("log", "note", "here", "--stream", "thread:home")
+    everloop.typed("log", "note", "there", "--stream", "thread:away")
+    everloop("log", "fork", "x")
+
+    def positions(*words: str) -> list[int]:
+        return [fact["position"] for fact in everloop("log", "tail", "--json", *words).document]
+
+    assert positions("--stream", "thread:home") == [1]
+    assert positions("--stream", "thread:*") == [1, 2]
+    assert positions("--kind", "log.*") == [3]
+    assert positions("--actor", "user") == [2]
+    assert positions("--before", "2") == [1]
+
+
+def test_what_does_not_count_says_why(everloop: CommandLine) -> None:
+    everloop("log", "note", "taken back")
+    everloop("log", "retract", "1", "--yes")
+    everloop("log", "note", "kept")
+    assert "[retracted]" in everloop("log", "tail").out
+    assert everloop("log", "tail", "--json").document[0]["verdict"] == "retracted"
+    counting = everloop("log", "tail", "--json", "--counting").document
+    assert [fact["position"] for fact in counting] == [2, 3]
+
+
+def test_one_fact_shows_its_sources_and_what_came_of_it(everloop: CommandLine) -> None:
+    everloop("log", "note", "source")
+    everloop("log", "note", "middle", "--because", "1")
+    everloop("log", "note", "end", "--because", "2")
+    story = everloop("log", "show", "2", "--json").document
+    assert [fact["position"] for fact in story["sources"]] == [1]
+    assert [fact["position"] for fact in story["dependants"]] == [3]
+    assert everloop("log", "show", "1", "--json").document["dependants_count"] == 2
+    drawn = everloop("log", "show", "2").out
+    assert "derived from  1" in drawn
+    assert '"text": "middle"' in drawn
+
+
+def test_a_position_that_is_not_there_is_an_error_with_a_hint(everloop: CommandLine) -> None:
+    answer = everloop("log", "show", "7")
+    assert answer.code == 3
+    assert answer.out == ""
+    assert "no record at position 7" in answer.err
+    assert "hint:" in answer.err
+
+
+def test_branches_are_drawn_as_a_tree(everloop: CommandLine) -> None:
+    everloop("log", "note", "before")
+    everloop("log", "fork", "other")
+    everloop("log", "stand", "other")
+    everloop("log", "fork", "third")
+    drawn = everloop("log", "branches").out.splitlines()
+    assert drawn[0].startswith("main  1 fact")
+    assert drawn[1].startswith("└── other  0 facts, left main after position 1  ← you stand here")
+    assert drawn[2].startswith("    └── third")
+    lines = everloop("log", "branches", "--json").document
+    assert [(line["name"], line["standing"]) for line in lines] == [
+        ("main", False),
+        ("other", True),
+        ("third", False),
+    ]
+
+
+def test_stored_text_cannot_act_on_the_terminal(everloop: CommandLine) -> None:
+    everloop("log", "note", ESCAPE, "--stream", "notes:\x1b[2J")
+    outputs = [
+        everloop("log", "tail"),
+        everloop("log", "show", "1"),
+        everloop("log", "tail", "--json"),
+        everloop("log", "retract", "1", "--preview"),
+        everloop("log", "stand", "\x1b[2J"),
+    ]
+    for answer in outputs:
+        shown = answer.out + answer.err
+        assert shown
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+
+
+def test_following_prints_each_new_fact_until_the_reader_leaves(everloop: CommandLine) -> None:
+    everloop("log", "note", "old")
+    words = ("log", "tail", "--follow", "--json", "--kind", "notes.*")
+    with ThreadPoolExecutor() as pool:
+        following = pool.submit(everloop.read_lines, 2, *words)
+        everloop("log", "fork", "not-asked-for")
+        everloop("log", "note", "new")
+        answer = following.result(timeout=60)
+    assert answer.code == 0
+    shown = [json.loads(line) for line in answer.out.splitlines()]
+    assert [fact["data"]["text"] for fact in shown] == ["old", "new"]
+
+
+def test_following_is_drawn_for_people_too(everloop: CommandLine) -> None:
+    everloop("log", "note", "words")
+    assert "text: words" in everloop.read_lines(1, "log", "tail", "-f").out

@@ -1,0 +1,58 @@
+"""Verify and rebuild."""
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+
+def _flip(everloop: CommandLine, old: bytes) -> None:
+    """Change one bit of the first place in the file where `old` stands."""
+    everloop("log", "scrub")  # brings everything into the main file
+    path = everloop.home / "everloop.db"
+    stored = bytearray(path.read_bytes())
+    stored[stored.index(old)] ^= 1
+    path.write_bytes(stored)
+
+
+def test_a_whole_log_verifies(everloop: CommandLine) -> None:
+    everloop("log", "note", "one")
+    everloop("log", "note", "two", "--stream", "other")
+    assert everloop("verify", "--json").document == {
+        "ok": True,
+        "records": 2,
+        "streams": 2,
+        "damage": [],
+    }
+    assert "every digest recomputed" in everloop("verify").out
+
+
+@pytest.mark.promise("P-LOG-14")
+def test_a_flipped_bit_is_found_and_its_position_named(everloop: CommandLine) -> None:
+    for text in ("one", "two", "three"):
+        everloop("log", "note", f"number {text}")
+    _flip(everloop, b"number two")
+    answer = everloop("verify", "--json")
+    assert answer.code == 70
+    assert answer.document["damage"][0]["first"] == 2
+    drawn = everloop("verify")
+    assert "does not match its digest" in drawn.out
+    assert "everloop restore" in drawn.out
+
+
+def test_long_work_draws_a_bar_on_a_terminal_and_leaves_none_behind(
+    everloop: CommandLine,
+) -> None:
+    everloop("log", "note", "one")
+    answer = everloop.typed("verify")
+    assert answer.code == 0
+    assert "verifying" in answer.err
+    assert "verifying" not in answer.out
+    assert "verifying" not in everloop("verify").err
+
+
+def test_views_are_rebuilt_by_name(everloop: CommandLine) -> None:
+    everloop("log", "note", "one")
+    assert "lineage" in everloop("rebuild", "--json").document["views"]
+    assert everloop("rebuild", "lineage", "--json").document["views"] == ["lineage"]
+    missing = everloop("rebuild", "nothing")
+    assert missing.code == 3
+    assert "lineage" in missing.err

@@ -1,0 +1,174 @@
+"""The doctor on machines of every sort."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from everloop.adapters.machine import SystemMachine
+from everloop.app import Engine
+from everloop.doctor import Doctor, Finding
+from everloop.errors import Unavailable
+from everloop.log.facts import NoteWritten
+from everloop.settings import Settings
+from everloop.testing.stage import Stage
+
+
+@dataclass
+class FakeMachine:
+    """A machine with what a test puts on it."""
+
+    programs: dict[str, str] = field(default_factory=dict[str, str])
+    modules: set[str] = field(default_factory=lambda: {"psycopg"})
+    free: int = 10**12
+    folder_mode: int = 0o700
+    postgres: str = ""
+
+    def program(self, name: str) -> str | None:
+        """Where a program is."""
+        return name if name in self.programs else None
+
+    def version(self, name: str) -> str:
+        """What it says it is."""
+        return self.programs[name]
+
+    def module(self, name: str) -> bool:
+        """Whether a package is installed."""
+        return name in self.modules
+
+    def free_bytes(self, folder: Path) -> int:
+        """The room there is."""
+        del folder
+        return self.free
+
+    def mode(self, folder: Path) -> int:
+        """The permissions of a folder."""
+        del folder
+        return self.folder_mode
+
+    def postgres_version(self, url: str) -> str:
+        """What the server says it is."""
+        del url
+        if not self.postgres:
+            raise Unavailable("PostgreSQL does not answer: refused")
+        return self.postgres
+
+
+@dataclass
+class Practice:
+    """A data home, a machine and a clock to look at."""
+
+    home: Path
+    stage: Stage = field(default_factory=Stage)
+    machine: FakeMachine = field(default_factory=FakeMachine)
+    store: str = ""
+
+    def find(self, topic: str) -> Finding:
+        """What the doctor says about one topic."""
+        settings = Settings(home=str(self.home), store=self.store)
+        examined = Doctor(settings, "local", self.machine, self.stage.world).examine()
+        return next(one for one in examined.findings if one.topic == topic)
+
+    def note(self) -> None:
+        """Put something into the log."""
+        with self.engine() as engine:
+            engine.log.append("n", [NoteWritten("x")], actor="user")
+
+    def engine(self) -> Engine:
+        """The engine of this home."""
+        return Engine.open(self.home, world=self.stage.world)
+
+
+@pytest.fixture
+def practice(tmp_path: Path) -> Practice:
+    """A data home that is not there yet, on a machine without anything."""
+    return Practice(tmp_path / "home")
+
+
+@pytest.mark.parametrize(
+    ("free", "verdict"), [(10**12, "fine"), (10**9, "attention"), (10**6, "broken")]
+)
+def test_too_little_disk_is_said_in_time(practice: Practice, free: int, verdict: str) -> None:
+    practice.machine.free = free
+    assert practice.find("disk").verdict == verdict
+
+
+def test_a_home_open_to_others_is_closed_by_one_command(practice: Practice) -> None:
+    practice.home.mkdir()
+    practice.machine.folder_mode = 0o755
+    finding = practice.find("data home")
+    assert (finding.verdict, finding.next_step) == ("attention", f"chmod 700 {practice.home}")
+
+
+def test_a_log_without_a_backup_needs_attention(practice: Practice) -> None:
+    practice.note()
+    assert practice.find("backup").next_step == "everloop backup"
+
+
+def test_an_old_backup_needs_attention(practice: Practice) -> None:
+    practice.note()
+    with practice.engine() as engine:
+        assert engine.log.backups
+        engine.log.backups.make()
+    assert practice.find("backup").verdict == "fine"
+    practice.stage.clock.time += timedelta(days=30)
+    finding = practice.find("backup")
+    assert finding.verdict == "attention"
+    assert "30 days old" in finding.words
+
+
+def test_postgresql_is_no_matter_until_it_is_set(practice: Practice) -> None:
+    assert practice.find("PostgreSQL").verdict == "absent"
+    practice.machine.modules = set()
+    assert practice.find("PostgreSQL").verdict == "absent"
+
+
+def test_a_set_postgresql_without_its_driver_names_the_command(practice: Practice) -> None:
+    practice.machine.modules = set()
+    practice.store = "postgresql://me@host/db"
+    finding = practice.find("PostgreSQL")
+    assert finding.verdict == "broken"
+    assert "pip install 'everloop[postgres]'" in finding.next_step
+
+
+def test_an_answering_postgresql_is_named_without_its_password(practice: Practice) -> None:
+    practice.machine.modules = {"psycopg"}
+    practice.machine.postgres = "PostgreSQL 18.4"
+    practice.store = "postgresql://me:hush@127.0.0.1:1/db?password=hush"
+    finding = practice.find("PostgreSQL")
+    assert finding.verdict == "fine"
+    assert "PostgreSQL 18.4" in finding.words
+    assert "hush" not in finding.words
+
+
+def test_programs_are_named_with_their_versions(practice: Practice) -> None:
+    practice.machine.programs = {"google-chrome": "Chrome 140", "git": "", "claude": "2"}
+    assert practice.find("chromium").words == "Chrome 140"
+    assert practice.find("git").words == "found as git"
+    assert practice.find("Node").verdict == "absent"
+    assert practice.find("agents").words.startswith("found claude;")
+
+
+def test_it_is_said_plainly_that_there_is_no_model(practice: Practice) -> None:
+    assert practice.find("model").verdict == "absent"
+    assert practice.find("embedder").verdict == "absent"
+
+
+@pytest.mark.parametrize("tenant", ["local", "anna"])
+def test_every_folder_of_a_new_home_is_private(tmp_path: Path, tenant: str) -> None:
+    home = tmp_path / "new" / "home"
+    Engine.open(home, tenant=tenant).close()
+    assert SystemMachine().mode(home) == 0o700
+    assert SystemMachine().mode(home.parent) == 0o700
+
+
+def test_this_machine_answers_every_question(tmp_path: Path) -> None:
+    machine = SystemMachine()
+    assert machine.program("no-such-program") is None
+    assert machine.version("no-such-program") == ""
+    assert machine.version("python3").startswith("Python ")
+    assert machine.free_bytes(tmp_path / "not" / "there") > 0
+    assert machine.module("psycopg")
+    with pytest.raises(Unavailable):
+        machine.postgres_version("postgresql://nobody@127.0.0.1:1/none")

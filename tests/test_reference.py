@@ -1,0 +1,62 @@
+"""The generated pages say what the code says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs.generate import FOLDER, PAGES
+
+from everloop.interfaces.cli.verbs import VERBS
+from everloop.settings import described
+
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+LINK = re.compile(r"(?:\]\(|src=\"|srcset=\")([^)\"#\s]*)")
+
+
+def test_no_generated_page_is_stale() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.generate", "--check"],
+        cwd=FOLDER.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_command_setting_and_event_has_its_place() -> None:
+    pages = {name: (FOLDER / name).read_text() for name in PAGES}
+    for verb in VERBS:
+        assert f"## `everloop {' '.join(verb.words)}`" in pages["cli.md"]
+    for setting in described():
+        assert f"`{setting.variable}`" in pages["settings.md"]
+    assert "## `log.retracted`" in pages["events.md"]
+    assert "sample." not in pages["events.md"]  # what tests declare is not ours to document
+
+
+def test_every_link_between_our_pages_leads_somewhere() -> None:
+    root = FOLDER.parent
+    pages = [*root.glob("*.md"), *FOLDER.glob("*.md"), *root.glob("src/**/DESIGN.md")]
+    broken = [
+        f"{page.relative_to(root)}: {target}"
+        for page in pages
+        for target in _targets(page)
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_the_readme_does_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program,) = PYTHON.findall((FOLDER.parent / "README.md").read_text())
+    exec(compile(program, "README.md", "exec"), {})  # noqa: S102 - our own page
+    both, nothing = capsys.readouterr().out.splitlines()
+    assert both.count("Touched(") == 2
+    assert nothing == "[]"
+
+
+def _targets(page: Path) -> list[str]:
+    """The files that a page links to."""
+    found = LINK.findall(page.read_text())
+    return [target for target in found if target and "://" not in target]

@@ -1,0 +1,73 @@
+"""Settings from defaults, file and environment."""
+
+from pathlib import Path
+
+import pytest
+
+from everloop.errors import Invalid
+from everloop.memory.limits import MemorySettings
+from everloop.settings import FILE, Settings, described, hide_password, load
+
+
+def test_the_environment_wins_over_the_file_which_wins_over_the_default(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("[backups]\nkept = 3\nevery_events = 5\n")
+    settings = load({"EVERLOOP_HOME": str(tmp_path), "EVERLOOP_BACKUPS_KEPT": "4"})
+    plan = settings.backups
+    assert (plan.kept, plan.every_events, plan.every_minutes) == (4, 5, 1_440.0)
+
+
+def test_the_other_names_home_is_honoured_where_ours_is_not_set() -> None:
+    assert load({"LOOP_HOME": "/there"}).home == "/there"
+    assert load({"LOOP_HOME": "/there", "EVERLOOP_HOME": "/here"}).home == "/here"
+    assert load({"EVERLOOP_HOME": "/here"}, home="/asked-for").home == "/asked-for"
+    assert load({}).folder == Path.home() / ".everloop"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"EVERLOOP_NONSENSE": "1"},
+        {"EVERLOOP_LOG_NONSENSE": "1"},
+        {"EVERLOOP_LOG_POLL_S": "0"},
+        {"EVERLOOP_BACKUPS_KEPT": "many"},
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_is_refused_with_a_hint(environment: dict[str, str]) -> None:
+    with pytest.raises(Invalid) as refusal:
+        load({"EVERLOOP_HOME": "/nowhere", **environment})
+    assert refusal.value.hint
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("kept = = 3")
+    with pytest.raises(Invalid):
+        load({"EVERLOOP_HOME": str(tmp_path)})
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    for setting in described():
+        assert setting.meaning.endswith(".")
+        assert setting.kind
+        assert setting.value == setting.default
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:hush@host/db", "postgresql://me:…@host/db"),
+        (
+            "postgresql://host/db?user=me&password=hush&x=1",
+            "postgresql://host/db?user=me&password=…&x=1",
+        ),
+        ("postgresql://[bad", "(an address that cannot be read)"),
+    ],
+)
+def test_a_password_is_never_shown(address: str, shown: str) -> None:
+    assert hide_password(address) == shown
+
+
+def test_a_key_is_never_shown() -> None:
+    secret = Settings(memory=MemorySettings(endpoint_key="hush"))
+    assert "hush" not in {setting.value for setting in described(secret)}
