@@ -7,7 +7,7 @@ product, ten rows each, with no audience, no branches and no items read.
 
 import asyncio
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -18,10 +18,10 @@ import psutil
 from bench import shelves
 from bench.race import Claim, Outcome, Rate, bounded, dearer, race, steady
 from bench.rivals import Rival, rivals_python
-from bench.shelves import GUEST, HITS, NARROW, NOW, WRITTEN, Bare, Shelf
+from bench.shelves import GUEST, HITS, NARROW, NOW, Bare, Shelf
 from bench.workshop import Workshop
+from everloop.memory.answers import Asked
 from everloop.memory.commands import RememberItem
-from everloop.memory.recall import Asked
 from everloop.memory.shelf import Filter
 
 SIZES = (1_000, 10_000, 100_000)
@@ -38,6 +38,7 @@ SAID = {
     "witness": "recall among {:,}, a witness of 1 %",
 }
 BYTES_MAX = 4_096  # in memory for an item, its vector included
+BATCH = 100  # items added at once
 PEERS = ("langgraph", "chroma", "mem0")
 
 Measure = Callable[[Workshop], Outcome]
@@ -96,13 +97,14 @@ def peer_search(shop: Workshop, *, peer: str, items: int) -> Outcome:
     return dearer(claim, rounds)
 
 
-def peer_add(shop: Workshop, *, peer: str, items: int) -> Outcome:
-    """Items that come when there are many, beside the same in a peer; a hundred at a time."""
-    title = f"{WRITTEN} items added to {items:,}"
-    claim = Claim(f"{peer}-add-{items}", title, f"{peer}, add", "ms", "at most", goal=1)
+def peer_add(shop: Workshop, *, peer: str, items: int, written: int) -> Outcome:
+    """Items that come when there are many, with their vectors, beside the same in a peer."""
+    title = f"{written} at once added to {items:,}" if written > 1 else f"one added to {items:,}"
+    name = f"{peer}-add-{written}-{items}"
+    claim = Claim(name, title, f"{peer}, add", "ms", "at most", goal=1)
     shelf = _shelf(shop, items)
     with Rival(peer, shop.path(peer).with_suffix(""), items) as rival:
-        rounds = race(_adds(shelf), rival.adds(), **shop.pace(share=0.2))
+        rounds = race(_adds(shelf, written), rival.adds(written), **shop.pace(share=0.2))
     return dearer(claim, rounds)
 
 
@@ -162,21 +164,25 @@ def _warm(act: Callable[[], int]) -> Rate:
     return steady(act)
 
 
-def _adds(shelf: Shelf) -> Rate:
+def _adds(shelf: Shelf, written: int) -> Rate:
     """Items by command, durable, with their vectors, in the index and ready to be found."""
 
     def act() -> int:
-        asyncio.run(_remember(shelf, next(_added)))
+        first = next(_added)
+        new = enumerate(shelves.texts(first, written))
+        commands = [RememberItem(f"new-{first}-{n}", text, kind="message") for n, text in new]
+        if written == 1:
+            shelf.engine.do(commands[0])
+        else:
+            asyncio.run(_done(shelf, commands))
         shelf.keeper.embed_missing()
         return 1
 
     return steady(act)
 
 
-async def _remember(shelf: Shelf, first: int) -> None:
-    """A hundred commands at once; the writer takes them together."""
-    new = enumerate(shelves.texts(first, WRITTEN))
-    commands = [RememberItem(f"new-{first}-{number}", text, kind="message") for number, text in new]
+async def _done(shelf: Shelf, commands: Sequence[RememberItem]) -> None:
+    """Many commands at once; the writer takes them together."""
     await asyncio.gather(*(shelf.engine.do_soon(command) for command in commands))
 
 
@@ -194,7 +200,9 @@ def measures() -> dict[str, Measure]:
         for peer in PEERS:
             for items in SIZES[1:]:
                 found[f"{peer}-search-{items}"] = partial(peer_search, peer=peer, items=items)
-                found[f"{peer}-add-{items}"] = partial(peer_add, peer=peer, items=items)
+                for written in (1, BATCH):
+                    add = partial(peer_add, peer=peer, items=items, written=written)
+                    found[f"{peer}-add-{written}-{items}"] = add
     return found
 
 

@@ -4,7 +4,8 @@
     python rival_side.py PEER FOLDER ITEMS
 
 The folder holds `texts.json` and `vectors.npy`. Each line that comes in is a number of seconds and
-a word, `search` or `add`; each line that goes out is how many of them were done per second.
+a number of items: so many are added at once, or none, and then it searches. Each line that goes out
+is how often that was done per second.
 """
 
 import json
@@ -21,7 +22,6 @@ import numpy as np
 os.environ.update(MEM0_TELEMETRY="False", ANONYMIZED_TELEMETRY="False", OPENAI_API_KEY="none")
 
 HITS = 10
-WRITTEN = 100
 CHUNK = 1_000
 USER = "user"
 
@@ -149,15 +149,15 @@ def main(peer: str, folder: Path, items: int) -> None:
     print(perf_counter() - start, flush=True)
     asked = added = 0
     for line in sys.stdin:
-        seconds, _, what = line.strip().partition(" ")
+        seconds, written = float(line.split()[0]), int(line.split()[1])
         done, spent, begun = 0, 0.0, perf_counter()
-        while spent < float(seconds):
-            if what == "search":
+        while spent < seconds:
+            if not written:
                 asked += 1
                 side.search(texts[asked % 64], vectors[asked % 64])
             else:
-                numbers = range(items + added, items + added + WRITTEN)
-                added += WRITTEN
+                numbers = range(items + added, items + added + written)
+                added += written
                 new = [f"{texts[number % items]} {number}" for number in numbers]
                 side.add(list(numbers), new, vectors[: len(new)])
             done += 1

@@ -45,11 +45,11 @@ class Rival:
 
     def searches(self) -> Rate:
         """The rate of its searches."""
-        return lambda seconds: self._told(f"{seconds} search")
+        return lambda seconds: self._told(f"{seconds} 0")
 
-    def adds(self) -> Rate:
-        """The rate of its adds, of a hundred items each."""
-        return lambda seconds: self._told(f"{seconds} add")
+    def adds(self, written: int) -> Rate:
+        """The rate of its adds, of so many items each."""
+        return lambda seconds: self._told(f"{seconds} {written}")
 
     def __enter__(self) -> Self:
         """Use it in a `with`."""

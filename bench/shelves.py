@@ -32,7 +32,6 @@ ASKED = 7  # words in a question
 QUESTIONS = 64
 SESSION = 20  # items that follow each other
 BATCH = 1_000
-WRITTEN = 100  # items in an add
 HITS = 10
 NARROW = "project:narrow"
 GUEST = "guest"

@@ -1,5 +1,6 @@
 """The doctor on machines of every sort."""
 
+import shutil
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -103,6 +104,7 @@ def test_a_home_open_to_others_is_closed_by_one_command(practice: Practice) -> N
 
 def test_a_log_without_a_backup_needs_attention(practice: Practice) -> None:
     practice.note()
+    shutil.rmtree(practice.home / "backups")
     assert practice.find("backup").next_step == "everloop backup"
 
 

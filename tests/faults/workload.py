@@ -143,4 +143,4 @@ def _read(engine: Engine, request: str) -> object:
     log: Log = engine.log
     with log.reading() as reader:
         reader.rows("SELECT * FROM sayings")
-    return [list(log.read("s0")), misfolded(log), log.head]
+    return [list(log.read("s0")), log.state(WORDS, "s1"), log.head]

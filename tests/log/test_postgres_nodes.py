@@ -49,6 +49,7 @@ def test_followers_are_woken_and_do_not_wait_for_the_next_look(nodes: Nodes) -> 
     assert said(a) == ["ping", "pong"] * rounds
 
 
+@pytest.mark.promise("P-PG-2")
 def test_after_an_append_a_node_answers_from_views_at_least_that_new(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     for number in range(30):

@@ -7,7 +7,7 @@ import pytest
 from tests.memory.worlds import COMMON, PRINCIPALS, STRANGER, World
 
 from everloop.errors import NotFound
-from everloop.memory.recall import Asked, Mode
+from everloop.memory.answers import Asked, Mode
 from everloop.memory.shelf import asker, count, items
 
 EVERYONE = ("user", *PRINCIPALS, STRANGER)
@@ -66,6 +66,7 @@ def _no_secret(world: World, text: str, secrets: set[str]) -> None:
     assert not leaked, f"seed {world.seed}: {leaked} leaked"
 
 
+@pytest.mark.promise("P-MEM-1")
 @pytest.mark.parametrize("seed", range(24))
 def test_nobody_gets_what_they_did_not_witness_and_everybody_gets_what_they_did(
     tmp_path: Path, seed: int
@@ -76,6 +77,7 @@ def test_nobody_gets_what_they_did_not_witness_and_everybody_gets_what_they_did(
     world.close()
 
 
+@pytest.mark.promise("P-MEM-1")
 @pytest.mark.parametrize("seed", range(100, 102))
 def test_meaning_leaks_no_more_than_words_do(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
@@ -104,6 +106,7 @@ def test_someone_whom_nobody_let_in_gets_nothing(tmp_path: Path) -> None:
     world.close()
 
 
+@pytest.mark.promise("P-MEM-3")
 @pytest.mark.parametrize("limit", [1, 3, 10, 40])
 def test_as_many_hits_come_back_as_were_asked_for_whenever_there_are_as_many(
     tmp_path: Path, limit: int
@@ -121,6 +124,7 @@ def test_as_many_hits_come_back_as_were_asked_for_whenever_there_are_as_many(
     world.close()
 
 
+@pytest.mark.promise("P-MEM-3")
 def test_the_same_question_gives_the_same_answer_every_time(tmp_path: Path) -> None:
     world = World(tmp_path, 9)
     world.live(60)

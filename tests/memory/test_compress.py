@@ -10,6 +10,7 @@ from tests.memory.notebook import AGENT, ENGINE, USER, Notebook
 
 from everloop.errors import Invalid, ModelFailed, NotFound, Unavailable
 from everloop.log import Context
+from everloop.memory.answers import Asked
 from everloop.memory.commands import GrantAudience, RateItem, RememberItem, ReviseItem
 from everloop.memory.compress import (
     Compressed,
@@ -21,7 +22,6 @@ from everloop.memory.compress import (
 )
 from everloop.memory.events import CompressionRefused, Origin
 from everloop.memory.extract import extractive
-from everloop.memory.recall import Asked
 from everloop.memory.shelf import Item
 from everloop.memory.zoom import DEPTH_MAX, chase, levels, zoom
 

@@ -8,9 +8,9 @@ import pytest
 
 from everloop.app import DECIDERS, Engine
 from everloop.log import Log
+from everloop.memory.answers import Asked
 from everloop.memory.commands import RateItem, RememberItem, RetireItem, ReviseItem
 from everloop.memory.keeper import Keeper
-from everloop.memory.recall import Asked
 from everloop.memory.shelf import asker, count
 from everloop.memory.vectors import VectorCache, VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
@@ -115,6 +115,7 @@ def try_a_branch_and_come_back(diary: Diary) -> None:
     diary.log.stand("main", actor="user")
 
 
+@pytest.mark.promise("P-MEM-2")
 @pytest.mark.parametrize(
     "detour",
     [

@@ -11,6 +11,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Conflict, Forbidden, Invalid, ModelFailed
 from everloop.log import Context
+from everloop.memory.answers import Asked
 from everloop.memory.commands import (
     CiteItem,
     GrantAudience,
@@ -22,7 +23,6 @@ from everloop.memory.commands import (
     UnpinItem,
 )
 from everloop.memory.keeper import Kept
-from everloop.memory.recall import Asked
 from everloop.memory.shelf import Filter
 from everloop.testing.stage import NEW_YEAR
 
@@ -159,6 +159,7 @@ class Failing:
         raise ModelFailed(f"no answer for {len(texts)} texts")
 
 
+@pytest.mark.promise("P-MEM-4")
 def test_a_failing_embedder_leaves_words_and_the_answer_says_so(diary: Diary) -> None:
     diary.say_all()
     assert diary.keeper.memory.space is not None

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 
 from everloop.ports import World
 
+POOL_BYTES = 4_096
+
 
 class SystemClock:
     """The time of this machine."""
@@ -17,26 +19,36 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-class SystemIds:
-    """Ids that sort by time of making: 48 bits of milliseconds, 80 random ones."""
-
-    def new(self, prefix: str) -> str:
-        return f"{prefix}-{time.time_ns() // 1_000_000:012x}{os.urandom(10).hex()}"
-
-
 class SystemEntropy:
-    """The operating system's random bytes, drawn in larger portions."""
+    """The operating system's random bytes, drawn in larger portions.
+
+    A process that was forked off draws its own: it must not give out what its parent does.
+    """
 
     def __init__(self) -> None:
         self._pool = b""
+        self._used = 0
+        self._owner = 0
         self._lock = threading.Lock()
 
     def draw(self, count: int) -> bytes:
         with self._lock:
-            if len(self._pool) < count:
-                self._pool = secrets.token_bytes(max(count, 4096))
-            drawn, self._pool = self._pool[:count], self._pool[count:]
-            return drawn
+            if self._used + count > len(self._pool) or self._owner != os.getpid():
+                self._pool = secrets.token_bytes(max(count, POOL_BYTES))
+                self._used, self._owner = 0, os.getpid()
+            start = self._used
+            self._used += count
+            return self._pool[start : self._used]
+
+
+class SystemIds:
+    """Ids that sort by time of making: 48 bits of milliseconds, 80 random ones."""
+
+    def __init__(self, entropy: SystemEntropy) -> None:
+        self._entropy = entropy
+
+    def new(self, prefix: str) -> str:
+        return f"{prefix}-{time.time_ns() // 1_000_000:012x}{self._entropy.draw(10).hex()}"
 
 
 class SystemPatience:
@@ -58,4 +70,5 @@ class SystemPatience:
 
 def system_world(lock_wait_s: float) -> World:
     """This machine."""
-    return World(SystemClock(), SystemIds(), SystemEntropy(), SystemPatience(lock_wait_s))
+    entropy = SystemEntropy()
+    return World(SystemClock(), SystemIds(entropy), entropy, SystemPatience(lock_wait_s))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from everloop.memory.recall import Recalled
+from everloop.memory.answers import Recalled
 
 
 class Abreast(msgspec.Struct, frozen=True):

@@ -162,7 +162,8 @@ def _evidence(scores: Points, floor: float | None) -> Points:
     span = scores[0] - least
     if span <= 0:  # a lone hit, or hits that all score the same, are as good as the leg can say
         return np.full(len(scores), float(floor is None))
-    return np.maximum(0.0, (scores - least) / span)
+    evidence: Points = np.maximum(0.0, (scores - least) / span)
+    return evidence
 
 
 def _found(leg: _Counted, rank: int) -> Found:

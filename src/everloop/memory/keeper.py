@@ -6,7 +6,9 @@ that the background has to do. Everything it changes, it changes by commands.
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -14,14 +16,17 @@ from everloop.errors import NotFound
 from everloop.log import Context, Log, Reader, Receipt
 from everloop.log.sql import one
 from everloop.memory.alike import likeness
+from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
-from everloop.memory.recall import Answer, Asked, Memory, Why
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Filter, Item, asker, find
-from everloop.memory.vectors import VectorSpace
 from everloop.memory.views import passage_text
 from everloop.ports import Clock, Ids, Progress
+
+if TYPE_CHECKING:
+    from everloop.memory.recall import Memory
+    from everloop.memory.vectors import VectorSpace
 
 Do = Callable[..., Receipt]
 LOOK_ALIKE = 8  # items compared with a new one
@@ -54,13 +59,19 @@ class Keeper:
     """Memory over one log."""
 
     def __init__(
-        self, log: Log, do: Do, clock: Clock, ids: Ids, space: VectorSpace | None = None
+        self, log: Log, do: Do, clock: Clock, ids: Ids, space: "VectorSpace | None" = None
     ) -> None:
         self.log = log
-        self.memory = Memory(space)
+        self._space = space
         self._do = do
         self._clock = clock
         self._ids = ids
+
+    @cached_property
+    def memory(self) -> "Memory":
+        """Recall over this log. Loaded when it is first used, for numpy comes with it."""
+        made: Memory = import_module("everloop.memory.recall").Memory(self._space)
+        return made
 
     def remember(self, new: RememberItem, *, by: Context, request_id: str | None = None) -> Kept:
         """Take something in, or link it to what says the same already.

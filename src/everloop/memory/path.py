@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from everloop.errors import NotFound
+from everloop.memory.answers import Asked, Why
 from everloop.memory.keeper import Keeper, WhyNot
-from everloop.memory.recall import Asked, Why
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Item, asker, find
 

@@ -70,8 +70,10 @@ class Postings:
             return
         passages: Rows = self._roster.passage.all
         after: int = passages.item(self._size - 1) if self._size else -1
-        for passage, terms in reader.rows(_RECENT, (after,)):
-            row = int(np.searchsorted(passages, passage))
+        new = reader.rows(_RECENT, (after,))
+        numbers = np.array([passage for passage, _ in new], np.int64)
+        rows: list[int] = np.searchsorted(passages, numbers).tolist()
+        for row, (passage, terms) in zip(rows, new, strict=True):
             if row < size and passages[row] == passage:
                 for term in terms.split(" "):
                     self._recent.setdefault(term, []).append(row)

@@ -7,70 +7,25 @@ that fails is left out, and the answer says so.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
 
 import msgspec
 
 from everloop.errors import Invalid, ModelFailed
 from everloop.log import Reader, Sight
 from everloop.memory import when
+from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
 from everloop.memory.fusion import Hit
 from everloop.memory.legs import by_meaning, by_words
 from everloop.memory.postings import Posting, Postings
 from everloop.memory.ranking import Ranking
 from everloop.memory.roster import Roster
 from everloop.memory.scopes import Asker
-from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, item_of
+from everloop.memory.shelf import COLUMNS, Filter, Sieve, complete, item_of
 from everloop.memory.standing import Standings, narrowed
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import question
 
-Mode = Literal["text", "semantic", "hybrid"]
 TEXT_MAX = 10_000
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """A question to memory."""
-
-    text: str
-    limit: int = 5
-    mode: Mode = "hybrid"
-    only: Filter = Filter()
-    min_similarity: float = 0.0
-
-
-class Why(msgspec.Struct, frozen=True):
-    """Why an item ranks where it does."""
-
-    rank: int
-    points: float
-    legs: tuple["LegWhy", ...]
-    boosts: tuple[tuple[str, float], ...]
-
-
-class LegWhy(msgspec.Struct, frozen=True):
-    """What one leg found: its rank there, the raw similarity 0 to 1, and the points it brought."""
-
-    leg: str
-    rank: int
-    similarity: float
-    points: float
-
-
-class Recalled(msgspec.Struct, frozen=True):
-    """An item that was found."""
-
-    item: Item
-    similarity: float
-    source: str
-    why: Why
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What memory has to say, and what it could not do."""
-
-    hits: tuple[Recalled, ...]
-    notes: tuple[str, ...]
 
 
 class Memory:

@@ -88,10 +88,15 @@ def analyse(text: str) -> Terms:
     """The terms of a text."""
     words: list[str] = []
     marks: dict[str, None] = {}
-    for token in _tokens(text):
-        words.extend(token.words)
-        marks.update(dict.fromkeys(token.wholes))
-        marks.update(dict.fromkeys(token.names))
+    folded = _unaccented(text)
+    for found in _CHUNK.finditer(folded):
+        chunk = found.group()
+        if _is_plain(chunk):  # taken straight: every text that is written passes here
+            words.append(_stem(chunk))
+            continue
+        for token in _chunk(chunk, opens=_opens(folded, found.start())):
+            words.extend(token.words)
+            marks.update(dict.fromkeys((*token.wholes, *token.names)))
     return Terms(tuple(words), tuple(marks))
 
 
@@ -156,10 +161,15 @@ def _tokens(text: str) -> Iterator[_Token]:
     folded = _unaccented(text)
     for found in _CHUNK.finditer(folded):
         chunk = found.group()
-        if chunk.isascii() and chunk.isalpha() and chunk.islower():  # most words: no parts, no name
+        if _is_plain(chunk):
             yield _Token((_stem(chunk),), (), (), opens=False, owns=False)
         else:
             yield from _chunk(chunk, opens=_opens(folded, found.start()))
+
+
+def _is_plain(chunk: str) -> bool:
+    """Whether it is a word in small letters, as most are: it has no parts and is no name."""
+    return chunk.isascii() and chunk.isalpha() and chunk.islower()
 
 
 def _opens(text: str, at: int) -> bool:

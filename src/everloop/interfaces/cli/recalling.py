@@ -13,9 +13,9 @@ from everloop.interfaces.cli.inert import one_line
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
 from everloop.memory.abreast import Abreast, side_by_side
+from everloop.memory.answers import Answer, Asked, Recalled, Why
 from everloop.memory.browsing import handle
 from everloop.memory.path import REASONS
-from everloop.memory.recall import Answer, Asked, Recalled, Why
 
 MEASURES = {"words": "share of the question", "meaning": "similarity"}
 
