@@ -89,7 +89,7 @@ lock: $(VENV)/.uv  ## Pin the dependencies anew (UPGRADE=1: to the newest)
 	$(call say,"requirements/uv.lock.txt")
 	@echo uv | $(COMPILE) --output-file requirements/uv.lock.txt -
 	$(call say,"requirements/dev.lock.txt")
-	@$(COMPILE) --output-file requirements/dev.lock.txt --all-extras --group dev pyproject.toml
+	@$(COMPILE) --output-file requirements/dev.lock.txt --extra embed --extra parquet --extra postgres --group dev pyproject.toml
 	@if grep -nE '://|--(extra-)?index-url|--find-links' requirements/*.lock.txt; then \
 		echo "A lock file carries an address (above); it must not."; exit 1; fi
 

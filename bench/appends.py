@@ -16,7 +16,7 @@ BARE = "bare apsw loop"
 def single(shop: Workshop) -> Outcome:
     """One event, one commit, beside the bare loop."""
     claim = Claim("append", "durable append, one event", BARE, "appends/s", "at least", goal=0.8)
-    return faster(claim, race(appends(shop.open()), inserts(shop), **shop.pace()))
+    return faster(claim, race(appends(shop.open()), inserts(shop), **shop.writing_pace()))
 
 
 def concurrent(shop: Workshop) -> Outcome:
@@ -25,7 +25,7 @@ def concurrent(shop: Workshop) -> Outcome:
     claim = Claim("concurrent", title, "one caller", "appends/s", "at least", goal=5)
     with asyncio.Runner() as runner:
         crowd = _crowd(shop.open(), runner)
-        return faster(claim, race(crowd, appends(shop.open()), **shop.pace()))
+        return faster(claim, race(crowd, appends(shop.open()), **shop.writing_pace()))
 
 
 def views(shop: Workshop) -> Outcome:
@@ -33,7 +33,7 @@ def views(shop: Workshop) -> Outcome:
     title = "append with three views, one FTS5"
     claim = Claim("views", title, BARE, "appends/s", "at least", goal=0.5)
     log = shop.open(views=VIEWS)
-    return faster(claim, race(appends(log), inserts(shop), **shop.pace()))
+    return faster(claim, race(appends(log), inserts(shop), **shop.writing_pace()))
 
 
 def appends(log: Log, *, batch: int = 1) -> Rate:

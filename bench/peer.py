@@ -10,12 +10,13 @@ Here its connection is set to FULL, and both are read back before and after a ra
 from pathlib import Path
 from uuid import UUID
 
+import msgspec
 from eventsourcing.application import Application
-from eventsourcing.domain import Aggregate
+from eventsourcing.domain import Aggregate, event
 from eventsourcing.sqlite import SQLiteFactory
 
 from bench.appends import appends
-from bench.material import MessageSent, messages
+from bench.material import messages
 from bench.race import Claim, Outcome, faster, race, require, steady
 from bench.replays import replays
 from bench.workshop import Workshop, fill
@@ -28,40 +29,27 @@ FULL = 2  # what SQLite calls it
 class Conversation(Aggregate):
     """The same tally as ours, in the library's own style."""
 
+    @event("Started")
     def __init__(self) -> None:
         self.messages = 0
         self.words = 0
         self.newest = ""
 
-    class Sent(Aggregate.Event):
-        """The same event as ours."""
-
-        message_id: str
-        author: str
-        device: str
-        text: str
-        words: int
-        in_reply_to: int
-        mentions: list[str]
-
-        def apply(self, aggregate: "Conversation") -> None:
-            """Count it."""
-            aggregate.messages += 1
-            aggregate.words += self.words
-            aggregate.newest = self.message_id
-
-    def send(self, said: MessageSent) -> None:
+    @event("MessageSent")
+    def send(  # noqa: PLR0913 - the library makes the event's fields of these
+        self,
+        message_id: str,
+        author: str,  # noqa: ARG002
+        device: str,  # noqa: ARG002
+        text: str,  # noqa: ARG002
+        words: int,
+        in_reply_to: int,  # noqa: ARG002
+        mentions: tuple[str, ...],  # noqa: ARG002
+    ) -> None:
         """Someone said something."""
-        self.trigger_event(
-            self.Sent,
-            message_id=said.message_id,
-            author=said.author,
-            device=said.device,
-            text=said.text,
-            words=said.words,
-            in_reply_to=said.in_reply_to,
-            mentions=list(said.mentions),
-        )
+        self.messages += 1
+        self.words += words
+        self.newest = message_id
 
 
 class Peer:
@@ -90,7 +78,7 @@ class Peer:
     def say(self, count: int) -> int:
         """Save so many new events in one transaction."""
         for _ in range(count):
-            self._conversation.send(next(self._said))
+            self._conversation.send(**msgspec.structs.asdict(next(self._said)))
         self._app.save(self._conversation)
         return count
 
@@ -136,6 +124,6 @@ def _writing(shop: Workshop, name: str, batch: int, *, goal: float) -> Outcome:
     claim = Claim(name, title, LIBRARY, "events/s", "at least", goal, note)
     peer = Peer(shop.path("peer"))
     ours = appends(shop.open(), batch=batch)
-    rounds = race(ours, steady(lambda: peer.say(batch)), **shop.pace())
+    rounds = race(ours, steady(lambda: peer.say(batch)), **shop.writing_pace())
     peer.check_durable()
     return faster(claim, rounds)

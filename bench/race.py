@@ -70,9 +70,11 @@ def steady(act: Callable[[], int]) -> Rate:
     return run
 
 
-def race(ours: Rate, other: Rate, *, rounds: int, slice_s: float) -> list[Round]:
+def race(ours: Rate, other: Rate, *, rounds: int, slice_s: float, warm_s: float = 0) -> list[Round]:
     """Run both sides in turns. Who goes first alternates; a first round warms up and is dropped."""
     found: list[Round] = []
+    for side in (ours, other) if warm_s else ():
+        side(warm_s)
     gc.collect()
     gc.freeze()  # what was there before is not searched for garbage at some side's expense
     for number in range(rounds + 1):

@@ -11,7 +11,7 @@ from itertools import count, islice
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import msgspec
 
@@ -30,6 +30,7 @@ class Scale(msgspec.Struct, frozen=True):
 
     rounds: int
     slice_s: float
+    warm_s: float  # so long each side writes before it counts
     replayed: int  # events in a replay
     long: int  # events in the long log
     short: int  # events in the short one
@@ -40,6 +41,7 @@ class Scale(msgspec.Struct, frozen=True):
 FULL = Scale(
     rounds=81,
     slice_s=0.05,
+    warm_s=2,
     replayed=200_000,
     long=1_000_000,
     short=1_000,
@@ -47,10 +49,17 @@ FULL = Scale(
     dependants=1_000,
 )
 QUICK = msgspec.structs.replace(
-    FULL, rounds=21, replayed=50_000, long=100_000, retracted=20_000, dependants=200
+    FULL, rounds=21, warm_s=0.5, replayed=50_000, long=100_000, retracted=20_000
 )
 TINY = Scale(
-    rounds=2, slice_s=0.01, replayed=2_000, long=4_000, short=1_000, retracted=500, dependants=50
+    rounds=2,
+    slice_s=0.01,
+    warm_s=0,
+    replayed=2_000,
+    long=4_000,
+    short=1_000,
+    retracted=500,
+    dependants=50,
 )
 
 
@@ -59,6 +68,7 @@ class Pace(TypedDict):
 
     rounds: int
     slice_s: float
+    warm_s: NotRequired[float]
 
 
 class Workshop:
@@ -99,6 +109,14 @@ class Workshop:
     def pace(self, share: float = 1) -> Pace:
         """How long a race goes on; a share of it, where one slice is long by nature."""
         return Pace(rounds=max(2, round(share * self.scale.rounds)), slice_s=self.scale.slice_s)
+
+    def writing_pace(self) -> Pace:
+        """As `pace`, for races of writers: a new write-ahead file has to grow before it is reused.
+
+        To make a file longer costs a disk more than to overwrite it, so new files say little about
+        a log in use.
+        """
+        return Pace(**self.pace(), warm_s=self.scale.warm_s)
 
     def flush_ms(self) -> float:
         """How long this disk takes to make a few pages durable, overwriting a file in place."""

@@ -33,8 +33,9 @@ from everloop.log.work import Work
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
 from everloop.memory.limits import MemorySettings
+from everloop.memory.policies import Embedding
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords, text_digests
-from everloop.ports import World
+from everloop.ports import Progress, World
 from everloop.settings import Settings, hide_password
 
 T = TypeVar("T")
@@ -68,6 +69,12 @@ class Engine:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
         space = _open_space(self.log.file.path.parent / VECTORS, self._settings.memory)
         return Keeper(self.log, self.do, self._world.clock, self._world.ids, space)
+
+    def embed_in_background(self, progress: Progress | None = None) -> Embedding:
+        """Give every item its vectors, now and as items come, until it is stopped."""
+        embedding = Embedding(self.memory, progress)
+        embedding.start()
+        return embedding
 
     @classmethod
     def open(

@@ -87,6 +87,14 @@ def test_an_address_must_be_http() -> None:
         EndpointEmbedder("file:///etc/passwd", "model", dimensions=8)
 
 
+def test_a_hub_model_without_its_package_is_a_failed_model_that_names_the_command() -> None:
+    chosen = chosen_embedder(MemorySettings(embedder="hub"))
+    assert chosen is not None
+    with pytest.raises(ModelFailed, match="fastembed") as refusal:
+        chosen.embed(["x"])
+    assert "everloop[hub]" in refusal.value.hint
+
+
 def test_the_settings_choose_the_embedder(url: str) -> None:
     settings = MemorySettings(embedder="endpoint", endpoint=url, endpoint_dimensions=8)
     chosen = chosen_embedder(settings)

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 from everloop.adapters.embed_endpoint import EndpointEmbedder
 from everloop.adapters.embed_granite import PACKAGE, GraniteEmbedder
+from everloop.adapters.embed_hub import HubEmbedder
 from everloop.memory.limits import MemorySettings
 from everloop.ports import Embedder
 
@@ -17,6 +18,8 @@ def chosen_embedder(settings: MemorySettings) -> Embedder | None:
             key=settings.endpoint_key,
             dimensions=settings.endpoint_dimensions,
         )
+    if settings.embedder == "hub":
+        return HubEmbedder(settings.hub_model, dimensions=settings.hub_dimensions)
     if settings.embedder == "granite" and find_spec(PACKAGE) is not None:
         return GraniteEmbedder()
     return None

@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from datetime import UTC, datetime
+from weakref import WeakSet
 
 from everloop.ports import World
 
@@ -28,17 +29,31 @@ class SystemEntropy:
     def __init__(self) -> None:
         self._pool = b""
         self._used = 0
-        self._owner = 0
         self._lock = threading.Lock()
+        _pools.add(self)
 
     def draw(self, count: int) -> bytes:
         with self._lock:
-            if self._used + count > len(self._pool) or self._owner != os.getpid():
-                self._pool = secrets.token_bytes(max(count, POOL_BYTES))
-                self._used, self._owner = 0, os.getpid()
+            if self._used + count > len(self._pool):
+                self._pool, self._used = secrets.token_bytes(max(count, POOL_BYTES)), 0
             start = self._used
             self._used += count
             return self._pool[start : self._used]
+
+    def forget(self) -> None:
+        self._pool, self._used = b"", 0
+
+
+_pools: WeakSet[SystemEntropy] = WeakSet()
+
+
+def _forget_pools() -> None:
+    for pool in _pools:
+        pool.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pools)
 
 
 class SystemIds:

@@ -100,7 +100,7 @@ class Branches:
 
     def home_of(self, stream: str) -> Branch:
         """The branch on which a stream goes on now."""
-        return self[self.standing[self.root_of(stream)]]
+        return self.by_name[self.standing[self.root_of(stream)]]
 
     def sight(self, names: Iterable[str] | None = None, upto: int = ALL) -> Sight:
         """What these branches see together; by default, where every tree stands."""

@@ -272,9 +272,12 @@ class LogFile:
 
     def settle(self, *, committed: bool) -> None:
         """Make what was drafted everyone's, or drop it."""
+        draft = self._draft
+        if draft is None:
+            return
         with self._lock:
-            draft, self._draft = self._draft, None
-            if committed and draft and draft.seen > self._seen:
+            self._draft = None
+            if committed and draft.seen > self._seen:
                 self._branches, self._seen = draft.branches, draft.seen
 
     def forget_memory(self) -> None:

@@ -30,4 +30,4 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.1
     wal_bytes_max: Annotated[
         int, Meta(ge=65_536, description="Size of the write-ahead file that starts a checkpoint.")
-    ] = 16_777_216
+    ] = 4_194_304

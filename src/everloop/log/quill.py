@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from everloop.errors import Invalid
 from everloop.log.event import encode
-from everloop.log.record import SALT_BYTES, Record, encode_positions, sealed
+from everloop.log.record import SALT_BYTES, Fact, Record, encode_positions, sealed
 from everloop.log.work import Desk, Draft, Work
 from everloop.ports import Entropy
 
@@ -19,10 +19,10 @@ class Quill:
         self._entropy = entropy
         self._event_bytes_max = event_bytes_max
 
-    def records(
+    def write(
         self, work: Work, desk: Desk, drafts: Sequence[Draft], head: int, tail: tuple[int, bytes]
-    ) -> list[Record]:
-        """What the drafts become after `head`, each chained to the one before it in its stream.
+    ) -> tuple[list[Record], list[Fact]]:
+        """The records that drafts become after `head`, chained in their stream, and the facts.
 
         Raises:
             Invalid: a draft cannot be recorded as it is.
@@ -31,17 +31,23 @@ class Quill:
         texts = [self._checked(desk, draft) for draft in drafts]
         salts = self._entropy.draw(SALT_BYTES * len(texts))
         stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
-        version, digest = tail
+        position, (version, digest), now_us = head, tail, desk.now_us
         records: list[Record] = []
+        facts: list[Fact] = []
         for at, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
+            happened, because = draft.event, draft.because
+            position, version = position + 1, version + 1
             envelope = (
-                head + at + 1, stream, branch, version + at + 1, draft.event.wire,
-                draft.event.schema, actor, encode_positions(draft.because), request, desk.now_us,
+                position, stream, branch, version, happened.wire, happened.schema,
+                actor, encode_positions(because) if because else None, request, now_us,
             )  # fmt: skip
-            salt = salts[SALT_BYTES * at : SALT_BYTES * (at + 1)]
-            records.append(sealed(digest, envelope, text, salt))
-            digest = records[-1].digest
-        return records
+            record = sealed(digest, envelope, text, salts[SALT_BYTES * at : SALT_BYTES * (at + 1)])
+            digest = record.digest
+            records.append(record)
+            facts.append(
+                Fact(happened, position, stream, branch, version, actor, because, request, now_us)
+            )
+        return records, facts
 
     def _checked(self, desk: Desk, draft: Draft) -> str:
         """The draft as text, once it is sure that it may be recorded."""

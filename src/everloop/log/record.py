@@ -111,10 +111,10 @@ def _link(previous: bytes, envelope: Envelope, seal: bytes) -> bytes:
     return sha256(_encode((previous, *envelope, seal))).digest()
 
 
-def fact_of(record: Record, happened: Event | None = None) -> Fact:
-    """The fact a record states. Who has the event at hand saves decoding it again."""
+def fact_of(record: Record) -> Fact:
+    """The fact a record states."""
     return Fact(
-        _event_of(record) if happened is None else happened,
+        _event_of(record),
         record.position,
         record.stream,
         record.branch,

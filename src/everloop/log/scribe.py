@@ -189,8 +189,11 @@ class Scribe:
         self._written, self._published = [], False
         reader = self._begin()
         self._catch_up(reader)
-        now_us = self._sequencer.begin(self) if self._sequencer else microseconds(self._clock.now())
-        reader = self._open_reader()  # the sequencer may have renewed the file
+        if self._sequencer:
+            now_us = self._sequencer.begin(self)
+            reader = self._open_reader()  # the file may have been renewed
+        else:
+            now_us = microseconds(self._clock.now())
         if self.gather:
             self.gather()
         before = self.head
@@ -251,8 +254,7 @@ class Scribe:
             )
         desk = Desk(reader, self.states, branches, branch, now_us)
         drafts = work.decide(desk)
-        records = self._quill.records(work, desk, drafts, self.head, (version, digest))
-        facts = tuple(map(fact_of, records, (draft.event for draft in drafts)))
+        records, facts = self._quill.write(work, desk, drafts, self.head, (version, digest))
         if records:
             version = records[-1].version
             self._insert(reader.db, records, facts)
@@ -261,7 +263,7 @@ class Scribe:
             self.states.advance(work.stream, branch.name, facts)
             if work.stream == STREAM:
                 self.file.draft(reader.db, self.head)
-        work.receipt = Receipt(work.request_id, work.stream, branch.name, version, facts)
+        work.receipt = Receipt(work.request_id, work.stream, branch.name, version, tuple(facts))
 
     def _tail(self, reader: Reader, stream: str, branch: Branch) -> tuple[int, bytes]:
         known = self._tails.get((stream, branch.name))

@@ -88,6 +88,8 @@ class States:
 
     def advance(self, stream: str, branch: str, facts: Sequence[Fact]) -> None:
         """Take freshly appended facts into the states kept of their stream."""
+        if (stream, branch) not in self._kept:
+            return
         with self._lock:
             here = self._kept.get((stream, branch), {})
             for key, (fold, kept) in list(here.items()):

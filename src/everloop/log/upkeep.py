@@ -22,7 +22,7 @@ SCRUB_WAIT_MS = 10_000
 # A full-text index keeps the words of deleted rows until its segments are merged.
 _FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5 (%'"
 PAGE_BYTES = 4_096
-LOOK_EVERY = 64  # commits between two looks at what is due
+LOOK_EVERY = 64  # commits between two looks whether a backup is due
 
 
 class Upkeep:
@@ -52,10 +52,10 @@ class Upkeep:
         self.problem: EverloopError | None = None
 
     def written(self, head: int) -> None:
-        """Note a commit; now and then look whether something is due."""
+        """Note a commit, and look whether something is due; for a backup only now and then."""
         self._writes += 1
         self._head = head
-        if self._writes % LOOK_EVERY == 0 and (self._large() or self._backup_due()):
+        if self._large() or (self._writes % LOOK_EVERY == 0 and self._backup_due()):
             self._start()
             self._wanted.set()
 
@@ -124,7 +124,8 @@ class Upkeep:
     def _large(self) -> bool:
         """Whether so much was written since the last checkpoint that another is due."""
         pages = self._scribe.pages_written
-        self._pages = min(self._pages, pages)  # the file was opened anew, and the count with it
+        if pages < self._pages:  # the file was opened anew, and the count with it
+            self._pages = 0
         return (pages - self._pages) * PAGE_BYTES > self._wal_bytes_max
 
     def _backup_due(self) -> bool:

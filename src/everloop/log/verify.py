@@ -175,30 +175,30 @@ def reach(reader: Reader) -> int:
 
 
 def _page(reader: Reader, after: int, upto: int) -> list[Record | Damage]:
-    found: dict[int, Record] = {}
-    unsure: set[int] = set()  # a record whose position was damaged may claim another's
-    for scan_from_here in (_UPWARDS, _DOWNWARDS):
+    """The records in (after, upto]. One whose position was damaged may claim another's."""
+    sure: dict[int, Record] = {}  # those that also stand where their position says
+    unsure: dict[int, Record] = {}
+    places = range(after + 1, upto + 1)
+    for scan_from_here, expected in ((_UPWARDS, places), (_DOWNWARDS, reversed(places))):
         with suppress(*_UNREADABLE):
-            for row in reader.db.execute(scan_from_here, (after, upto)):
+            rows = reader.db.execute(scan_from_here, (after, upto))
+            for row, place in zip(rows, expected, strict=False):
                 record = Record(*row)
-                if found.setdefault(record.position, record) != record or not _fits(record):
-                    unsure.add(record.position)
-        if len(found) == upto - after and not unsure:
+                if _fits(record):
+                    (sure if record.position == place else unsure)[record.position] = record
+        if len(sure) == upto - after:
             break
-    return [
-        found[position] if position in found and position not in unsure else _one(reader, position)
-        for position in range(after + 1, upto + 1)
-    ]
+    return [sure.get(position) or _one(reader, position, unsure) for position in places]
 
 
-def _one(reader: Reader, position: int) -> Record | Damage:
+def _one(reader: Reader, position: int, unsure: dict[int, Record]) -> Record | Damage:
     sql = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
     try:
         row = reader.db.execute(sql, (position,)).fetchone()
     except _UNREADABLE:
         return Damage(position, position, "cannot be read")
     if row is None:
-        return Damage(position, position, "is missing")
+        return unsure.get(position) or Damage(position, position, "is missing")
     record = Record(*row)
     return record if _fits(record) else Damage(position, position, "cannot be read")
 

@@ -32,17 +32,14 @@ class Writer:
 
     def write(self, work: Work) -> Receipt:
         """Carry out a work and wait until it is durable."""
-        gate = threading.Lock()
-        gate.acquire()
-        work.done = gate.release
-        self._enqueue(work)
-        if not self._write_now(work):
-            # Not by waiting for the pen: who is done would queue behind who is not, and the
-            # batches would stay small.
-            self._start_thread()
-            self._wanted.set()
-            while not gate.acquire(timeout=WAIT_S):
-                self._write_now(work)  # so that nobody depends on the thread's life
+        if self.pen.acquire(blocking=False):
+            try:
+                self._enqueue(work)
+                self._write_through(work)
+            finally:
+                self.pen.release()
+        else:
+            self._wait(work)
         return work.outcome()
 
     async def write_soon(self, work: Work) -> Receipt:
@@ -95,16 +92,29 @@ class Writer:
         finally:
             wake(batch)
 
-    def _write_now(self, work: Work) -> bool:
-        """Write until this work is done, if the pen is free; whether it was."""
-        if not self.pen.acquire(blocking=False):
-            return False
-        try:
-            while work.receipt is None and work.error is None:
-                self._write_some()
-        finally:
-            self.pen.release()
-        return True
+    def _write_through(self, work: Work) -> None:
+        """Carry out this work and all that waits before it; the caller holds the pen."""
+        while work.receipt is None and work.error is None:
+            self._write_some()
+
+    def _wait(self, work: Work) -> None:
+        """Leave a work to our thread, and wait until it is done.
+
+        Not by waiting for the pen: who is done would queue behind who is not, and the batches would
+        stay small.
+        """
+        gate = threading.Lock()
+        gate.acquire()
+        work.done = gate.release
+        self._enqueue(work)
+        self._start_thread()
+        self._wanted.set()
+        while not gate.acquire(timeout=WAIT_S):
+            if self.pen.acquire(blocking=False):  # so that nobody depends on the thread's life
+                try:
+                    self._write_through(work)
+                finally:
+                    self.pen.release()
 
     def _start_thread(self) -> None:
         if self._thread is None:

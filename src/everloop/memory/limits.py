@@ -12,8 +12,8 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     embedder: Annotated[
         str,
         Meta(
-            pattern="^(granite|endpoint|none)$",
-            description="`granite` (offline, in the extra `embed`), `endpoint`, or `none`.",
+            pattern="^(granite|endpoint|hub|none)$",
+            description="`granite` (offline, extra `embed`), `endpoint`, `hub`, or `none`.",
         ),
     ] = "granite"
     endpoint: Annotated[
@@ -26,3 +26,9 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     endpoint_dimensions: Annotated[
         int, Meta(ge=8, multiple_of=8, description="How long that model's vectors are.")
     ] = 768
+    hub_model: Annotated[
+        str, Meta(description="A model of the hub, run by fastembed (extra `hub`).")
+    ] = "BAAI/bge-small-en-v1.5"
+    hub_dimensions: Annotated[
+        int, Meta(ge=8, multiple_of=8, description="How long that model's vectors are.")
+    ] = 384

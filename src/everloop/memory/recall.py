@@ -13,6 +13,7 @@ import msgspec
 from everloop.errors import Invalid, ModelFailed
 from everloop.log import Reader, Sight
 from everloop.memory import when
+from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
 from everloop.memory.fusion import Hit
 from everloop.memory.legs import by_meaning, by_words
@@ -46,8 +47,9 @@ class Memory:
             Invalid: the question is empty or far too long.
         """
         ranking = self._rank(reader, sight, who, asked, now)
-        found = _side_by_side(list(_recalled(reader, who, ranking, asked.limit)))
-        return Answer(tuple(found), tuple(ranking.notes))
+        found = side_by_side(list(_recalled(reader, who, ranking, asked.limit)))
+        hits = tuple(hit for group in found for hit in group.hits)
+        return Answer(hits, tuple(ranking.notes))
 
     def rank_of(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime, item: int
@@ -194,22 +196,6 @@ def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> Itera
             source="both" if len(legs) > 1 else next(iter(legs), "context"),
             why=why,
         )
-
-
-def _side_by_side(hits: list[Recalled]) -> list[Recalled]:
-    """The hits, with those that contradict each other together, newest first."""
-    if not any(hit.item.contradicts for hit in hits):
-        return hits
-    ordered: list[Recalled] = []
-    waiting = list(hits)
-    while waiting:
-        first = waiting.pop(0)
-        against = [hit for hit in waiting if hit.item.item_id in first.item.contradicts]
-        waiting = [hit for hit in waiting if hit not in against]
-        together = [first, *against]
-        together.sort(key=lambda hit: (hit.item.happened_at, hit.item.position), reverse=True)
-        ordered.extend(together)
-    return ordered
 
 
 def _why(rank: int, hit: Hit, ranking: Ranking) -> Why:

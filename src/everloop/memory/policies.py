@@ -1,0 +1,50 @@
+"""When this happened, do that: what memory does in the background.
+
+The work is what the log lacks: which passage has no vector of the embedder in use? A crash or a
+change of embedder leaves nothing behind but more of that work, so there is no queue to lose.
+"""
+
+import threading
+
+from everloop.errors import EverloopError
+from everloop.memory.events import Remembered, Revised
+from everloop.memory.keeper import Keeper
+from everloop.ports import Progress
+
+
+class Embedding:
+    """A thread that gives items their vectors, now and as they come. Search goes on meanwhile."""
+
+    def __init__(self, keeper: Keeper, progress: Progress | None = None) -> None:
+        self._keeper = keeper
+        self._progress = progress
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="everloop-embed", daemon=True)
+        self.problem: EverloopError | None = None
+        self.idle = threading.Event()  # set while nothing is missing
+
+    def start(self) -> None:
+        """Begin with what is missing."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the batch at hand."""
+        self._stop.set()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        head = self._keeper.log.head
+        self._embed()
+        for fact in self._keeper.log.follow(after=head, stop=self._stop):
+            if isinstance(fact.event, Remembered | Revised):
+                self._embed()
+
+    def _embed(self) -> None:
+        """Make what is missing; a failing embedder is noted, and tried again with the next item."""
+        self.idle.clear()
+        try:
+            self._keeper.embed_missing(self._progress)
+            self.problem = None
+            self.idle.set()
+        except EverloopError as problem:
+            self.problem = problem
