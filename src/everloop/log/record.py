@@ -99,8 +99,7 @@ def chain(previous: bytes, record: Record) -> bytes:
 
 def sealed(previous: bytes, envelope: Envelope, data: str, salt: bytes) -> Record:
     """A new record, chained to the one before it in its stream."""
-    seal = sha256(salt + data.encode()).digest()
-    digest = sha256(_encode((previous, *envelope, seal))).digest()
+    digest = _link(previous, envelope, seal_of(salt, data))
     position, stream, branch, version, kind, schema, actor, because, request, at = envelope
     return Record(
         position, stream, branch, version, kind, schema,

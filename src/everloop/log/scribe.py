@@ -175,7 +175,7 @@ class Scribe:
         return result
 
     def _begin(self) -> Reader:
-        reader = self._reader or self._open_reader()
+        reader = self._open_reader()
         try:
             reader.db.execute("BEGIN IMMEDIATE")
         except apsw.ReadOnlyError:  # so it was when it was opened; perhaps it is no longer
