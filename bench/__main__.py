@@ -23,9 +23,9 @@ MEASURES: dict[str, Measure] = {
     "views": appends.views,
     "replay": replays.fold,
     "memory": replays.memory,
+    "open": histories.opening,  # before those that leave branches behind
     "fork": histories.fork,
     "rewind": histories.rewind,
-    "open": histories.opening,
     "retract": histories.retract,
     "peer-append": peer.single,
     "peer-batch": peer.batched,

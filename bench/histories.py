@@ -51,7 +51,7 @@ def _beside_short(
         name, f"{name} at {long:,} events", f"{name} at {short:,}", "ms", "at most", goal=goal
     )
     sides = side(shop, shop.filled(long)), side(shop, shop.filled(short))
-    return dearer(claim, race(*sides, **shop.pace()))
+    return dearer(claim, race(*sides, **shop.pace(share=0.3)))
 
 
 def _forks(shop: Workshop, path: Path) -> Rate:

@@ -76,11 +76,15 @@ class Transcript(Projection):
 
 
 class Words(Projection):
-    """The full-text index."""
+    """The full-text index over the transcript, which holds the texts."""
 
     name = "bench_words"
     tables: ClassVar[tuple[str, ...]] = ("bench_words",)
-    schema = "CREATE VIRTUAL TABLE bench_words USING fts5 (text)"
+    schema = """
+    CREATE VIRTUAL TABLE bench_words USING fts5 (
+        text, content = 'bench_transcript', content_rowid = 'position'
+    )
+    """
 
     @on(MessageSent)
     def _sent(self, db: apsw.Connection, said: MessageSent, fact: Fact) -> None:

@@ -28,13 +28,13 @@ class Quill:
             Invalid: a draft cannot be recorded as it is.
             Conflict: a draft comes from something that does not count where it would stand.
         """
-        texts = [self._checked(desk, draft) for draft in drafts]
-        salts = self._entropy.draw(SALT_BYTES * len(texts))
+        salts = self._entropy.draw(SALT_BYTES * len(drafts))
         stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
         position, (version, digest), now_us = head, tail, desk.now_us
         records: list[Record] = []
         facts: list[Fact] = []
-        for at, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
+        for at, draft in enumerate(drafts):
+            text = self._checked(desk, draft)
             happened, because = draft.event, draft.because
             position, version = position + 1, version + 1
             envelope = (

@@ -1,0 +1,47 @@
+"""Upkeep beside the commits: the write-ahead file is moved away and used again."""
+
+from pathlib import Path
+
+from tests.log.samples import Said
+
+from everloop.log import Limits, Log
+from everloop.testing.stage import Stage
+
+
+def _say(log: Log, times: int) -> None:
+    for number in range(times):
+        log.append("home", [Said(text=f"line {number}")], actor="user")
+
+
+def test_every_connection_has_all_its_settings(log: Log) -> None:
+    db = log.file.connect()
+    names = ("journal_mode", "synchronous", "wal_autocheckpoint", "foreign_keys", "cache_size")
+    assert [db.pragma(name) for name in names] == ["wal", 2, 0, 1, -16_384]
+    db.close()
+
+
+def test_after_a_checkpoint_the_write_ahead_file_is_overwritten_and_not_made_longer(
+    log: Log,
+) -> None:
+    ahead = Path(f"{log.file.path}-wal")
+    _say(log, 60)
+    size = ahead.stat().st_size
+    log.upkeep.checkpoint()
+    assert log.upkeep.problem is None
+    _say(log, 30)
+    assert ahead.stat().st_size == size
+
+
+def test_under_steady_writing_the_write_ahead_file_stays_small(
+    stage: Stage, tmp_path: Path
+) -> None:
+    log = stage.open(tmp_path / "busy.db", limits=Limits(wal_bytes_max=65_536))
+    ahead = Path(f"{log.file.path}-wal")
+    _say(log, 200)
+    log.upkeep.checkpoint()  # as its thread does by itself, sooner or later
+    size = ahead.stat().st_size
+    for _ in range(4):
+        _say(log, 40)
+        log.upkeep.checkpoint()
+    assert ahead.stat().st_size <= size
+    log.close()
