@@ -4,8 +4,7 @@ from pathlib import Path
 
 from tests.log.samples import Said
 
-from everloop.log import Limits, Log
-from everloop.testing.stage import Stage
+from everloop.log import Log
 
 
 def _say(log: Log, times: int) -> None:
@@ -30,18 +29,3 @@ def test_after_a_checkpoint_the_write_ahead_file_is_overwritten_and_not_made_lon
     assert log.upkeep.problem is None
     _say(log, 30)
     assert ahead.stat().st_size == size
-
-
-def test_under_steady_writing_the_write_ahead_file_stays_small(
-    stage: Stage, tmp_path: Path
-) -> None:
-    log = stage.open(tmp_path / "busy.db", limits=Limits(wal_bytes_max=65_536))
-    ahead = Path(f"{log.file.path}-wal")
-    _say(log, 200)
-    log.upkeep.checkpoint()  # as its thread does by itself, sooner or later
-    size = ahead.stat().st_size
-    for _ in range(4):
-        _say(log, 40)
-        log.upkeep.checkpoint()
-    assert ahead.stat().st_size <= size
-    log.close()
