@@ -57,7 +57,7 @@ class Platter:
         """What is left of it. `newest` is the probability that a sector's last version is."""
         size = self._sizes[-1] if chance.happens(newest) else chance.choice(self._sizes)
         left = bytearray(self._durable[:size].ljust(size, b"\0"))
-        for sector, versions in self._versions.items():
+        for sector, versions in list(self._versions.items()):
             start = sector * SECTOR
             if start >= size:
                 continue
@@ -85,10 +85,10 @@ class PowerDisk(apsw.VFS):
         newest = chance.choice([0.0, 0.5, 0.9, 1.0, chance.random()])
         image = {
             name: platter.after_cut(chance, newest)
-            for name, platter in self._files.items()
+            for name, platter in list(self._files.items())  # other threads may open files meanwhile
             if platter.named or chance.happens(0.5)
         }
-        for name, platter in self._deleted.items():
+        for name, platter in list(self._deleted.items()):
             if name not in image and chance.happens(0.5):
                 image[name] = platter.after_cut(chance, newest)
         return image
@@ -105,7 +105,7 @@ class PowerDisk(apsw.VFS):
     def sync_folder(self) -> None:
         """Make every name durable, and that some are gone."""
         self._deleted.clear()
-        for platter in self._files.values():
+        for platter in list(self._files.values()):
             platter.named = True
 
     def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
