@@ -4,9 +4,11 @@ Adapters implement them; tests pass fakes. Nothing below `adapters/` reads the t
 or draws a random number on its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -18,6 +20,10 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """This moment, aware, in UTC."""
+        ...
+
+    def now_us(self) -> int:
+        """This moment, in microseconds since 1970-01-01T00:00:00Z."""
         ...
 
 
@@ -74,6 +80,127 @@ class Embedder(Protocol):
         Raises:
             ModelFailed: the model is missing, or failed.
         """
+        ...
+
+
+class Text(msgspec.Struct, frozen=True, tag="text"):
+    """Words in a message."""
+
+    text: str
+
+
+class Image(msgspec.Struct, frozen=True, tag="image"):
+    """A picture in a message, as the bytes of its file."""
+
+    media_type: str
+    data: bytes
+
+
+class ToolCall(msgspec.Struct, frozen=True, tag="tool_call"):
+    """A model asks for a tool to be run. In a stream it comes whole, with parsed arguments."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class ToolResult(msgspec.Struct, frozen=True, tag="tool_result"):
+    """What a tool gave back, in the user's message that follows the call."""
+
+    call_id: str
+    text: str
+    failed: bool = False
+
+
+Part = Text | Image | ToolCall | ToolResult
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation, as a model reads it."""
+
+    role: Literal["user", "assistant"]
+    parts: tuple[Part, ...]
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """Something the model may ask for; `schema` is the JSON schema of its arguments, an object."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """All that a model is told. With a `schema`, the whole answer is to be JSON of that shape."""
+
+    messages: tuple[Message, ...]
+    system: str = ""
+    tools: tuple[Tool, ...] = ()
+    schema: dict[str, Any] | None = None
+
+
+class Params(msgspec.Struct, frozen=True):
+    """How to answer. `timeout_s` is the longest silence; no temperature: the model's own."""
+
+    tokens_max: int = 4_096
+    timeout_s: float = 120.0
+    temperature: float | None = None
+
+
+class Delta(msgspec.Struct, frozen=True, tag="delta"):
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+class Usage(msgspec.Struct, frozen=True, tag="usage"):
+    """What a call took, and which model answered. No cost: its price is not known."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None = None
+
+
+class Finish(msgspec.Struct, frozen=True, tag="finish"):
+    """Why the answer ended: it was complete, too long, wants tools run, or was declined."""
+
+    reason: Literal["stop", "length", "tools", "refused"]
+
+
+Chunk = Delta | ToolCall | Usage | Finish
+
+
+class Stream(Protocol):
+    """An answer as it comes: deltas and tool calls, then one `Usage`, then one `Finish`."""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The stream itself."""
+        ...
+
+    def __next__(self) -> Chunk:
+        """The next chunk; a stream that was closed has none.
+
+        Raises:
+            ModelFailed: there is no answer, or the rest of it is missing.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop the call, from any thread, also while another waits for a chunk."""
+        ...
+
+
+class Model(Protocol):
+    """A model that answers a prompt. It keeps nothing between two calls."""
+
+    @property
+    def name(self) -> str:
+        """The model's name: `anthropic:claude-…`, `offline`."""
+        ...
+
+    def generate(self, prompt: Prompt, params: Params) -> Stream:
+        """The answer, as it comes. It fails only while it is read."""
         ...
 
 

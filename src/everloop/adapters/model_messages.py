@@ -1,0 +1,225 @@
+"""Prompts and chunks in the form that any-llm takes and gives: OpenAI's chat completions."""
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from everloop.errors import ModelFailed
+from everloop.memory.tokens import ESTIMATE
+from everloop.ports import (
+    Image,
+    Message,
+    Params,
+    Part,
+    Prompt,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
+
+Reason = Literal["stop", "length", "tools", "refused"]
+
+REASONS: dict[str, Reason] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tools",
+    "function_call": "tools",
+    "content_filter": "refused",
+}
+
+
+class Tokens(NamedTuple):
+    """What was read and written; `cached` and `stored` are parts of what was read."""
+
+    read: int
+    written: int
+    cached: int = 0
+    stored: int = 0
+
+
+def request(prompt: Prompt, params: Params, *, dialect: str, free: bool) -> dict[str, Any]:
+    """What is asked for, as keywords of a completion."""
+    asked: dict[str, Any] = {
+        "messages": list(_messages(prompt)),
+        "stream": True,
+        "max_tokens": params.tokens_max,
+        "timeout": params.timeout_s,
+    }
+    if params.temperature is not None:
+        asked["temperature"] = params.temperature
+    if prompt.tools:
+        asked["tools"] = [_tool(tool) for tool in prompt.tools]
+    if dialect != "anthropic":
+        asked["stream_options"] = {"include_usage": True}
+        if (
+            prompt.schema is not None
+        ):  # Claude keeps to the words; a form would forbid it to decline
+            shape = {"name": "answer", "schema": prompt.schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": shape}
+    if free:  # servers at home may know the older name of this limit alone
+        asked["extra_body"] = {"max_tokens": params.tokens_max}
+    return asked
+
+
+class Gathering:
+    """What the chunks of one answer add up to."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._written: list[str] = []
+        self._finish: str | None = None
+        self._tokens: Tokens | None = None
+
+    def take(self, event: Any) -> str:
+        """One more chunk; the text in it."""
+        if event.usage is not None:
+            self._tokens = _tokens(event.usage)
+        if not event.choices:
+            return ""
+        choice = event.choices[0]
+        self._finish = choice.finish_reason or self._finish
+        for piece in choice.delta.tool_calls or ():
+            self._take_call(piece)
+        text: str = choice.delta.content or ""
+        self._written.append(text)
+        return text
+
+    def calls(self) -> Iterator[ToolCall]:
+        """The tools that are asked for.
+
+        Raises:
+            ModelFailed: the arguments of one cannot be read, or the answer has no end.
+        """
+        if self._finish is None:
+            raise ModelFailed("the answer was cut off", hint="Ask again.")
+        for call in self._calls:
+            yield call.whole()
+
+    def reason(self) -> Reason:
+        """Why the answer ended."""
+        if self._calls and self._finish in ("stop", "tool_calls"):
+            return "tools"
+        return REASONS.get(self._finish or "", "stop")
+
+    def tokens(self, prompt: Prompt) -> Tokens:
+        """What the service counted; an estimate if it did not count."""
+        if self._tokens is not None:
+            return self._tokens
+        read = ESTIMATE(msgspec.json.encode(list(_messages(prompt))).decode())
+        return Tokens(read, ESTIMATE("".join(self._written)))
+
+    def _take_call(self, piece: Any) -> None:
+        """A piece of a call. Some services number all calls 0, and tell them apart by the id."""
+        known = next((call for call in self._calls if call.belongs(piece)), None)
+        if known is None:
+            known = _Call(piece.index)
+            self._calls.append(known)
+        known.take(piece)
+
+
+class _Call:
+    """A tool call in the making."""
+
+    def __init__(self, index: int | None) -> None:
+        self._index = index
+        self._id = ""
+        self._name = ""
+        self._arguments: list[str] = []
+
+    def belongs(self, piece: Any) -> bool:
+        """Whether a piece is one of this call."""
+        other = piece.id and self._id and piece.id != self._id
+        return piece.index == self._index and not other
+
+    def take(self, piece: Any) -> None:
+        """One more piece."""
+        self._id = self._id or piece.id or ""
+        if piece.function is not None:
+            self._name = self._name or piece.function.name or ""
+            self._arguments.append(piece.function.arguments or "")
+
+    def whole(self) -> ToolCall:
+        """The call, with its arguments read."""
+        arguments = read_arguments(self._name, "".join(self._arguments))
+        return ToolCall(self._id or f"call-{self._index or 0}", self._name, arguments)
+
+
+def read_arguments(tool: str, text: str) -> dict[str, Any]:
+    """The arguments of a call, as a model wrote them.
+
+    Raises:
+        ModelFailed: they are no JSON object.
+    """
+    try:
+        return msgspec.json.decode(text.strip() or "{}", type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
+        raise ModelFailed(
+            f"the arguments for the tool {tool!r} cannot be read: {problem}",
+            hint="Ask again, or choose a model that can use tools.",
+        ) from problem
+
+
+def _tokens(usage: Any) -> Tokens:
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Tokens(
+        usage.prompt_tokens or 0,
+        usage.completion_tokens or 0,
+        getattr(details, "cached_tokens", None) or 0,
+        getattr(details, "cache_write_tokens", None) or 0,
+    )
+
+
+def _messages(prompt: Prompt) -> Iterator[dict[str, Any]]:
+    if prompt.system:
+        yield {"role": "system", "content": prompt.system}
+    for message in prompt.messages:
+        yield from _results(message)
+        if said := [part for part in message.parts if not isinstance(part, ToolResult)]:
+            yield _said(message.role, said)
+
+
+def _results(message: Message) -> Iterator[dict[str, Any]]:
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            text = f"The tool failed: {part.text}" if part.failed else part.text
+            yield {"role": "tool", "tool_call_id": part.call_id, "content": text}
+
+
+def _said(role: str, parts: Sequence[Part]) -> dict[str, Any]:
+    calls = [_call(part) for part in parts if isinstance(part, ToolCall)]
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    if any(isinstance(part, Image) for part in parts):
+        return {"role": role, "content": list(_pictured(parts))}
+    said: dict[str, Any] = {"role": role, "content": "\n".join(texts)}
+    if calls:
+        said |= {"content": said["content"] or None, "tool_calls": calls}
+    return said
+
+
+def _pictured(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
+    for part in parts:
+        if isinstance(part, Text):
+            yield {"type": "text", "text": part.text}
+        elif isinstance(part, Image):
+            data = base64.b64encode(part.data).decode()
+            yield {
+                "type": "image_url",
+                "image_url": {"url": f"data:{part.media_type};base64,{data}"},
+            }
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = msgspec.json.encode(call.arguments).decode()
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    about = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": about}
