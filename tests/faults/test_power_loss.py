@@ -71,7 +71,8 @@ class Session:
 
     def _maybe_cut(self) -> None:
         if self.chance.happens(1 / CALLS_PER_CUT):
-            self.left.append(Left(self.disk.cut(self.chance), tuple(self.acknowledged)))
+            known = tuple(self.acknowledged)  # before: other threads go on during the cut
+            self.left.append(Left(self.disk.cut(self.chance), known))
 
     def _step(self, engine: Engine, request: str) -> Engine:
         log = engine.log

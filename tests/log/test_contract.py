@@ -49,6 +49,29 @@ def test_the_same_request_gives_the_same_receipt(store: Log) -> None:
     assert store.head == 1
 
 
+@pytest.mark.promise("P-LOG-3")
+def test_a_repeated_request_gives_all_of_its_own_facts_and_no_others(store: Log) -> None:
+    said = [Said("a"), Said("b"), Said("c")]
+    store.append("s", [Said("before")], actor="user", request_id="q")
+    first = store.append("s", said, actor="user", request_id="r")
+    store.append("s", [Said("after")], actor="user")
+    again = store.append("s", said, actor="user", request_id="r")
+    assert again.repeated
+    assert again.facts == first.facts
+    assert store.head == 5
+
+
+def test_a_request_whose_text_was_purged_is_still_answered_as_repeated(store: Log) -> None:
+    said = [Said("secret"), Said("b")]
+    store.append("s", said, actor="user", request_id="r")
+    store.purge([1], reason="privacy", actor="user")
+    again = store.append("s", said, actor="user", request_id="r")
+    assert again.repeated
+    assert [fact.position for fact in again.facts] == [1, 2]
+    with pytest.raises(Conflict, match="used before"):
+        store.append("s", [Said("secret"), Said("c")], actor="user", request_id="r")
+
+
 @pytest.mark.parametrize("stream", ["s", "other"])
 def test_a_request_id_used_for_something_else_is_a_conflict(store: Log, stream: str) -> None:
     store.append("s", [Said("a")], actor="user", request_id="r")

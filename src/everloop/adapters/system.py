@@ -2,15 +2,11 @@
 
 import os
 import random
-import secrets
 import threading
 import time
 from datetime import UTC, datetime
-from weakref import WeakSet
 
 from everloop.ports import World
-
-POOL_BYTES = 4_096
 
 
 class SystemClock:
@@ -19,41 +15,15 @@ class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def now_us(self) -> int:
+        return time.time_ns() // 1_000
+
 
 class SystemEntropy:
-    """The operating system's random bytes, drawn in larger portions.
-
-    A process that was forked off draws its own: it must not give out what its parent does.
-    """
-
-    def __init__(self) -> None:
-        self._pool = b""
-        self._used = 0
-        self._lock = threading.Lock()
-        _pools.add(self)
+    """The operating system's random bytes. To ask it costs less than to keep some at hand."""
 
     def draw(self, count: int) -> bytes:
-        with self._lock:
-            if self._used + count > len(self._pool):
-                self._pool, self._used = secrets.token_bytes(max(count, POOL_BYTES)), 0
-            start = self._used
-            self._used += count
-            return self._pool[start : self._used]
-
-    def forget(self) -> None:
-        self._pool, self._used = b"", 0
-
-
-_pools: WeakSet[SystemEntropy] = WeakSet()
-
-
-def _forget_pools() -> None:
-    for pool in _pools:
-        pool.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pools)
+        return os.urandom(count)
 
 
 class SystemIds:

@@ -8,6 +8,7 @@ rewinding one conversation or one world leaves everything else where it is.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from everloop.errors import NotFound
 
@@ -34,14 +35,14 @@ class Branch:
             node, cap = node.parent, node.at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: `key` is kept
 class Sight:
     """What can be seen: for each branch in view, the highest position."""
 
     caps: dict[str, int]
     upto: int = ALL
 
-    @property
+    @cached_property
     def key(self) -> tuple[tuple[str, int], ...]:
         """Equal for equal sights."""
         return tuple(sorted(self.caps.items()))
@@ -57,11 +58,13 @@ class Branches:
 
     by_name: dict[str, Branch] = field(default_factory=lambda: {MAIN: Branch(MAIN, MAIN)})
     standing: dict[str, str] = field(default_factory=lambda: {MAIN: MAIN})
+    _standing: list[Sight] = field(default_factory=list[Sight], repr=False, compare=False)
 
     def plant(self, name: str) -> None:
         """Take in a new root."""
         self.by_name[name] = Branch(name, name)
         self.standing[name] = name
+        self._standing = []
 
     def fork(self, name: str, parent: str, at: int) -> None:
         """Take in a fork. One that leaves before its parent began hangs on the right ancestor."""
@@ -73,6 +76,7 @@ class Branches:
     def stand(self, name: str) -> None:
         """Take in a move."""
         self.standing[self[name].root] = name
+        self._standing = []
 
     def __getitem__(self, name: str) -> Branch:
         """The branch of that name.
@@ -104,14 +108,21 @@ class Branches:
 
     def sight(self, names: Iterable[str] | None = None, upto: int = ALL) -> Sight:
         """What these branches see together; by default, where every tree stands."""
-        chosen = tuple(self.standing.values()) if names is None else tuple(names)
+        kept = self._standing  # taken first: a move meanwhile begins another list
+        if names is None and upto == ALL and kept:
+            return kept[0]
         caps: dict[str, int] = {}
-        for name in chosen:
+        for name in tuple(self.standing.values()) if names is None else names:
             for branch, cap in self[name].lineage():
                 caps[branch] = min(upto, max(cap, caps.get(branch, -1)))
-        return Sight(caps, upto)
+        made = Sight(caps, upto)
+        if names is None and upto == ALL:
+            kept.append(made)
+        return made
 
     def standing_with(self, branch: str, upto: int = ALL) -> Sight:
         """What one sees who stands on `branch` in its tree, and where one stands in all others."""
-        here = {**self.standing, self[branch].root: branch}
-        return self.sight(here.values(), upto)
+        root = self[branch].root
+        if self.standing[root] == branch:
+            return self.sight(upto=upto)
+        return self.sight({**self.standing, root: branch}.values(), upto)

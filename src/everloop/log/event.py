@@ -23,6 +23,7 @@ class Event(msgspec.Struct, frozen=True):
     wire: ClassVar[str] = ""
     schema: ClassVar[int] = 1
     supersedes: ClassVar[bool] = False  # takes the place of what its stream said of `because[0]`
+    lasting: ClassVar[bool] = False  # stands on a thing, not on its words; stays when those change
 
 
 class Unknown(Event, frozen=True):
@@ -37,6 +38,7 @@ E = TypeVar("E", bound=Event)
 _catalogue: dict[str, type[Event]] = {}
 _upcasters: dict[tuple[str, int], Upcaster] = {}
 _decoders: dict[tuple[str, int], Callable[[str], Event]] = {}
+_readers: dict[type[Event], Callable[[bytes], Event]] = {}  # the decoder of each declared class
 _encode = msgspec.json.Encoder().encode
 
 
@@ -48,7 +50,7 @@ def event(wire: str, *, schema: int = 1) -> Callable[[type[E]], type[E]]:
             raise Invalid(f"two event classes claim the wire name {wire!r}")
         cls.wire, cls.schema = wire, schema
         _catalogue[wire] = cls
-        _decoders[wire, schema] = msgspec.json.Decoder(cls).decode
+        _decoders[wire, schema] = _readers[cls] = msgspec.json.Decoder(cls).decode
         return cls
 
     return declare
@@ -72,43 +74,43 @@ def is_superseding(happened: Event) -> bool:
     return happened.supersedes
 
 
+def lasting_kinds() -> list[str]:
+    """The kinds that stay when what they stand on is reworded."""
+    return [wire for wire, known in _catalogue.items() if known.lasting]
+
+
 def catalogue() -> dict[str, type[Event]]:
     """Every declared event class, by wire name."""
     return dict(sorted(_catalogue.items()))
 
 
-def encode(happened: Event) -> str:
-    """The event as JSON text.
+def encode(happened: Event) -> bytes:
+    """The event as JSON in UTF-8, once it is sure that a replay would see the very same event.
 
     Raises:
         Invalid: the event holds something JSON cannot say, such as NaN or half a character.
     """
-    if not happened.wire:
+    read = _readers.get(type(happened))
+    if read is None:
         raise Invalid(
             f"{type(happened).__name__} is not a declared event",
             hint="Declare it with @event('area.noun_happened').",
         )
     try:
-        text = _encode(happened).decode()
+        data = _encode(happened)
+        if read(data) == happened:
+            return data
+    except msgspec.ValidationError:
+        pass
     except (UnicodeEncodeError, TypeError, OverflowError, RecursionError) as problem:
         raise Invalid(
             f"{happened.wire} cannot be written as JSON: {problem}",
             hint="Send plain text, numbers, lists and maps; text must be valid Unicode.",
         ) from problem
-    if not _reads_back(happened, text):
-        raise Invalid(
-            f"{happened.wire} would not read back as it is: NaN or Infinity, or a wrong type",
-            hint="Use the declared types, and leave out numbers that JSON cannot say.",
-        )
-    return text
-
-
-def _reads_back(happened: Event, text: str) -> bool:
-    """Whether a replay would see the very same event."""
-    try:
-        return _decoders[happened.wire, happened.schema](text) == happened
-    except (msgspec.ValidationError, RecursionError):
-        return False
+    raise Invalid(
+        f"{happened.wire} would not read back as it is: NaN or Infinity, or a wrong type",
+        hint="Use the declared types, and leave out numbers that JSON cannot say.",
+    )
 
 
 def decode(kind: str, schema: int, data: str) -> Event:

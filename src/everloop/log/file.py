@@ -63,6 +63,7 @@ class Reader:
 
     def __init__(self, db: apsw.Connection, era: int = 0) -> None:
         self.db = db
+        self.cursor = db.cursor()  # for what is asked again and again: a new one costs more
         self.era = era  # which file of that name this connection has opened
         db.execute(_TEMPORARY)
         self._looking: tuple[object, int] | None = None

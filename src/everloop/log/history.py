@@ -45,13 +45,12 @@ class History(ABC):
     def scrub(self) -> None:
         """Rewrite the file, so that no trace of erased text is left in it."""
 
-    def plant(self, root: str, *, actor: str, request_id: str | None = None) -> Receipt:
-        """Begin a tree of its own for the streams named `root` and `root:…`."""
+    def plant(self, *roots: str, actor: str, request_id: str | None = None) -> Receipt:
+        """Begin a tree of its own for the streams named `root` and `root:…`, for each root."""
 
         def decide(_: Desk) -> list[Draft]:
-            if root in self.file.branches:
-                return []
-            return [Draft(BranchPlanted(branch=root))]
+            new = [root for root in dict.fromkeys(roots) if root not in self.file.branches]
+            return [Draft(BranchPlanted(branch=root)) for root in new]
 
         return self._log_work(decide, actor, request_id)
 

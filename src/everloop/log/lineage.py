@@ -17,7 +17,7 @@ import apsw
 import msgspec
 
 from everloop.log.branches import Branches, Sight
-from everloop.log.event import is_superseding
+from everloop.log.event import is_superseding, lasting_kinds
 from everloop.log.facts import BranchForked, BranchPlanted, BranchStood, Purged, Retracted
 from everloop.log.projection import Projection, on
 from everloop.log.record import Fact
@@ -32,10 +32,12 @@ WITH RECURSIVE gone(position) AS (
 SELECT position FROM gone ORDER BY position
 """
 
-# What was derived from a fact, or from what replaced it earlier, outside of its own stream.
+# What was derived from a fact, or from what replaced it earlier, outside of its own stream; except
+# what stands on the thing itself, whatever that says now.
 _STALE = """
 SELECT DISTINCT b.dependant FROM log_because b JOIN log d ON d.position = b.dependant
-WHERE d.stream <> ?2 AND b.dependant < ?3 AND (b.source = ?1 OR b.source IN (
+WHERE d.stream <> ?2 AND b.dependant < ?3
+AND d.kind NOT IN (SELECT value FROM json_each(?4)) AND (b.source = ?1 OR b.source IN (
     SELECT own.dependant FROM log_because own JOIN log o ON o.position = own.dependant
     WHERE own.source = ?1 AND o.stream = ?2 AND own.dependant < ?3))
 """
@@ -194,7 +196,9 @@ def _derive(db: apsw.Connection, fact: Fact) -> None:
 
 def _supersede(db: apsw.Connection, fact: Fact) -> None:
     """Hide what others derived from what this fact replaces; its own stream goes on."""
-    stale = [row[0] for row in rows(db, _STALE, (fact.because[0], fact.stream, fact.position))]
+    lasting = msgspec.json.encode(lasting_kinds()).decode()
+    replaced = (fact.because[0], fact.stream, fact.position, lasting)
+    stale = [row[0] for row in rows(db, _STALE, replaced)]
     if stale:
         _hide(db, fact, stale, everywhere=False)
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from everloop.errors import Conflict, Invalid, Unavailable
 from everloop.log.backups import Backups
 from everloop.log.branches import ALL, Branches, Sight
-from everloop.log.event import Event
+from everloop.log.event import Event, Unknown
 from everloop.log.facts import STREAM
 from everloop.log.file import LogFile, Reader
 from everloop.log.history import History
@@ -94,7 +94,8 @@ class Log(History):
             expected=expected,
             request_id=request_id,
         )
-        return _same(self.writer.write(work), drafts)
+        receipt = self.writer.write(work)
+        return _same(receipt, drafts) if receipt.repeated else receipt
 
     async def append_soon(
         self,
@@ -116,7 +117,8 @@ class Log(History):
             expected=expected,
             request_id=request_id,
         )
-        return _same(await self.writer.write_soon(work), drafts)
+        receipt = await self.writer.write_soon(work)
+        return _same(receipt, drafts) if receipt.repeated else receipt
 
     def work(
         self,
@@ -130,15 +132,8 @@ class Log(History):
     ) -> Work:
         """A work for the writer: `decide` runs inside the transaction, on the newest state."""
         _check_unicode(stream, actor, request_id or "")
-        return Work(
-            stream,
-            decide,
-            actor=actor,
-            request_id=request_id or self.ids.new("req"),
-            fresh=request_id is None,
-            branch=branch,
-            expected=expected,
-        )
+        named = request_id or self.ids.new("req")
+        return Work(stream, decide, actor, named, request_id is None, branch, expected)
 
     def decide(
         self,
@@ -155,6 +150,11 @@ class Log(History):
         )
 
     # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, so that nothing comes of it any more."""
+        return self._closed
 
     @property
     def head(self) -> int:
@@ -258,8 +258,8 @@ class Log(History):
         """
         with self.writer.pen:
             self.scribe.take_over(records)
-        self.heard(self.scribe.head)
-        self.upkeep.written(self.scribe.head)
+            self.heard(self.scribe.head)
+            self.upkeep.written(self.scribe.head)
 
     def close(self) -> None:
         """Finish what is waiting and close the file. Followers end."""
@@ -325,22 +325,31 @@ def _drafts(stream: str, events: Sequence[Event | Draft]) -> list[Draft]:
         raise Invalid(
             f"{stream!r} is not a stream name", hint="Use a short name such as `thread:home`."
         )
-    return [happened if isinstance(happened, Draft) else Draft(happened) for happened in events]
+    # Not `isinstance`: it is slow on classes that have a metaclass, as events do.
+    return [happened if type(happened) is Draft else Draft(happened) for happened in events]
 
 
 def _check_unicode(*names: str) -> None:
     try:
         for name in names:
-            name.encode()
+            if not name.isascii():
+                name.encode()
     except UnicodeEncodeError as problem:
         raise Invalid(
             f"a name holds half a character: {problem.object!r}", hint="Send valid Unicode."
         ) from problem
 
 
+def _states(done: Event, asked: Event) -> bool:
+    """Whether a recorded event is the one that is asked for; of a purged one, the kind is left."""
+    return done == asked or (isinstance(done, Unknown) and done.kind == asked.wire)
+
+
 def _same(receipt: Receipt, drafts: Sequence[Draft]) -> Receipt:
-    """The receipt, if what was recorded under this request id is what is asked now."""
-    if receipt.repeated and [fact.event for fact in receipt.facts] != [d.event for d in drafts]:
+    """The repeated receipt, if what was recorded under this request id is what is asked now."""
+    asked = [draft.event for draft in drafts]
+    done = [fact.event for fact in receipt.facts]
+    if len(done) != len(asked) or not all(map(_states, done, asked)):
         raise Conflict(
             f"request id {receipt.request_id!r} was used before, for other events",
             hint="Use a new request id for a new request.",

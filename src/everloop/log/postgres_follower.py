@@ -122,9 +122,9 @@ class Follower:
             with self._log.writer.pen:
                 level = self._adopt_page()
                 head = self._log.scribe.head
-            if head != self._checked:
-                self._log.heard(head)
-                self._log.upkeep.written(head)
+                if head != self._checked:
+                    self._log.heard(head)
+                    self._log.upkeep.written(head)
         self._scrub_if_due()
 
     def _adopt_page(self) -> bool:

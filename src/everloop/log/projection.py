@@ -139,15 +139,18 @@ class Views:
         at: dict[str, int] = dict(rows(db, "SELECT name, position FROM views"))
         return [(view, at[view.name]) for view in self.all if at[view.name] < head]
 
-    def fold(self, db: apsw.Connection, fact: Fact) -> None:
-        """Take one fact into every view."""
-        for view in self._everything:
-            view.fold(db, fact)
-        if fact.because:
-            for view in self._tracing:
-                view.trace(db, fact)
-        for view, handler in self._by_kind.get(fact.event.wire, ()):
-            handler(view, db, fact.event, fact)
+    def fold(self, db: apsw.Connection, facts: Iterable[Fact]) -> None:
+        """Take facts into every view, one after the other."""
+        by_kind, everything = self._by_kind, self._everything
+        for fact in facts:
+            for view in everything:
+                view.fold(db, fact)
+            if fact.because:
+                for view in self._tracing:
+                    view.trace(db, fact)
+            event = fact.event
+            for view, handler in by_kind.get(event.wire, ()):
+                handler(view, db, event, fact)
 
     def keep_up(self, db: apsw.Connection, head: int) -> None:
         """Note that ours are folded up to `head` and from here on; others' are left there."""

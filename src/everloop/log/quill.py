@@ -1,4 +1,4 @@
-"""The quill turns drafts into records: it checks them, says them as text, and chains them.
+"""The quill turns drafts into rows of the log: it checks them, says them as text, and chains them.
 
 Positions and versions follow what the scribe found in the file; nothing is written here.
 """
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from everloop.errors import Invalid
 from everloop.log.event import encode
-from everloop.log.record import SALT_BYTES, Fact, Record, encode_positions, sealed
+from everloop.log.record import SALT_BYTES, Fact, encode_positions, link, seal_of
+from everloop.log.sql import Row
 from everloop.log.work import Desk, Draft, Work
 from everloop.ports import Entropy
 
@@ -21,43 +22,54 @@ class Quill:
 
     def write(
         self, work: Work, desk: Desk, drafts: Sequence[Draft], head: int, tail: tuple[int, bytes]
-    ) -> tuple[list[Record], list[Fact]]:
-        """The records that drafts become after `head`, chained in their stream, and the facts.
+    ) -> tuple[list[Row], list[Fact], bytes]:
+        """The rows that drafts become after `head`, the facts, and the last digest.
 
         Raises:
             Invalid: a draft cannot be recorded as it is.
             Conflict: a draft comes from something that does not count where it would stand.
         """
-        salts = self._entropy.draw(SALT_BYTES * len(drafts))
         stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
         position, (version, digest), now_us = head, tail, desk.now_us
-        records: list[Record] = []
+        salts, at = self._entropy.draw(SALT_BYTES * len(drafts)), 0
+        rows: list[Row] = []
         facts: list[Fact] = []
-        for at, draft in enumerate(drafts):
-            text = self._checked(desk, draft)
-            happened, because = draft.event, draft.because
-            position, version = position + 1, version + 1
-            envelope = (
-                position, stream, branch, version, happened.wire, happened.schema,
-                actor, encode_positions(because) if because else None, request, now_us,
-            )  # fmt: skip
-            record = sealed(digest, envelope, text, salts[SALT_BYTES * at : SALT_BYTES * (at + 1)])
-            digest = record.digest
-            records.append(record)
+        for draft in drafts:
+            happened, because, sources = draft.event, draft.because, None
+            data = encode(happened)
+            if len(data) > self._event_bytes_max:
+                raise _too_large(draft, self._event_bytes_max)
+            if because:
+                desk.check_sources(draft)
+                sources = encode_positions(because)
+            if draft.beside:
+                because += _positions(draft, head, len(rows))
+                sources = encode_positions(because)
+            kind, schema, salt = happened.wire, happened.schema, salts[at : at + SALT_BYTES]
+            position, version, at = position + 1, version + 1, at + SALT_BYTES
+            digest = link(
+                digest,
+                (position, stream, branch, version, kind, schema, actor, sources, request, now_us),
+                seal_of(salt, data),
+            )
+            rows.append((
+                position, stream, branch, version, kind, schema, data.decode(),
+                actor, sources, request, now_us, salt, None, digest,
+            ))  # fmt: skip
             facts.append(
                 Fact(happened, position, stream, branch, version, actor, because, request, now_us)
             )
-        return records, facts
+        return rows, facts, digest
 
-    def _checked(self, desk: Desk, draft: Draft) -> str:
-        """The draft as text, once it is sure that it may be recorded."""
-        text = encode(draft.event)
-        most = self._event_bytes_max
-        if len(text) > most // 4 and len(text.encode()) > most:  # a character has up to four bytes
-            raise Invalid(
-                f"{draft.event.wire} is larger than {most:,} bytes",
-                hint="Store large content as an attachment, or raise `event_bytes_max`.",
-            )
-        if draft.because:
-            desk.check_sources(draft)
-        return text
+
+def _too_large(draft: Draft, bytes_max: int) -> Invalid:
+    return Invalid(
+        f"{draft.event.wire} is larger than {bytes_max:,} bytes",
+        hint="Store large content as an attachment, or raise `event_bytes_max`.",
+    )
+
+
+def _positions(draft: Draft, head: int, written: int) -> tuple[int, ...]:
+    """Where the drafts beside it will stand: only earlier ones can carry it."""
+    assert all(0 <= place < written for place in draft.beside), "beside names an earlier draft"
+    return tuple(head + 1 + place for place in draft.beside)

@@ -26,12 +26,15 @@ _encode = msgspec.json.Encoder().encode
 _decode_positions = msgspec.json.Decoder(tuple[int, ...]).decode
 
 
+# Records and facts come by the thousand and hold nothing that leads back to them, so the garbage
+# collector need not look at them (`gc=False`).
+
 # What a digest covers besides payload and previous digest, in this order: position, stream, branch,
 # version, kind, schema, actor, because, request id and time.
 Envelope = tuple[int, str, str, int, str, int, str, str | None, str, int]
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """One row of the log, exactly as stored."""
 
     position: int
@@ -55,7 +58,7 @@ class Record(msgspec.Struct, frozen=True):
         return self.data is None
 
 
-class Fact(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, gc=False):
     """An event as recorded: what folds and views are given."""
 
     event: Event
@@ -74,41 +77,32 @@ class Fact(msgspec.Struct, frozen=True):
         return moment(self.recorded_us)
 
 
-def seal_of(salt: bytes, data: str) -> bytes:
+def seal_of(salt: bytes, data: bytes) -> bytes:
     """The commitment to a payload that the digest covers."""
-    return sha256(salt + data.encode()).digest()
+    return sha256(salt + data).digest()
+
+
+def link(previous: bytes, envelope: Envelope, seal: bytes) -> bytes:
+    """The digest of a record, given the digest before it in its stream."""
+    return sha256(_encode((previous, *envelope, seal))).digest()
 
 
 def chain(previous: bytes, record: Record) -> bytes:
-    """The digest of `record`, given the digest before it in its stream.
+    """The digest that a stored record should have.
 
     Raises:
         Corrupt: the record has neither payload nor seal.
     """
     seal = record.seal
     if record.data is not None and record.salt is not None:
-        seal = seal_of(record.salt, record.data)
+        seal = seal_of(record.salt, record.data.encode())
     if seal is None:
         raise Corrupt(f"record {record.position} has neither payload nor seal", hint=RESTORE)
     envelope = (
         record.position, record.stream, record.branch, record.version, record.kind, record.schema,
         record.actor, record.because, record.request_id, record.recorded_us,
     )  # fmt: skip
-    return _link(previous, envelope, seal)
-
-
-def sealed(previous: bytes, envelope: Envelope, data: str, salt: bytes) -> Record:
-    """A new record, chained to the one before it in its stream."""
-    digest = _link(previous, envelope, seal_of(salt, data))
-    position, stream, branch, version, kind, schema, actor, because, request, at = envelope
-    return Record(
-        position, stream, branch, version, kind, schema,
-        data, actor, because, request, at, salt, None, digest,
-    )  # fmt: skip
-
-
-def _link(previous: bytes, envelope: Envelope, seal: bytes) -> bytes:
-    return sha256(_encode((previous, *envelope, seal))).digest()
+    return link(previous, envelope, seal)
 
 
 def fact_of(record: Record) -> Fact:

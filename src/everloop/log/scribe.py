@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import apsw
-import msgspec
+from msgspec.structs import astuple
 
 from everloop.errors import Conflict, Corrupt, EverloopError, Rejected, Unavailable
 from everloop.log.branches import Branch
@@ -26,11 +26,10 @@ from everloop.log.record import (
     Record,
     chain,
     fact_of,
-    microseconds,
     seal_of,
 )
 from everloop.log.schema import COLUMNS
-from everloop.log.sql import let_go, number, one
+from everloop.log.sql import Row, let_go, number, one
 from everloop.log.states import States
 from everloop.log.trouble import unavailable
 from everloop.log.work import Desk, Receipt, Sequencer, Work
@@ -56,14 +55,13 @@ class Scribe:
         self.file = file
         self.states = states
         self.head = 0
-        self.pages_written = 0  # since the file was opened
         self._clock = world.clock
         self._sequencer = sequencer
         self._quill = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
         self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
         self._tails: dict[tuple[str, str], tuple[int, bytes]] = {}
-        self._written: list[Record] = []
+        self._written: list[Row] = []  # what a sequencer is to publish
         self._published = False  # whether they are durable, whatever becomes of the file
         self._reader: Reader | None = None
         self.gather: Callable[[], None] | None = None  # lets latecomers join a batch as it begins
@@ -84,6 +82,11 @@ class Scribe:
             let_go(db)
             raise
         self._forget_memory()
+
+    def pages_written(self) -> int:
+        """How many pages of the file were written since it was opened."""
+        reader = self._reader
+        return reader.db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0] if reader else 0
 
     def close(self) -> None:
         """Close the file for writing."""
@@ -127,7 +130,7 @@ class Scribe:
         reader = self._open_reader()
         for record in records:
             digest = self._follows(reader, record)
-            self._insert(reader.db, [record], [fact_of(record)])
+            self._insert(reader, [astuple(record)], [fact_of(record)])
             self._tails[record.stream, record.branch] = (record.version, digest)
             if record.stream == STREAM:
                 self.file.draft(reader.db, self.head)
@@ -162,9 +165,7 @@ class Scribe:
     def transaction(self, act: Callable[[Reader], S]) -> S:
         """Do something to the file, all or nothing."""
         try:
-            reader = self._begin()
-            self._catch_up(reader)
-            result = act(reader)
+            result = act(self._begin())
             self._commit(self._open_reader())  # `act` may have renewed the file
         except (apsw.Error, UnicodeDecodeError) as problem:
             self._roll_back()
@@ -175,51 +176,50 @@ class Scribe:
         return result
 
     def _begin(self) -> Reader:
-        reader = self._open_reader()
+        """Begin a transaction beside which nobody writes, with all that was written before."""
+        reader = self._reader or self._open_reader()
         try:
-            reader.db.execute("BEGIN IMMEDIATE")
+            reader.cursor.execute("BEGIN IMMEDIATE")
         except apsw.ReadOnlyError:  # so it was when it was opened; perhaps it is no longer
             self.close()
             self.file.release()
             reader = self._open_reader()
             reader.db.execute("BEGIN IMMEDIATE")
+        if reader.db.data_version() != self._seen:  # else nobody wrote since we did
+            self._catch_up(reader)
         return reader
 
     def _attempt(self, batch: Sequence[Work]) -> None:
         self._written, self._published = [], False
         reader = self._begin()
-        self._catch_up(reader)
         if self._sequencer:
             now_us = self._sequencer.begin(self)
             reader = self._open_reader()  # the file may have been renewed
         else:
-            now_us = microseconds(self._clock.now())
+            now_us = self._clock.now_us()
         if self.gather:
             self.gather()
-        before = self.head
         for work in batch:
+            before = self.head
             work.receipt = work.error = None
             try:
                 self._carry_out(reader, work, max(now_us, self._last_us))
             except Rejected as refusal:
-                if self.head != before + len(self._written):
+                if self.head != before:
                     raise  # it came too late: something of this work is already in the transaction
                 work.error = refusal
         if self._sequencer:
-            self._sequencer.publish(self._written)
+            self._sequencer.publish([Record(*row) for row in self._written])
             self._published = True
         self._commit(reader)
 
     def _commit(self, reader: Reader) -> None:
-        reader.db.execute("COMMIT")
+        reader.cursor.execute("COMMIT")
         self.file.settle(committed=True)
         self._seen = reader.db.data_version()
-        self.pages_written, _ = reader.db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
 
     def _catch_up(self, reader: Reader) -> None:
         """Take in what other processes wrote, and fold what views lack."""
-        if reader.db.data_version() == self._seen:
-            return  # nobody wrote since we did
         head = reader.head()
         if head < self.head:
             self._forget_memory()  # a backup was restored under us
@@ -246,7 +246,8 @@ class Scribe:
             return
         branches = self.file.branches
         branch = branches[work.branch] if work.branch else branches.home_of(work.stream)
-        version, digest = self._tail(reader, work.stream, branch)
+        tail = self._tail(reader, work.stream, branch)
+        version, _ = tail
         if work.expected is not None and work.expected != version:
             raise Conflict(
                 f"stream {work.stream!r} is at version {version}, not {work.expected}",
@@ -254,12 +255,13 @@ class Scribe:
             )
         desk = Desk(reader, self.states, branches, branch, now_us)
         drafts = work.decide(desk)
-        records, facts = self._quill.write(work, desk, drafts, self.head, (version, digest))
-        if records:
-            version = records[-1].version
-            self._insert(reader.db, records, facts)
-            self._written += records
-            self._tails[work.stream, branch.name] = (version, records[-1].digest)
+        rows, facts, digest = self._quill.write(work, desk, drafts, self.head, tail)
+        if rows:
+            version = facts[-1].version
+            self._insert(reader, rows, facts)
+            if self._sequencer:
+                self._written += rows
+            self._tails[work.stream, branch.name] = (version, digest)
             self.states.advance(work.stream, branch.name, facts)
             if work.stream == STREAM:
                 self.file.draft(reader.db, self.head)
@@ -284,13 +286,15 @@ class Scribe:
             raise Corrupt(f"record {record.position} does not match its digest")
         return record.digest
 
-    def _insert(
-        self, db: apsw.Connection, records: Sequence[Record], facts: Sequence[Fact]
-    ) -> None:
-        db.executemany(INSERT, map(msgspec.structs.astuple, records))
-        self.head, self._last_us = records[-1].position, records[-1].recorded_us
+    def _insert(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
+        if len(rows) == 1:
+            reader.cursor.execute(INSERT, rows[0])
+        else:
+            reader.cursor.executemany(INSERT, rows)
+        last, db = facts[-1], reader.db
+        self.head, self._last_us = last.position, last.recorded_us
+        self.file.views.fold(db, facts)
         for fact in facts:
-            self.file.views.fold(db, fact)
             if type(fact.event) is Purged:
                 self._erase(db, fact.event.positions)
 
@@ -304,7 +308,7 @@ class Scribe:
             if row is not None:
                 db.execute(
                     "UPDATE log SET data = NULL, salt = NULL, seal = ? WHERE position = ?",
-                    (seal_of(row[0], row[1]), position),
+                    (seal_of(row[0], row[1].encode()), position),
                 )
                 db.execute("DELETE FROM snapshots WHERE stream = ?", (row[2],))
         self.file.views.forget(db, erased)

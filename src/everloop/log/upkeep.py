@@ -22,7 +22,7 @@ SCRUB_WAIT_MS = 10_000
 # A full-text index keeps the words of deleted rows until its segments are merged.
 _FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5 (%'"
 PAGE_BYTES = 4_096
-LOOK_EVERY = 64  # commits between two looks whether a backup is due
+LOOK_EVERY = 8  # commits between two looks whether something is due
 
 
 class Upkeep:
@@ -47,17 +47,20 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._writes = 0
-        self._pages = 0
+        self._pages = 0  # written by the scribe when we last looked
+        self._moved = 0  # of these, before the last checkpoint
         self._head = 0
         self.problem: EverloopError | None = None
 
     def written(self, head: int) -> None:
-        """Note a commit, and look whether something is due; for a backup only now and then."""
+        """Note a commit, and look now and then whether something is due; with the pen in hand."""
         self._writes += 1
         self._head = head
-        if self._large() or (self._writes % LOOK_EVERY == 0 and self._backup_due()):
-            self._start()
-            self._wanted.set()
+        if self._writes % LOOK_EVERY == 0:
+            self._pages = self._scribe.pages_written()
+            if self._large() or self._backup_due():
+                self._start()
+                self._wanted.set()
 
     def checkpoint(self) -> None:
         """Move what was written into the main file, as far as readers allow.
@@ -72,7 +75,7 @@ class Upkeep:
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 with self._pen:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                    self._pages = self._scribe.pages_written
+                    self._pages = self._moved = self._scribe.pages_written()
                     if self._size() > 4 * self._wal_bytes_max:
                         db.set_busy_timeout(0)  # nobody should wait for those who read for long
                         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -123,10 +126,10 @@ class Upkeep:
 
     def _large(self) -> bool:
         """Whether so much was written since the last checkpoint that another is due."""
-        pages = self._scribe.pages_written
-        if pages < self._pages:  # the file was opened anew, and the count with it
-            self._pages = 0
-        return (pages - self._pages) * PAGE_BYTES > self._wal_bytes_max
+        pages = self._pages
+        if pages < self._moved:  # the file was opened anew, and the count with it
+            self._moved = 0
+        return (pages - self._moved) * PAGE_BYTES > self._wal_bytes_max
 
     def _backup_due(self) -> bool:
         return self._backups is not None and self._backups.due(self._head)

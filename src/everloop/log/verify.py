@@ -11,14 +11,15 @@ from types import NoneType
 import apsw
 import msgspec
 
-from everloop.errors import EverloopError
+from everloop.errors import Corrupt, EverloopError, Unavailable
 from everloop.log.branches import Branches
 from everloop.log.event import decode
 from everloop.log.facts import BranchForked, BranchPlanted
-from everloop.log.file import Reader
+from everloop.log.file import LogFile, Reader
 from everloop.log.log import Log
 from everloop.log.record import Record, chain
 from everloop.log.schema import COLUMNS
+from everloop.log.sql import let_go
 from everloop.ports import Progress
 
 PAGE = 1_000
@@ -63,7 +64,7 @@ def verify(log: Log, progress: Progress | None = None) -> Verification:
             checker.take(item)
             if progress and checker.position % PAGE == 0:
                 progress(checker.position, head)
-        damage = [*checker.damage, *_file_damage(reader, head)]
+        damage = [*checker.damage, *_file_damage(log.file, head)]
         if progress:
             progress(head, head)
         return Verification(checker.records, len(checker.streams), tuple(merged(damage)))
@@ -209,10 +210,21 @@ def _fits(record: Record) -> bool:
     return all(isinstance(value, fit) for value, fit in zip(values, _TYPES, strict=True))
 
 
-def _file_damage(reader: Reader, head: int) -> list[Damage]:
+def _file_damage(file: LogFile, head: int) -> list[Damage]:
+    """What SQLite says of the file, by a connection that is new.
+
+    A full-text index keeps its plan in the connection, and checks it without looking whether
+    another has changed it: on a connection that read before, that is a false alarm.
+    """
     try:
-        rows = reader.db.execute("PRAGMA integrity_check(10)").fetchall()
+        db = file.connect()
+    except (Corrupt, Unavailable) as problem:
+        return [Damage(1, head, f"the file is damaged: {problem}")]
+    try:
+        rows = db.execute("PRAGMA integrity_check(10)").fetchall()
     except apsw.Error as problem:
         rows = [(str(problem),)]
+    finally:
+        let_go(db)
     texts = [str(row[0]) for row in rows]
     return [Damage(1, head, f"the file is damaged: {text}") for text in texts if text != "ok"]

@@ -4,7 +4,7 @@ from asyncio import Future
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, final
 
 import msgspec
 
@@ -25,11 +25,17 @@ FROM log WHERE position = ?
 """
 
 
-class Draft(msgspec.Struct, frozen=True):
-    """An event about to be recorded, and the positions it was derived from."""
+@final
+class Draft(msgspec.Struct, frozen=True, gc=False):
+    """An event about to be recorded, and the positions it was derived from.
+
+    `beside` names drafts of the same append, by their place in it, that it was derived from too:
+    what stands on a fact that has no position yet.
+    """
 
     event: Event
     because: tuple[int, ...] = ()
+    beside: tuple[int, ...] = ()
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -59,6 +65,7 @@ class Desk:
         self.now_us = now_us
         self._states = states
         self._branches = branches
+        self._counted: set[int] = set()  # sources that were looked at, and count here
 
     @cached_property
     def sight(self) -> Sight:
@@ -76,9 +83,12 @@ class Desk:
             Invalid: it names a position that does not exist.
             Conflict: it names one that no longer counts, or not here.
         """
+        sources = [source for source in draft.because if source not in self._counted]
+        if not sources:  # many drafts of one decision come from the same fact
+            return
         self.reader.look(self.sight)
         own_tree = {name for name, _ in self.branch.lineage()}
-        for source in draft.because:
+        for source in sources:
             row = one(self.reader.db, _SOURCE, (source,))
             if row is None:
                 raise Invalid(
@@ -92,6 +102,7 @@ class Desk:
                     f"{draft.event.wire} comes from position {source}, which does not count here",
                     hint="Read again; what it came from was retracted or is on another branch.",
                 )
+        self._counted.update(sources)
 
 
 Decide = Callable[[Desk], Sequence[Draft]]

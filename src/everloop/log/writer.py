@@ -32,15 +32,30 @@ class Writer:
 
     def write(self, work: Work) -> Receipt:
         """Carry out a work and wait until it is durable."""
-        if self.pen.acquire(blocking=False):
+        if not self.pen.acquire(blocking=False):
+            self._wait(work)
+        else:
             try:
-                self._enqueue(work)
-                self._write_through(work)
+                if self._waiting or self._closed:
+                    self._enqueue(work)
+                    self._write_through(work)
+                else:  # nobody is before us
+                    self._write_batch([work])
             finally:
                 self.pen.release()
-        else:
-            self._wait(work)
         return work.outcome()
+
+    def write_all(self, works: Sequence[Work]) -> list[Receipt]:
+        """Carry out works in their order, as many in one transaction as go into a batch.
+
+        Each is all or nothing by itself. The first error is raised when all have been tried.
+        """
+        with self.pen:
+            for work in works:
+                self._enqueue(work)
+            for work in works:
+                self._write_through(work)
+        return [work.outcome() for work in works]
 
     async def write_soon(self, work: Work) -> Receipt:
         """Carry out a work without blocking the event loop."""
@@ -83,10 +98,13 @@ class Writer:
 
     def _write_some(self) -> None:
         """Carry out the works that are waiting now, at most a batch of them."""
-        batch = self._batch = []
+        self._batch = []
         self.gather()
-        if not batch:
-            return
+        if self._batch:
+            self._write_batch(self._batch)
+
+    def _write_batch(self, batch: list[Work]) -> None:
+        self._batch = batch  # those who come meanwhile may join it
         try:
             self._commit(batch)
         finally:
@@ -138,7 +156,7 @@ class Writer:
 def wake(batch: Sequence[Work]) -> None:
     """Tell everyone whose work is done; an event loop is woken once, however many wait there."""
     loops: dict[AbstractEventLoop, list[Future[None]]] = {}
-    for work in batch:
+    for work in batch:  # who holds the pen need not be told
         if work.written is not None:
             loops.setdefault(work.written.get_loop(), []).append(work.written)
         elif work.done is not None:

@@ -117,7 +117,7 @@ def _views(
     for view in projections:
         views.reset(replay, view)
     for record in records:
-        views.fold(replay, fact_of(record))
+        views.fold(replay, [fact_of(record)])
     for view in projections:
         if list(view.dump(replay)) != live[view.name]:
             yield f"the view {view.name!r} does not equal its replay"

@@ -40,6 +40,10 @@ class StillClock:
         """The time it was set to."""
         return self.time
 
+    def now_us(self) -> int:
+        """The same, as the log counts."""
+        return microseconds(self.time)
+
     def tick(self, **delta: float) -> None:
         """Move on by a `timedelta(...)`."""
         self.time += timedelta(**delta)
