@@ -37,7 +37,8 @@ class Diary:
         self.log: Log = self.stage.open(folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), DECIDERS)
         space = VectorSpace(VectorCache(folder / "vectors.db"), WordEmbedder())
-        self.keeper = Keeper(self.log, self.engine.do, self.stage.clock, self.stage.ids, space)
+        do, do_many = self.engine.do, self.engine.do_many
+        self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
 
     def say(self, item_id: str, text: str, follows: str = "") -> int:
         """Take an item in; returns its position."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from everloop.memory.commands import (
     UnpinItem,
 )
 from everloop.memory.keeper import Kept
+from everloop.memory.path import path
 from everloop.memory.shelf import Filter
 from everloop.testing.stage import NEW_YEAR
 
@@ -288,6 +290,22 @@ def test_why_not_names_what_kept_an_item_out(diary: Diary) -> None:
     assert reason("taken-back", words) == "retracted"
     assert reason("nothing", words) == "unknown"
     assert reason("item-0", words, "agent:x") == "unknown"
+
+
+def test_why_and_why_not_can_be_asked_as_of_then_and_on_another_branch(diary: Diary) -> None:
+    diary.say_all()
+    then = diary.log.head
+    diary.say("later", "Red roses came later.")
+    diary.engine.do(RetireItem("item-0", force=True))
+    diary.log.rewind(then, actor="user", name="without")
+    words = Asked("roses", limit=5, mode="text")
+    told = partial(path, diary.keeper, USER, USER)
+    assert diary.keeper.why_not(USER, "later", words).reason == "branch"
+    assert diary.keeper.why_not(USER, "later", words, branch="main").reason == "here"
+    assert diary.keeper.why_not(USER, "item-0", words, branch="main").reason == "retired"
+    assert told("item-0", words, as_of=then).found
+    assert not told("item-0", words, branch="main").found
+    assert not told("later", words, branch="main", as_of=then).found
 
 
 def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> Kept:

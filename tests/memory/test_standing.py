@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tests.memory.worlds import PRINCIPALS, World
 
-from everloop.memory.roster import Roster
+from everloop.memory.register import Register
 from everloop.memory.shelf import asker
 from everloop.memory.standing import Standing, Standings
 
 STEPS = 60
 
 
-def known_to(world: World, roster: Roster, standings: Standings) -> list[Standing]:
+def known_to(world: World, register: Register, standings: Standings) -> list[Standing]:
     """What everyone sees, from the caches given."""
     found: list[Standing] = []
     with world.log.reading() as reader:
@@ -21,7 +21,7 @@ def known_to(world: World, roster: Roster, standings: Standings) -> list[Standin
         for principal in ("user", *PRINCIPALS):
             who = asker(reader, principal)
             found.extend(
-                standings.of(reader, sight, who, roster, retired=retired)
+                standings.of(reader, sight, who, register, retired=retired)
                 for retired in (False, True)
             )
     return found
@@ -30,11 +30,12 @@ def known_to(world: World, roster: Roster, standings: Standings) -> list[Standin
 @pytest.mark.parametrize("seed", range(8))
 def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
-    roster, standings = Roster(), Standings()
+    register, standings = Register(), Standings()
     for _ in range(STEPS):
         world.live(1)
-        kept = known_to(world, roster, standings)
-        anew = known_to(world, fresh := Roster(), Standings())
+        kept = known_to(world, register, standings)
+        anew = known_to(world, Register(), Standings())
+        roster, fresh = kept[0].roster, anew[0].roster
         for old, new in zip(kept, anew, strict=True):
             assert old.items == new.items
             for name in ("allowed", "rated", "pinned"):
@@ -44,4 +45,6 @@ def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: 
         rows = np.arange(len(roster))
         assert np.array_equal(roster.before(rows, everything), fresh.before(rows, everything))
         assert np.array_equal(roster.after(rows, everything), fresh.after(rows, everything))
+        assert np.array_equal(roster.prior.all, roster.newest.all[roster.follows.all])
+        assert np.array_equal(roster.next.all, roster.opener.all[roster.group.all])
     world.close()

@@ -62,7 +62,8 @@ class World:
         self.log = self.stage.open(self.folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), DECIDERS)
         space = VectorSpace(VectorCache(self.folder / "vectors.db"), WordEmbedder())
-        self.keeper = Keeper(self.log, self.engine.do, self.stage.clock, self.stage.ids, space)
+        do, do_many = self.engine.do, self.engine.do_many
+        self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
         for principal in PRINCIPALS:
             self.grant(principal)
 

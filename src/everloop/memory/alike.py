@@ -5,15 +5,18 @@ what differs in a number, a date, a name in the same place, or in a "not" is set
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from everloop.memory.words import analyse
+from everloop.memory.commands import RememberItem
+from everloop.memory.words import analyse, question
 
 REPEATS = 0.9  # shared pairs of words that make one text a repetition of another
 TOPIC = 0.5  # shared words, numbers and "not" aside, that make two texts about the same thing
 WORDS_MIN = 3
+NEAR_MAX = 8  # of a batch, that something new is compared with
 
 Likeness = Literal["repeats", "contradicts", "differs"]
 
@@ -33,6 +36,31 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     about = _overlap(_topic(a), _topic(b))
     same_topic = about >= TOPIC and min(len(a), len(b)) >= WORDS_MIN
     return ("contradicts" if same_topic else "differs"), max(shared, about if same_topic else 0.0)
+
+
+class Batch:
+    """What was said earlier in a batch, found by the words that it shares with something new."""
+
+    def __init__(self) -> None:
+        self._said: list[RememberItem] = []
+        self._holding: dict[str, list[int]] = {}
+
+    def add(self, new: RememberItem) -> None:
+        """Take something in."""
+        for term in question(new.text).terms:
+            self._holding.setdefault(term, []).append(len(self._said))
+        self._said.append(new)
+
+    def near(self, new: RememberItem) -> list[tuple[str, str]]:
+        """The ids and texts of those, of the same scope and audience, that share most words."""
+        held = (self._holding.get(term, ()) for term in question(new.text).terms)
+        shared = Counter(place for places in held for place in places)
+        best = (self._said[place] for place, _ in shared.most_common(NEAR_MAX))
+        return [(other.item_id, other.text) for other in best if _for(other) == _for(new)]
+
+
+def _for(new: RememberItem) -> tuple[str, str, set[str]]:
+    return new.scope, new.kind, set(new.witnesses)
 
 
 def _marks(text: str) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:

@@ -13,6 +13,7 @@ import msgspec
 from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
 from everloop.log.record import moment
+from everloop.memory.commands import GrantAudience
 from everloop.memory.immunity import Link, links
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, find, item_of
@@ -111,6 +112,17 @@ def page(
     return complete(reader, who, [item_of(row) for row in rows]), number
 
 
+def page_by_id(
+    reader: Reader, who: Asker, only: Filter, *, limit: int = 50, offset: int = 0
+) -> tuple[list[Item], int]:
+    """Items by their ids, and how many there are in all."""
+    sieve = Sieve(who, only)
+    rest = "ORDER BY i.item_id LIMIT :limit OFFSET :offset"
+    rows = sieve.rows(reader, COLUMNS, rest=rest, limit=limit, offset=offset)
+    number = int(sieve.rows(reader, "count(*)")[0][0])
+    return complete(reader, who, [item_of(row) for row in rows]), number
+
+
 def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
     """Those of these items that the asker may see, newest first."""
     sieve = Sieve(who, Filter(retired=True))
@@ -119,6 +131,13 @@ def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
     ids = msgspec.json.encode(list(item_ids)).decode()
     rows = sieve.rows(reader, COLUMNS, where, rest, ids=ids)
     return complete(reader, who, [item_of(row) for row in rows])
+
+
+def revised_at(reader: Reader, seen: Sequence[Item]) -> dict[str, datetime]:
+    """When each of these items was given the words it has now."""
+    versions = msgspec.json.encode([item.version for item in seen]).decode()
+    times = {position: moment(at) for position, at in reader.rows(_RECORDED, (versions,))}
+    return {item.item_id: times[item.version] for item in seen}
 
 
 def life(reader: Reader, who: Asker, name: str) -> Life:
@@ -157,6 +176,14 @@ def grants(reader: Reader) -> list[Grant]:
         for principal, scopes, position, at in newest.values()
     ]
     return [grant for grant in granted if grant.scopes]
+
+
+def spoken_of(reader: Reader, command: GrantAudience) -> bool:
+    """Whether anything was ever said in this line of history about whether a principal may ask.
+
+    What was retracted counts here: to take a grant back is to say something too.
+    """
+    return bool(reader.rows(_SPOKEN_OF, (command.principal,)))
 
 
 # -- inside ----------------------------------------------------------------------------------------
@@ -202,3 +229,10 @@ SELECT a.principal, a.scopes, a.position, l.recorded_at
 FROM memory_audiences a JOIN log l ON l.position = a.position
 WHERE {visible("a")} ORDER BY a.principal, a.position
 """  # noqa: S608 - our own condition
+_RECORDED = (
+    "SELECT l.position, l.recorded_at FROM json_each(?) j JOIN log l ON l.position = j.value"
+)
+_SPOKEN_OF = """
+SELECT 1 FROM memory_audiences a
+JOIN temp.sight s ON s.branch = a.branch AND a.position <= s.cap WHERE a.principal = ? LIMIT 1
+"""

@@ -51,7 +51,6 @@ PIVOTAL = 3  # such an item is pinned by itself
 
 def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> list[Draft]:
     """Take an item in. Asking twice is harmless; another text under the same id is a conflict."""
-    del asking
     if item is not None:
         if item.text == command.text:
             return []
@@ -76,6 +75,7 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
         happened_at=command.happened_at,
         follows=command.follows,
         derived_from=command.derived_from,
+        session=asking.by.session,
     )
     return [Draft(remembered, command.because)]
 
@@ -221,8 +221,15 @@ def keep_context(kept: Ledger | None, command: KeepContext, asking: Asking) -> l
 def grant_audience(
     audience: Audience | None, command: GrantAudience, asking: Asking
 ) -> list[Event]:
-    """Let a principal ask. Only the owner lets anyone in."""
-    _check_owner(asking)
+    """Let a principal ask. Only the owner lets anyone in.
+
+    The engine may admit one about whom the owner has said nothing. `asking.known` tells whether
+    anything was ever said, also what was retracted since: whom the owner shut out stays out.
+    """
+    if asking.by.actor == ENGINE and (audience is not None or asking.known):
+        return []
+    if asking.by.actor != ENGINE:
+        _check_owner(asking)
     scopes = tuple(sorted({check_grant(scope) for scope in command.scopes}))
     if not command.principal or command.principal == OWNER:
         raise Invalid(f"{command.principal!r} needs no grant", hint="The owner sees everything.")

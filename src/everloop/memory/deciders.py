@@ -3,7 +3,7 @@
 from typing import Any
 
 from everloop.log import Decider
-from everloop.memory import decide, immunity
+from everloop.memory import browsing, decide, immunity
 from everloop.memory.commands import (
     CiteItem,
     CloseCitation,
@@ -68,7 +68,7 @@ MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RelateItems, _item, ITEM, decide.relate_items),
     Decider(RetireItem, _item, ITEM, decide.retire_item, also=immunity.against_retiring),
     Decider(DemoteItem, _item, ITEM, decide.demote_item, also=immunity.against_demoting),
-    Decider(GrantAudience, _audience, AUDIENCE, decide.grant_audience),
+    Decider(GrantAudience, _audience, AUDIENCE, decide.grant_audience, also=browsing.spoken_of),
     Decider(RevokeAudience, _audience, AUDIENCE, decide.revoke_audience),
     Decider(KeepContext, _context, CONTEXT, decide.keep_context),
 )

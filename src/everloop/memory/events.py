@@ -1,10 +1,10 @@
 """What can happen to a memory. One kind of item for every use of Everloop."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
-from everloop.log import Event, event
+from everloop.log import Event, event, upcast
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -16,13 +16,14 @@ class Origin(msgspec.Struct, frozen=True):
     folder: str = ""
 
 
-@event("memory.remembered")
+@event("memory.remembered", schema=2)
 class Remembered(Event, frozen=True):
     """An item was taken in.
 
     `witnesses` names who may know it; if it is empty, everyone whom the scope admits may.
     `follows` is the item said right before it; `happened_at` is empty if that is when it was
-    recorded; `durability` is `durable` or the time until which it holds.
+    recorded; `durability` is `durable` or the time until which it holds. `session` is the door's
+    name of the run it came from, empty if unknown; `origin` is what the speaker says of that.
     """
 
     item_id: str
@@ -37,6 +38,12 @@ class Remembered(Event, frozen=True):
     happened_at: str
     follows: str
     derived_from: tuple[str, ...]
+    session: str
+
+
+@upcast("memory.remembered", from_schema=1)
+def _without_session(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "session": ""}
 
 
 @event("memory.revised")
@@ -91,6 +98,8 @@ class Unpinned(Event, frozen=True):
 class Cited(Event, frozen=True):
     """Something stands on the item. If a user wrote it, the item is immune to clean-up."""
 
+    lasting: ClassVar[bool] = True
+
     item_id: str
     citer: str
     by_user: bool
@@ -99,6 +108,8 @@ class Cited(Event, frozen=True):
 @event("memory.citation_closed")
 class CitationClosed(Event, frozen=True):
     """What stood on the item was retired, or no longer stands on it."""
+
+    lasting: ClassVar[bool] = True
 
     item_id: str
     citer: str

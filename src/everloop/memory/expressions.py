@@ -21,6 +21,8 @@ Reader = Callable[[re.Match[str], datetime], Stretch]
 
 def dated(text: str, now: datetime) -> Iterator[tuple[tuple[int, int], Stretch]]:
     """Every dated expression: where it stands, and its stretch in naive local time."""
+    if not _CUE.search(text):  # most questions have no date in them, and this is soon said
+        return
     local = now.replace(tzinfo=None)
     found = [
         (_begin(match), match, read)
@@ -252,6 +254,13 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
 
 
+# Every pattern below holds a digit or a word that begins like one of these.
+_CUE = re.compile(
+    rf"\d|\b(?:{'|'.join(_MONTHS[at : at + 3] for at in range(0, 36, 3))}|{_SEASON}|{_WEEKDAY}"
+    r"|day|to(?:day|night|morrow)|yesterday|morning|afternoon|evening|night"
+    r"|week|month|quarter|year|minute|hour)",
+    re.IGNORECASE,
+)
 _READERS: Final[tuple[tuple[re.Pattern[str], Reader], ...]] = (
     (_pattern(_DATE), _written_date),
     (

@@ -13,8 +13,7 @@ in. Points are made for all at once, reasons only for the hits that somebody loo
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 Keys = NDArray[np.int64]
 Points = NDArray[np.float64]
 
+DIGITS: Final = 3  # of what a reason says
 RANK_CONSTANT: Final = 60
 NEIGHBOUR_SHARE: Final = 0.2
 NEIGHBOUR_REACH: Final = 2
@@ -31,9 +31,8 @@ NAMED_BOOST: Final = 0.2  # the question names who said it
 TIME_BOOST: Final = 1.0  # the question names the time it was said
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
-    """One way of searching and what it found.
+class Leg(NamedTuple):
+    """One way of searching and what it found, best first.
 
     `floor` is the score of a hit that says nothing: 0 for words; for cosines, which are never 0,
     the score of the last candidate (None).
@@ -43,30 +42,27 @@ class Leg:
     weight: float
     keys: Keys
     scores: Points
+    similarity: Points  # 0 to 1
     floor: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Why a leg counted: its rank and raw score, and the points they brought."""
+class Found(NamedTuple):
+    """Why a leg counted: its rank, how similar the hit is, and the points that brought."""
 
     leg: str
     rank: int
-    score: float
-    evidence: float
+    similarity: float
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class Boost:
+class Boost(NamedTuple):
     """Points for a reason other than a leg."""
 
     reason: str
     points: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """An item, its points, and where each of them came from."""
 
     key: int
@@ -75,16 +71,19 @@ class Hit:
     boosts: tuple[Boost, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(NamedTuple):
     """A leg's hits by rank, with what each of them says: at or below the floor, nothing."""
 
     name: str
     places: Keys  # among all keys, best first
-    ranks: Keys  # by key; 0 where the leg found nothing
-    scores: Points
-    evidence: Points
+    similarity: Points
     points: Points
+
+    def ranks(self, at: Keys, among: int) -> Keys:
+        """At which rank the leg found some of the keys; 0 if it did not."""
+        ranks = np.zeros(among, np.int64)
+        ranks[self.places] = np.arange(1, len(self.places) + 1)
+        return ranks.take(at)
 
 
 class Fused:
@@ -96,46 +95,65 @@ class Fused:
         total = own.copy()
         for points in boosts.values():
             total += points
-        self._order = np.lexsort((keys, -total))
+        self._order = np.argsort(-total, kind="stable")  # among equals, the lower key is first
         self.keys, self.points = keys[self._order], total[self._order]
         self._counted, self._boosts = counted, boosts
 
-    def hit(self, place: int) -> Hit:
-        """The hit at a place of the ranking, with its reasons."""
-        at = int(self._order[place])
-        found = tuple(_found(leg, rank) for leg in self._counted if (rank := leg.ranks.item(at)))
-        given = ((reason, points.item(at)) for reason, points in self._boosts.items())
-        boosts = tuple(Boost(reason, points) for reason, points in given if points)
-        return Hit(self.keys.item(place), self.points.item(place), found, boosts)
+    def hits(self, places: Keys) -> list[Hit]:
+        """The hits at some places of the ranking, with their reasons, in thousandths."""
+        at = self._order.take(places)
+        ranks = [leg.ranks(at, len(self.keys)) for leg in self._counted]
+        columns = [self.points.take(places), *(points.take(at) for points in self._boosts.values())]
+        for leg, by_hit in zip(self._counted, ranks, strict=True):
+            columns += [_by_rank(leg.similarity, by_hit), _by_rank(leg.points, by_hit)]
+        said = zip(
+            self.keys.take(places).tolist(),
+            np.array(ranks).T.tolist(),
+            np.array(columns).round(DIGITS).T.tolist(),
+            strict=True,
+        )
+        return [self._hit(key, by_leg, numbers) for key, by_leg, numbers in said]
+
+    def _hit(self, key: int, ranks: Sequence[int], numbers: Sequence[float]) -> Hit:
+        """A hit from its numbers: points, boosts, then similarity and points of each leg."""
+        total, *rest = numbers
+        boosts = zip(self._boosts, rest, strict=False)
+        rest = rest[len(self._boosts) :]
+        legs = zip(self._counted, ranks, rest[::2], rest[1::2], strict=True)
+        return Hit(
+            key,
+            total,
+            tuple(Found(leg.name, rank, near, won) for leg, rank, near, won in legs if rank),
+            tuple(Boost(reason, points) for reason, points in boosts if points),
+        )
 
 
 def fuse(
+    keys: Keys,
     legs: Sequence[Leg],
     *,
     neighbours: tuple[Keys, Keys],
-    boosts: Mapping[str, tuple[Keys, Points]],
+    boosts: Mapping[str, NDArray[Any]],
 ) -> Fused:
     """All that a leg found, that stands next to a find, or that was given a boost; best first.
 
-    `neighbours` are pairs: an item a leg found, and a turn near it in its conversation, for an
-    answer often lacks the words of the question it follows. `boosts` gives extra points; its items
-    come back even if no leg found them ("what happened on 8 May" has no other words), so it must be
-    bounded by the caller.
+    `keys` are all of these, in order. `neighbours` are items that a leg found, and some turns near
+    them in their conversation, for an answer often lacks the words of the question it follows: the
+    first turns near each of them, then the second ones, and so on; 0 where there is none. `boosts`
+    gives extra points to each of the keys, also to those that no leg found ("what happened on 8
+    May" has no other words).
     """
-    givers, takers = neighbours
-    boosted = [those for those, _ in boosts.values()]
-    keys = _distinct(np.concatenate([takers, *(leg.keys for leg in legs), *boosted]))
-    counted = [_count(leg, keys) for leg in legs]
+    where = _where(keys)
+    counted = [_count(leg, where) for leg in legs]
     own = np.zeros(len(keys))
     for leg in counted:
         own[leg.places] += leg.points
-    given: dict[str, Points] = {"neighbours": np.zeros(len(keys))}
-    shares = NEIGHBOUR_SHARE * own[np.searchsorted(keys, givers)]
-    np.add.at(given["neighbours"], np.searchsorted(keys, takers), shares)
-    for reason, (those, points) in boosts.items():
-        given[reason] = np.zeros(len(keys))
-        given[reason][np.searchsorted(keys, those)] = points
-    return Fused(keys, own, counted, given)
+    givers, takers = neighbours
+    there = takers.nonzero()[0]
+    shares = (NEIGHBOUR_SHARE * own.take(where.take(givers))).take(there % max(1, len(givers)))
+    near = np.zeros(len(keys))
+    near += np.bincount(where.take(takers.take(there)), shares, minlength=len(keys))
+    return Fused(keys, own, counted, {"neighbours": near, **boosts})
 
 
 def best_of(groups: Keys) -> Keys:
@@ -143,15 +161,25 @@ def best_of(groups: Keys) -> Keys:
     return np.sort(np.unique(groups, return_index=True)[1])
 
 
-def _count(leg: Leg, keys: Keys) -> _Counted:
-    order = np.lexsort((leg.keys, -leg.scores))
-    scores, places = leg.scores[order], np.searchsorted(keys, leg.keys[order])
-    ranks = np.arange(1, len(order) + 1)
-    evidence = _evidence(scores, leg.floor)
-    points = leg.weight * evidence * (RANK_CONSTANT + 1) / (RANK_CONSTANT + ranks)
-    ranks_of = np.zeros(len(keys), np.int64)
-    ranks_of[places] = ranks
-    return _Counted(leg.name, places, ranks_of, scores, evidence, points)
+def _by_rank(values: Points, ranks: Keys) -> Points:
+    """The value at each rank; where there is no rank, any."""
+    return values.take(ranks - 1, mode="wrap") if len(values) else np.zeros(len(ranks))
+
+
+def _where(keys: Keys) -> Keys:
+    """The place of each key; to be asked about these keys only."""
+    where = np.empty(keys[-1] + 1 if len(keys) else 1, np.int64)
+    where[keys] = np.arange(len(keys))
+    return where
+
+
+def _count(leg: Leg, where: Keys) -> _Counted:
+    evidence = _evidence(leg.scores, leg.floor)
+    reciprocal = (RANK_CONSTANT + 1) / np.arange(
+        RANK_CONSTANT + 1, RANK_CONSTANT + 1 + len(evidence)
+    )
+    places = where.take(leg.keys)
+    return _Counted(leg.name, places, leg.similarity, leg.weight * evidence * reciprocal)
 
 
 def _evidence(scores: Points, floor: float | None) -> Points:
@@ -164,17 +192,3 @@ def _evidence(scores: Points, floor: float | None) -> Points:
         return np.full(len(scores), float(floor is None))
     evidence: Points = np.maximum(0.0, (scores - least) / span)
     return evidence
-
-
-def _found(leg: _Counted, rank: int) -> Found:
-    place = rank - 1
-    return Found(
-        leg.name, rank, leg.scores.item(place), leg.evidence.item(place), leg.points.item(place)
-    )
-
-
-def _distinct(keys: Keys) -> Keys:
-    ordered = np.sort(keys)
-    first = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]

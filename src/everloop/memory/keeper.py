@@ -4,7 +4,7 @@ It notices repetitions before they are stored, answers questions and says why, a
 that the background has to do. Everything it changes, it changes by commands.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from importlib import import_module
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from everloop.errors import NotFound
-from everloop.log import Context, Log, Reader, Receipt
+from everloop.log import Context, Log, Reader, Receipt, Sight
 from everloop.log.sql import one
-from everloop.memory.alike import likeness
+from everloop.memory.alike import Batch, likeness
 from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from everloop.memory.vectors import VectorSpace
 
 Do = Callable[..., Receipt]
-LOOK_ALIKE = 8  # items compared with a new one
+DoMany = Callable[..., Sequence[Receipt]]
+Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
+ALIKE_READ_MAX = 2_000  # characters of a new item by which others like it are looked for
 
 Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
 
@@ -59,11 +61,17 @@ class Keeper:
     """Memory over one log."""
 
     def __init__(
-        self, log: Log, do: Do, clock: Clock, ids: Ids, space: "VectorSpace | None" = None
+        self,
+        log: Log,
+        do: Do,
+        do_many: DoMany,
+        clock: Clock,
+        ids: Ids,
+        space: "VectorSpace | None" = None,
     ) -> None:
         self.log = log
         self._space = space
-        self._do = do
+        self._do, self._do_many = do, do_many
         self._clock = clock
         self._ids = ids
 
@@ -79,23 +87,38 @@ class Keeper:
         An empty `item_id` gets one. Only items of the same scope and audience are compared, and
         only those that the one who speaks may see: a receipt must not tell what is out of bounds.
         """
-        command = msgspec.structs.replace(new, item_id=new.item_id or self._ids.new("mem"))
-        alike = [] if new.derived_from else self._alike(command, by.actor)
-        for item, relation, similarity in alike:
-            if relation == "repeats":
-                repeat = RepeatItem(item.item_id, command.text, similarity, command.origin)
-                said = self._do(repeat, by=by, request_id=request_id)
-                return Kept(item.item_id, False, said.position, similarity)
-        taken = self._do(command, by=by, request_id=request_id)
-        against = [item.item_id for item, relation, _ in alike if relation == "contradicts"]
-        for other in against:
-            self._do(RelateItems(command.item_id, other, "contradicts"), by=by)
-        return Kept(command.item_id, True, taken.position, contradicts=tuple(against))
+        return self._taken([new], by, request_id)[0]
+
+    def remember_many(self, new: Sequence[RememberItem], *, by: Context) -> list[Kept]:
+        """As `remember`, for many at once: one look at what there is, and shared transactions.
+
+        Items of the batch are compared with each other as well.
+        """
+        return self._taken(new, by)
+
+    def _taken(
+        self, new: Sequence[RememberItem], by: Context, request_id: str | None = None
+    ) -> list[Kept]:
+        commands = [
+            msgspec.structs.replace(each, item_id=each.item_id or self._ids.new("mem"))
+            for each in new
+        ]
+        alike = self._compared(commands, by.actor)
+        told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
+        if len(told) == 1:
+            receipts = [self._do(told[0], by=by, request_id=request_id)]
+        else:
+            receipts = list(self._do_many(told, by=by))
+        kept = [_kept(*row) for row in zip(told, receipts, alike, strict=True)]
+        against = [(one.item_id, other) for one in kept for other in one.contradicts]
+        if against:
+            self._do_many([RelateItems(*pair, "contradicts") for pair in against], by=by)
+        return kept
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
         """The id of an item that says the same already, if `by` may see one. Records nothing."""
-        alike = self._alike(new, by.actor)
-        return next((item.item_id for item, how, _ in alike if how == "repeats"), None)
+        (alike,) = self._compared([new], by.actor)
+        return next((item_id for item_id, how, _ in alike if how == "repeats"), None)
 
     def recall(
         self,
@@ -117,12 +140,20 @@ class Keeper:
         with self.log.reading() as reader:
             return find(reader, asker(reader, principal), item_id)
 
-    def why_not(self, principal: str, item_id: str, asked: Asked) -> WhyNot:
-        """What kept an item out of the answer to a question.
+    def why_not(
+        self,
+        principal: str,
+        item_id: str,
+        asked: Asked,
+        *,
+        branch: str | None = None,
+        as_of: int | datetime | None = None,
+    ) -> WhyNot:
+        """What kept an item out of the answer to a question, as things stand or as they stood.
 
         To whom it is out of bounds, it is as if it did not exist.
         """
-        with self.log.reading() as reader:
+        with self.log.reading(branch=branch, as_of=as_of) as reader:
             who = asker(reader, principal)
             try:
                 item = find(reader, who, item_id)
@@ -132,7 +163,7 @@ class Keeper:
                 return WhyNot("retired", "It was retired; recall passes over it.")
             if out := _filtered(item, asked.only):
                 return WhyNot("filter", out)
-            sight = self.log.sight(reader)
+            sight = self.log.sight(reader, branch=branch, as_of=as_of)
             why = self.memory.rank_of(reader, sight, who, asked, self._now(), item.position)
         if why is None:
             return WhyNot("not found", "Neither its words nor its meaning fit the question.")
@@ -152,27 +183,62 @@ class Keeper:
                 for passage, digest in self.memory.missing(reader).items()
                 if (text := passage_text(reader.db, passage)) is not None
             }
-        return space.embed_missing(texts, progress)
-
-    def _alike(self, new: RememberItem, speaker: str) -> list[tuple[Item, str, float]]:
-        """Items of the same scope and audience that are near to a new one, nearest first."""
+        made = space.embed_missing(texts, progress)
         with self.log.reading() as reader:
-            who = asker(reader, OWNER if speaker == ENGINE else speaker)
-            only = Filter(scopes=(new.scope,), kinds=(new.kind,))
-            asked = Asked(new.text[:2_000], limit=LOOK_ALIKE, mode="text", only=only)
+            self.memory.keep(reader)
+        return made
+
+    def _compared(self, new: Sequence[RememberItem], speaker: str) -> list[Alike]:
+        """What each of them is like: items of the same scope and audience, nearest first.
+
+        Those that come earlier among them count as if they were there already.
+        """
+        found, batch = list[Alike](), Batch()
+        with self.log.reading() as reader:
             sight = self.log.sight(reader)
-            hits = self.memory.recall(reader, sight, who, asked, self._now()).hits
+            who = asker(reader, OWNER if speaker == ENGINE else speaker)
+            for each in new:
+                if each.derived_from:
+                    found.append([])
+                    continue
+                known = self._near(reader, sight, who, each)
+                found.append(_alike(each, [*known, *batch.near(each)]))
+                if not any(how == "repeats" for _, how, _ in found[-1]):
+                    batch.add(each)
+        return found
+
+    def _near(
+        self, reader: Reader, sight: Sight, who: Asker, new: RememberItem
+    ) -> Iterable[tuple[str, str]]:
+        """The ids and texts of items of the same scope and audience that share words with it."""
+        only = Filter(scopes=(new.scope,), kinds=(new.kind,))
+        items = self.memory.alike(reader, sight, who, new.text[:ALIKE_READ_MAX], only)
         audience = tuple(sorted(set(new.witnesses)))
-        found = [
-            (hit.item, *likeness(new.text, hit.item.text))
-            for hit in hits
-            if hit.item.witnesses == audience
-        ]
-        related = [entry for entry in found if entry[1] != "differs"]
-        return sorted(related, key=lambda entry: (-entry[2], entry[0].item_id))
+        return ((item.item_id, item.text) for item in items if item.witnesses == audience)
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()
+
+
+def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
+    """What to record of something new: itself, or that it was said again."""
+    for item_id, relation, similarity in alike:
+        if relation == "repeats":
+            return RepeatItem(item_id, new.text, similarity, new.origin)
+    return new
+
+
+def _kept(told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike) -> Kept:
+    if isinstance(told, RepeatItem):
+        return Kept(told.item_id, False, receipt.position, told.similarity)
+    against = tuple(item_id for item_id, relation, _ in alike if relation == "contradicts")
+    return Kept(told.item_id, True, receipt.position, contradicts=against)
+
+
+def _alike(new: RememberItem, near: Iterable[tuple[str, str]]) -> Alike:
+    found = [(item_id, *likeness(new.text, text)) for item_id, text in near]
+    related = [entry for entry in found if entry[1] != "differs"]
+    return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 
 
 def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:

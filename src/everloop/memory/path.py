@@ -4,6 +4,7 @@ The owner may ask why another principal does or does not see something, and is t
 else, what is out of bounds is as if it did not exist.
 """
 
+from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -49,9 +50,18 @@ class Path(msgspec.Struct, frozen=True):
         return self.verdict.reason == "here"
 
 
-def path(keeper: Keeper, viewer: str, principal: str, item_id: str, asked: Asked) -> Path:
+def path(  # noqa: PLR0913 - where and when one stands are named, as everywhere
+    keeper: Keeper,
+    viewer: str,
+    principal: str,
+    item_id: str,
+    asked: Asked,
+    *,
+    branch: str | None = None,
+    as_of: int | datetime | None = None,
+) -> Path:
     """Why an item is in a principal's answer, or what kept it out, as the viewer may know it."""
-    with keeper.log.reading() as reader:
+    with keeper.log.reading(branch=branch, as_of=as_of) as reader:
         who = asker(reader, principal)
         try:
             item = find(reader, asker(reader, viewer), item_id)
@@ -60,7 +70,7 @@ def path(keeper: Keeper, viewer: str, principal: str, item_id: str, asked: Asked
     if item is not None and (out := _out_of_bounds(item, who)):
         passed = _passed_before(item, who, out.gate)
         return Path(item, (*passed, out), WhyNot("unknown", out.sentence))
-    verdict = keeper.why_not(principal, item_id, asked)
+    verdict = keeper.why_not(principal, item_id, asked, branch=branch, as_of=as_of)
     if item is None:
         return Path(None, (Step("here", "stopped", verdict.sentence),), verdict)
     steps = _passed_before(item, who, _STOPS.get(verdict.reason, "words"))

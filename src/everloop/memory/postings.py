@@ -6,6 +6,7 @@ of passages that came since the roster was read. Who may see a row is not known 
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,42 +35,47 @@ NOWHERE = Posting(np.empty(0, np.int64), np.empty(0))
 class Postings:
     """The lists of one log. A cache: dropping it changes nothing but time."""
 
-    def __init__(self, roster: Roster) -> None:
-        self._roster = roster
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._begin(-1, 0)
+        self._begin(Roster())
 
-    def of(self, reader: Reader, head: int, term: str) -> Posting:
-        """Where a term stands, in every passage up to the reader's newest position, `head`."""
+    def of(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> list[Posting]:
+        """Where each term stands, in every passage up to the reader's newest position, `head`.
+
+        Passages that came later may be in the lists as well.
+        """
         with self._lock:
-            self._refresh(reader)
-            listed = self._listed.get(term)
-            if listed is None:
-                listed = self._read(reader, term)
-                if head >= self._head:  # else it lacks what this reader cannot see yet
-                    self._keep(term, listed)
-            else:
-                self._listed.move_to_end(term)
-            recent = np.array(self._recent.get(term, ()), np.int64)
-            return _joined(listed, _counted(recent)) if len(recent) else listed
+            self._refresh(reader, roster)
+            return [self._of(reader, head, term) for term in terms]
 
-    def _begin(self, generation: int, size: int) -> None:
-        self._generation = generation
-        self._base = self._size = size  # rows read from the lists, and rows known in all
-        self._head = self._roster.head
+    def _of(self, reader: Reader, head: int, term: str) -> Posting:
+        listed = self._listed.get(term)
+        if listed is None:
+            listed = self._read(reader, term)
+            if head >= self._head:  # else it lacks what this reader cannot see yet
+                self._keep(term, listed)
+        else:
+            self._listed.move_to_end(term)
+        recent = self._recent.get(term)
+        return _joined(listed, _counted(np.array(recent, np.int64))) if recent else listed
+
+    def _begin(self, roster: Roster) -> None:
+        self._roster = roster
+        self._base = self._size = len(roster)  # rows read from the lists, and rows known in all
+        self._head = roster.head  # after its rows: they may reach further by now, not less far
         self._listed: OrderedDict[str, Posting] = OrderedDict()
         self._recent: dict[str, list[int]] = {}
         self._kept = 0
 
-    def _refresh(self, reader: Reader) -> None:
+    def _refresh(self, reader: Reader, roster: Roster) -> None:
         """Take in the terms of passages that came since."""
-        size = len(self._roster)
-        if self._generation != self._roster.generation or size - self._base > RECENT_MAX:
-            self._begin(self._roster.generation, size)
+        size = len(roster)
+        if roster is not self._roster or size - self._base > RECENT_MAX:
+            self._begin(roster)
         if size == self._size:
             return
-        passages: Rows = self._roster.passage.all
-        after: int = passages.item(self._size - 1) if self._size else -1
+        passages: Rows = roster.passage.all
+        after: int = passages.item(self._size - 1)
         new = reader.rows(_RECENT, (after,))
         numbers = np.array([passage for passage, _ in new], np.int64)
         rows: list[int] = np.searchsorted(passages, numbers).tolist()

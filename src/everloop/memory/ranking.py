@@ -1,6 +1,5 @@
 """A ranking in the making: what the legs found, what was said around it, and what else counts."""
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,8 +23,7 @@ from everloop.memory.fusion import (
     fuse,
 )
 from everloop.memory.legs import NOTHING, Found
-from everloop.memory.passages import PASSAGES_MAX
-from everloop.memory.roster import NONE, Mask, Roster, Rows, distinct
+from everloop.memory.roster import Mask, Rows, distinct
 from everloop.memory.standing import UNSET, Standing
 
 TOLD_WITHIN = timedelta(days=7)  # what happened then is often told a few days later
@@ -36,18 +34,18 @@ PIVOTAL = 3  # pinned by itself
 PIN_BOOST = 0.1
 RECENCY_BOOST = 0.03
 RECENCY_LEAST = 0.001
-RECENCY_DAYS = 30.0
+RECENCY_US = 30 * 86_400e6
 EXPIRED = -0.5
 ORDERED_SHARE = 0.5  # "first" and "last" choose among hits with at least this share of the points
 
-Boosts = dict[str, tuple[Keys, Points]]
+Boosts = dict[str, NDArray[Any]]  # by reason, for each row
 
 
 class Ranking:
     """A ranking in the making, among the rows of a roster that an asker may see."""
 
-    def __init__(self, roster: Roster, standing: Standing, allowed: Mask) -> None:
-        self.roster = roster
+    def __init__(self, standing: Standing, allowed: Mask) -> None:
+        self.roster = standing.roster
         self.standing = standing
         self.allowed = allowed
         self.words: Found = NOTHING
@@ -63,15 +61,18 @@ class Ranking:
     def settle(self, text: str, hints: Sequence[when.TimeHint], now: datetime) -> None:
         """Bring what was found into an order."""
         near = self._neighbours()
-        timely = self._timely(hints)
-        rows = distinct(np.concatenate((self.words.rows, self.meaning.rows, near[1], timely)))
+        found = (self.words.rows, self.meaning.rows, near[1], *self._timely(hints))
+        rows = distinct(len(self.allowed), *found)
+        words, meaning = self.words, self.meaning
         legs = (
-            Leg("words", WORDS_WEIGHT, self.words.rows, self.words.scores, floor=0.0),
-            Leg("meaning", MEANING_WEIGHT, self.meaning.rows, self.meaning.scores),
+            Leg("words", WORDS_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0),
+            Leg("meaning", MEANING_WEIGHT, meaning.rows, meaning.scores, meaning.similarity),
         )
-        fused = fuse(legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
-        places = best_of(self.roster.item.all[fused.keys])
-        self._fused, self._places = fused, places[fused.points[places] > 0]
+        fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
+        self._fused, self._places = fused, (fused.points > 0).nonzero()[0]
+        items = self.roster.item.all[rows]
+        if (items[1:] == items[:-1]).any():  # of several passages of an item, the best one counts
+            self._places = self._places[best_of(self.roster.item.all[fused.keys[self._places]])]
         self._put_in_order(hints)
 
     def items(self, limit: int | None = None) -> list[int]:
@@ -80,42 +81,34 @@ class Ranking:
         found: list[int] = self.roster.item.all[self._fused.keys[self._places[:limit]]].tolist()
         return found
 
-    def hit(self, place: int) -> Hit:
-        """Why the item at a place is there."""
+    def hits(self, first: int, last: int) -> list[Hit]:
+        """Why the items at these places are there."""
         assert self._fused is not None
-        return self._fused.hit(int(self._places[place]))
-
-    def similarity(self, leg: str, rank: int) -> float:
-        """How near a leg found what it put at a rank, 0 to 1."""
-        found = self.words if leg == "words" else self.meaning
-        return float(found.similarity[rank - 1])
+        return self._fused.hits(self._places[first:last])
 
     def _neighbours(self) -> tuple[Keys, Keys]:
-        """What was said right before and after the best finds: pairs of find and neighbour."""
-        best = distinct(np.concatenate((self.words.rows[:SHARERS], self.meaning.rows[:SHARERS])))
-        pairs: list[tuple[Rows, Rows]] = []
+        """The best finds, and for each of them what was said right before and after it."""
+        best = distinct(len(self.allowed), self.words.rows[:SHARERS], self.meaning.rows[:SHARERS])
+        ends: list[Rows] = []
         for step in (self.roster.before, self.roster.after):
-            givers, ends = best, best
+            reached = best
             for _ in range(NEIGHBOUR_REACH):
-                ends = step(ends, self.allowed)
-                givers, ends = givers[ends != NONE], ends[ends != NONE]
-                pairs.append((givers, ends))
-        return np.concatenate([g for g, _ in pairs]), np.concatenate([t for _, t in pairs])
+                reached = step(reached, self.allowed)
+                ends.append(reached)
+        return best, np.concatenate(ends)
 
-    def _timely(self, hints: Sequence[when.TimeHint]) -> Rows:
+    def _timely(self, hints: Sequence[when.TimeHint]) -> Iterable[Rows]:
         """What happened in the time that a question names: a bounded number of items."""
-        found: list[Rows] = [NOTHING.rows]
-        size = len(self.allowed)
-        happened = self.roster.happened.all[:size]
+        size = len(self.allowed) - 1
         for hint in hints:
             if hint.kind != "boost" or hint.start is None or hint.end is None:
                 continue
+            happened = self.roster.happened.all[:size]
             low = int(hint.start.timestamp() * 1e6)
             high = int((hint.end + TOLD_WITHIN).timestamp() * 1e6)
-            rows = np.flatnonzero(self.allowed & (happened >= low) & (happened < high))
-            rows = rows[self.roster.passage.all[rows] % PASSAGES_MAX == 0]
-            found.append(rows[np.lexsort((rows, happened[rows]))][:TIMELY_MAX])
-        return distinct(np.concatenate(found))
+            allowed = self.allowed[:size] & self.roster.opens.all[:size]
+            rows = np.flatnonzero(allowed & (happened >= low) & (happened < high))
+            yield rows[np.lexsort((rows, happened[rows]))][:TIMELY_MAX]
 
     def _boosts(
         self, rows: Rows, text: str, hints: Sequence[when.TimeHint], now: datetime
@@ -123,33 +116,20 @@ class Ranking:
         """What else counts: significance, pins, age, the time and the people that it names."""
         roster, standing = self.roster, self.standing
         now_us = now.timestamp() * 1e6
-        happened, holds = roster.happened.all[rows], roster.holds_until.all[rows]
-        rated, pinned = standing.rated[rows], standing.pinned[rows]
-        pinned = np.where(pinned == UNSET, rated == PIVOTAL, pinned)
-        days = np.maximum(0.0, now_us - happened) / 86_400e6
-        recency = RECENCY_BOOST * np.exp(-days / RECENCY_DAYS)
-        given: dict[str, NDArray[Any]] = {
-            "significance": SIGNIFICANCE_BOOST * rated,
-            "pinned": PIN_BOOST * pinned,
-            "expired": EXPIRED * ((holds > 0) & (holds < now_us)),
-            "recency": np.where(recency > RECENCY_LEAST, recency, 0.0),
-            "time": TIME_BOOST * _fit(happened, hints),
-            "named": NAMED_BOOST * self._named(rows, text),
-        }
-        chosen = {reason: np.flatnonzero(points) for reason, points in given.items()}
-        return {reason: (rows[at], given[reason][at]) for reason, at in chosen.items() if len(at)}
-
-    def _named(self, rows: Rows, text: str) -> Mask:
-        """Whether a text names who speaks in each of the rows."""
-        speakers = self.roster.speaker.all[rows]
-        codes: list[int] = np.unique(speakers).tolist()
-        names = {code: self.roster.speakers.names[code] for code in codes if code != NONE}
-        named = [
-            code
-            for code, name in names.items()
-            if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
-        ]
-        return np.isin(speakers, named)
+        happened, holds = roster.happened.all.take(rows), roster.holds_until.all.take(rows)
+        recency = RECENCY_BOOST * np.exp(np.minimum(0.0, happened - now_us) / RECENCY_US)
+        given: Boosts = {"recency": recency * (recency > RECENCY_LEAST)}
+        if standing.marked:
+            rated, pinned = standing.rated[rows], standing.pinned[rows]
+            given["significance"] = SIGNIFICANCE_BOOST * rated
+            given["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned)
+        if holds.any():
+            given["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
+        if hints:
+            given["time"] = TIME_BOOST * _fit(happened, hints)
+        if (named := roster.named_in(text)).any():
+            given["named"] = NAMED_BOOST * named[roster.speaker.all[rows]]
+        return given
 
     def _put_in_order(self, hints: Iterable[when.TimeHint]) -> None:
         """If the question asks for the first or the last, the good ones come by time."""

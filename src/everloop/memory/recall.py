@@ -5,8 +5,9 @@ matters, what is pinned, what the question says about time and who is named coun
 that fails is left out, and the answer says so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 
@@ -17,16 +18,18 @@ from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
 from everloop.memory.fusion import Hit
 from everloop.memory.legs import by_meaning, by_words
-from everloop.memory.postings import Posting, Postings
+from everloop.memory.postings import Postings
 from everloop.memory.ranking import Ranking
-from everloop.memory.roster import Roster
+from everloop.memory.register import Register
 from everloop.memory.scopes import Asker
-from everloop.memory.shelf import COLUMNS, Filter, Sieve, complete, item_of
-from everloop.memory.standing import Standings, narrowed
+from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, item_of
+from everloop.memory.standing import Standing, Standings, narrowed
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import question
 
 TEXT_MAX = 10_000
+ALIKE = 8  # items that a text is compared with
+READ_MAX = 1_000  # items kept with a standing
 
 
 class Memory:
@@ -34,9 +37,9 @@ class Memory:
 
     def __init__(self, space: VectorSpace | None = None) -> None:
         self.space = space
-        self._roster = Roster()
+        self.register = Register(space.cache.snapshot if space is not None else None)
         self._standings = Standings()
-        self._postings = Postings(self._roster)
+        self._postings = Postings()
 
     def recall(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
@@ -47,8 +50,9 @@ class Memory:
             Invalid: the question is empty or far too long.
         """
         ranking = self._rank(reader, sight, who, asked, now)
-        found = side_by_side(list(_recalled(reader, who, ranking, asked.limit)))
-        hits = tuple(hit for group in found for hit in group.hits)
+        hits = tuple(_recalled(reader, who, ranking, asked.limit))
+        if any(hit.item.contradicts for hit in hits):
+            hits = tuple(hit for group in side_by_side(hits) for hit in group.hits)
         return Answer(hits, tuple(ranking.notes))
 
     def rank_of(
@@ -60,15 +64,31 @@ class Memory:
         if item not in items:
             return None
         place = items.index(item)
-        return _why(place + 1, ranking.hit(place), ranking)
+        (hit,) = ranking.hits(place, place + 1)
+        return _why(place + 1, hit)
+
+    def alike(
+        self, reader: Reader, sight: Sight, who: Asker, text: str, only: Filter
+    ) -> list[Item]:
+        """The items that share most words with a text, by these alone."""
+        standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
+        ranking = Ranking(standing, narrowed(standing, only))
+        self._add_words(reader, Asked(text), ranking)
+        items = list(dict.fromkeys(ranking.roster.item.all[ranking.words.rows].tolist()))[:ALIKE]
+        known = _known(reader, who, standing, items)
+        return [known[item] for item in items]
 
     def missing(self, reader: Reader) -> dict[int, bytes]:
         """The passages that lack a vector, with the digests of their texts."""
         if self.space is None:
             return {}
-        self._roster.refresh(reader)
-        self.space.refresh(reader, self._roster)
+        self.space.refresh(reader, self.register.roster(reader)[0])
         return self.space.missing()
+
+    def keep(self, reader: Reader) -> None:
+        """Let the next process begin with what this one knows, once every item has its vector."""
+        if self.space is not None and not self.missing(reader):
+            self.register.save(reader, self.space.embedder.name, self.space.arrays)
 
     def _rank(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
@@ -87,9 +107,8 @@ class Memory:
         hints: Sequence[when.TimeHint],
     ) -> Ranking:
         only = _narrowed(asked.only, hints)
-        roster = self._roster
-        standing = self._standings.of(reader, sight, who, roster, retired=only.retired)
-        ranking = Ranking(roster, standing, narrowed(roster, standing, only))
+        standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
+        ranking = Ranking(standing, narrowed(standing, only))
         if asked.mode != "semantic":
             self._add_words(reader, asked, ranking)
         if asked.mode != "text":
@@ -98,13 +117,10 @@ class Memory:
         return ranking
 
     def _add_words(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
-        standing = ranking.standing
-
-        def lookup(term: str) -> Posting:
-            return self._postings.of(reader, standing.head, term)
-
+        roster, standing = ranking.roster, ranking.standing
+        lookup = partial(self._postings.of, reader, roster, standing.head)
         wanted = question(asked.text)
-        found = by_words(reader, ranking.roster, ranking.allowed, wanted, lookup, standing.items)
+        found = by_words(reader, roster, ranking.allowed, wanted, lookup, standing.items)
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
@@ -181,32 +197,34 @@ def _when(reader: Reader, item: int) -> datetime | None:
 
 def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> Iterable[Recalled]:
     items = ranking.items(limit)
-    if not items:
-        return
-    sieve = Sieve(who, Filter(retired=True))
-    where = "i.position IN (SELECT value FROM json_each(:wanted))"
-    rows = sieve.rows(reader, COLUMNS, where, wanted=msgspec.json.encode(items).decode())
-    found = {item.position: item for item in complete(reader, who, [item_of(r) for r in rows])}
-    for place, position in enumerate(items):
-        why = _why(place + 1, ranking.hit(place), ranking)
-        legs = {leg.leg for leg in why.legs if leg.points > 0} or {leg.leg for leg in why.legs}
+    known = _known(reader, who, ranking.standing, items)
+    for place, hit in enumerate(ranking.hits(0, len(items))):
+        why = _why(place + 1, hit)
+        legs = [leg for leg in why.legs if leg.points > 0] or why.legs
         yield Recalled(
-            item=found[position],
-            similarity=max((leg.similarity for leg in why.legs), default=0.0),
-            source="both" if len(legs) > 1 else next(iter(legs), "context"),
+            item=known[items[place]],
+            similarity=max([leg.similarity for leg in why.legs], default=0.0),
+            source="both" if len(legs) > 1 else legs[0].leg if legs else "context",
             why=why,
         )
 
 
-def _why(rank: int, hit: Hit, ranking: Ranking) -> Why:
-    legs = tuple(
-        LegWhy(
-            found.leg,
-            found.rank,
-            round(ranking.similarity(found.leg, found.rank), 3),
-            round(found.points, 3),
-        )
-        for found in hit.found
-    )
-    boosts = tuple((boost.reason, round(boost.points, 3)) for boost in hit.boosts)
-    return Why(rank, round(hit.points, 3), legs, boosts)
+def _known(
+    reader: Reader, who: Asker, standing: Standing, items: Sequence[int]
+) -> Mapping[int, Item]:
+    """The items at these positions. What was read for a standing is as it was, as long as it is."""
+    known = {item: kept for item in items if (kept := standing.read.get(item)) is not None}
+    if len(known) < len(items):
+        where = "i.position IN (SELECT value FROM json_each(:wanted))"
+        wanted = msgspec.json.encode([item for item in items if item not in known]).decode()
+        rows = Sieve(who, Filter(retired=True)).rows(reader, COLUMNS, where, wanted=wanted)
+        found = complete(reader, who, [item_of(row) for row in rows])
+        known |= {item.position: item for item in found}
+        if len(standing.read) + len(found) > READ_MAX:
+            standing.read.clear()
+        standing.read.update(known)
+    return known
+
+
+def _why(rank: int, hit: Hit) -> Why:
+    return Why(rank, hit.points, tuple(LegWhy(*found) for found in hit.found), hit.boosts)

@@ -4,30 +4,35 @@ A cache, made from the views and kept up with them. It holds what recall weighs 
 what follows what), no text, and decides nothing about who may see what: `standing.py` asks the
 sieve for that. Ids, scopes and speakers are small numbers here; a group is one item id.
 
-Rows are only added. If the log is no longer the one that was read (a purge, a restored backup), the
-roster begins anew, and `generation` says so to whoever keeps something beside it.
+Rows are only added. If the log is no longer the one that was read (a purge, a restored backup),
+`register.py` begins a new roster, and whoever keeps something beside the old one drops it.
+
+Row 0 and group 0 stand for nothing: every chain ends there, and every mask lets row 0 through. So
+chains are followed by plain indexing, without asking at each step whether there is a next one.
 """
 
 import re
-import threading
-from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
 from everloop.memory.passages import PASSAGES_MAX
+from everloop.memory.snapshots import Arrays
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 CHUNK = 5_000  # rows read at a time
-NONE = -1
+NAMES = "names"
+NONE = 0  # the row, and the group, that stands for nothing
 
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
+_WORD = re.compile(r"\w+")
 _LOAD = """
 SELECT p.passage, v.item, p.item_id, p.follows, p.length, i.happened_at, i.holds_until, v.scope,
        i.kind, CASE i.kind WHEN 'message' THEN substr(v.text, 1, 48) ELSE '' END
@@ -35,20 +40,18 @@ FROM memory_passages p JOIN memory_versions v ON v.position = p.position
 JOIN memory_items i ON i.position = v.item
 WHERE p.passage > ? ORDER BY p.passage
 """
-_STATE = """
-SELECT (SELECT max(position) FROM log),
-       (SELECT digest FROM log WHERE position = min(?1, (SELECT max(position) FROM log))),
-       (SELECT max(position) FROM log_retractions WHERE everywhere),
-       (SELECT digest FROM log ORDER BY position DESC LIMIT 1)
-"""
 
 
 class Codes:
-    """Small numbers for names."""
+    """Small numbers for names; 0 is no name."""
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._codes: dict[str, int] = {}
+    def __init__(self, names: Iterable[str] = ("",)) -> None:
+        self.names: list[str] = list(names)
+        self._codes = {name: code for code, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        """How many names there are, with the empty one."""
+        return len(self.names)
 
     def of(self, name: str) -> int:
         """The number of a name, new or known."""
@@ -63,56 +66,106 @@ class Codes:
 
 
 class Column:
-    """An array that grows."""
+    """An array that grows. Its first place stands for nothing and holds 0."""
 
-    def __init__(self, dtype: Any) -> None:
-        self._room: NDArray[Any] = np.empty(0, dtype)
+    def __init__(self, dtype: Any, known: NDArray[Any] | None = None) -> None:
+        self._room: NDArray[Any] = np.zeros(1, dtype) if known is None else known
         self.all: NDArray[Any] = self._room
 
-    def grow(self, by: int, filled: int = NONE) -> None:
-        """Make room for so many more, all the same for now."""
+    def grow(self, by: int) -> None:
+        """Make room for so many more, all 0 for now."""
         size = len(self.all)
         if size + by > len(self._room):
             room = np.empty(max(size + by, 2 * len(self._room), 1_024), self._room.dtype)
             room[:size] = self.all
             self._room = room
-        self._room[size : size + by] = filled
+        self._room[size : size + by] = NONE
         self.all = self._room[: size + by]
 
-    def extend(self, values: Sequence[int] | Rows) -> None:
+    def extend(self, values: Sequence[int] | NDArray[Any]) -> None:
         """Add values."""
         size = len(self.all)
         self.grow(len(values))
         self.all[size:] = values
 
 
-class Roster:
-    """Every passage of every version, whoever may see it."""
+COLUMNS: dict[str, Any] = {
+    "passage": np.int64,
+    "item": np.int64,
+    "length": np.int32,
+    "happened": np.int64,
+    "holds_until": np.int64,
+    "scope": np.int32,
+    "kind": np.int32,
+    "speaker": np.int32,
+    "opens": np.bool_,  # whether it is the first passage of its version
+    "group": np.int32,
+    "follows": np.int32,
+    "earlier": np.int64,  # the row of the same group before this one
+    "sibling": np.int64,  # the next row that follows the same group
+    "prior": np.int64,  # the last row of the group that this one follows
+    "next": np.int64,  # the first row that follows this one's group
+    "newest": np.int32,  # by group: its last row
+    "opener": np.int32,  # by group: the first row that follows it
+    "closer": np.int32,  # by group: the last row that follows it
+}
 
-    def __init__(self) -> None:
-        self.generation = 0
-        self.head = 0  # the newest position that was read
-        self._purged: int | None = None
-        self._lock = threading.Lock()
-        self._begin()
+
+class Roster:
+    """Every passage of every version, whoever may see it.
+
+    Rows that are there stay as they are while others come, so a reader of an older state may go on
+    with it: what its mask does not let through, it does not see.
+    """
+
+    passage: Column
+    item: Column
+    length: Column
+    happened: Column
+    holds_until: Column
+    scope: Column
+    kind: Column
+    speaker: Column
+    opens: Column
+    group: Column
+    follows: Column
+    earlier: Column
+    sibling: Column
+    prior: Column
+    next: Column
+    newest: Column
+    opener: Column
+    closer: Column
+
+    def __init__(self, kept: Arrays | None = None, head: int = 0) -> None:
+        known = kept or {}
+        names = _names(known)
+        self.head = head  # every passage up to this position is here, or about to be
+        for name, dtype in COLUMNS.items():
+            setattr(self, name, Column(dtype, known.pop(name, None)))
+        self.scopes, self.kinds, self.speakers = (Codes(some) for some in names[:3])
+        self._groups = {item_id: group for group, item_id in enumerate(names[3])}
+        self._called: dict[str, list[int]] = {}  # speakers by the first word of their names
+        for code in range(1, len(self.speakers)):
+            self._call(code)
+        self.beside = known  # what else was kept, for whoever keeps things by row
 
     def __len__(self) -> int:
-        """How many passages there are."""
+        """How many rows there are, with the one that stands for nothing."""
         return len(self.passage.all)
 
-    def refresh(self, reader: Reader) -> int:
-        """Take in what came since; returns the reader's newest position."""
-        with self._lock:
-            head, digest, purged, newest = reader.rows(_STATE, (self.head,))[0]
-            if digest not in self._digests or purged != self._purged:
-                self._begin()
-                self.generation += 1
-                self._purged = purged
-            if (head or 0) > self.head or not len(self):
-                self._load(reader)
-                self.head = head or 0
-                self._digests.append(newest)
-            return head or 0
+    def load(self, reader: Reader, head: int) -> None:
+        """Take in the passages that came since, up to `head`. Only one thread at a time may."""
+        self.head = head  # before the rows: who sees them must not think that they are older
+        cursor = reader.db.execute(_LOAD, (int(self.passage.all[-1]),))
+        while chunk := list(islice(cursor, CHUNK)):
+            self._take(list(zip(*chunk, strict=True)))
+
+    def arrays(self) -> Arrays:
+        """All of it, to be kept. Only while nothing is loaded."""
+        names = (self.scopes.names, self.kinds.names, self.speakers.names, list(self._groups))
+        columns: Arrays = {name: getattr(self, name).all.copy() for name in COLUMNS}
+        return columns | {NAMES: np.frombuffer(msgspec.json.encode(names), np.uint8)}
 
     def rows_of(self, items: Iterable[int]) -> list[int]:
         """The rows of these items, by the positions at which they were taken in."""
@@ -128,58 +181,40 @@ class Roster:
         return found
 
     def before(self, rows: Rows, allowed: Mask) -> Rows:
-        """The last passage of what each row follows, if it is allowed; else -1."""
-        follows = self.follows.all[rows]
-        there = follows != NONE
-        found = np.full(len(rows), NONE, np.int64)
-        found[there] = self.newest.all[follows[there]]
-        return _first_allowed(found, self.earlier.all, allowed)
+        """The last passage of what each row follows, if it is allowed; else none."""
+        return _first_allowed(self.prior.all.take(rows), self.earlier.all, allowed)
 
     def after(self, rows: Rows, allowed: Mask) -> Rows:
-        """The first passage that follows each row's item and is allowed; else -1."""
-        found = self.opener.all[self.group.all[rows]].astype(np.int64)
-        return _first_allowed(found, self.sibling.all, allowed)
+        """The first passage that follows each row's item and is allowed; else none."""
+        return _first_allowed(self.next.all.take(rows), self.sibling.all, allowed)
 
     def followers(self, rows: Rows, allowed: Mask) -> Rows:
-        """All allowed passages that follow the items of these rows."""
-        gathered: list[Rows] = []
-        found = self.opener.all[self.group.all[rows]].astype(np.int64)
-        found = found[found != NONE]
-        while len(found):
-            gathered.append(found[passing(found, allowed)])
-            found = self.sibling.all[found].astype(np.int64)
-            found = found[found != NONE]
-        return np.concatenate(gathered) if gathered else np.empty(0, np.int64)
+        """All allowed passages that follow the items of these rows; among them may be none."""
+        found = self.next.all.take(rows)
+        gathered = [found]
+        while (found := self.sibling.all.take(found)).any():
+            gathered.append(found)
+        every = np.concatenate(gathered) if len(gathered) > 1 else gathered[0]
+        good = passing(every, allowed)
+        return every if good.all() else every[good]
 
-    def _begin(self) -> None:
-        self.passage, self.item = Column(np.int64), Column(np.int64)
-        self.length, self.happened = Column(np.int32), Column(np.int64)
-        self.holds_until = Column(np.int64)
-        self.scope, self.kind, self.speaker = (Column(np.int32) for _ in range(3))
-        self.group, self.follows = Column(np.int32), Column(np.int32)
-        self.earlier = Column(np.int32)  # the row of the same group before this one
-        self.sibling = Column(np.int32)  # the next row that follows the same group
-        self.newest = Column(np.int32)  # by group: its last row
-        self.opener, self._closer = Column(np.int32), Column(np.int32)  # by group: its followers
-        self.scopes, self.kinds, self.speakers = Codes(), Codes(), Codes()
-        self._groups: dict[str, int] = {}
-        self.head = 0
-        self._digests: deque[bytes | None] = deque([None], maxlen=64)
-
-    def _load(self, reader: Reader) -> None:
-        upto = int(self.passage.all[-1]) if len(self) else -1
-        cursor = reader.db.execute(_LOAD, (upto,))
-        while chunk := list(islice(cursor, CHUNK)):
-            self._take(list(zip(*chunk, strict=True)))
+    def named_in(self, text: str) -> Mask:
+        """Which of the speakers a text names, by their numbers."""
+        named = np.zeros(len(self.speakers), np.bool_)
+        for word in _WORD.findall(text.lower()):
+            for code in self._called.get(word, ()):
+                name = re.escape(self.speakers.names[code])
+                named[code] |= bool(re.search(rf"\b{name}\b", text, re.IGNORECASE))
+        return named
 
     def _take(self, columns: Sequence[Sequence[Any]]) -> None:
         passage, item, ids, follows, length, happened, holds, scopes, kinds, openings = columns
-        start = len(self)
-        groups = [self._group(name) for name in ids]
-        followed = [self._group(name) if name else NONE for name in follows]
+        groups = np.array([self._group(name) for name in ids], np.int64)
+        followed = np.array([self._group(name) for name in follows], np.int64)
         missing = len(self._groups) - len(self.newest.all)
-        for column in (self.newest, self.opener, self._closer):
+        for column in (self.newest, self.opener, self.closer):
             column.grow(missing)
+        self.opens.extend(np.array(passage) % PASSAGES_MAX == 0)
         self.item.extend(item)
         self.length.extend(length)
         self.happened.extend(happened)
@@ -189,52 +224,107 @@ class Roster:
         self.speaker.extend([self._speaker(opening) for opening in openings])
         self.group.extend(groups)
         self.follows.extend(followed)
-        self.earlier.grow(len(groups))
-        self.sibling.grow(len(groups))
-        for row, (group, follow) in enumerate(zip(groups, followed, strict=True), start):
-            self._chain(row, group, follow)
+        for column in (self.earlier, self.sibling, self.prior, self.next):
+            column.grow(len(groups))
+        self._chain(len(self), groups, followed)
+        self._link(groups, followed)
         self.passage.extend(passage)  # last, for its length is the roster's
 
-    def _chain(self, row: int, group: int, follows: int) -> None:
-        self.earlier.all[row] = self.newest.all[group]
-        self.newest.all[group] = row
-        if follows != NONE:
-            last = self._closer.all[follows]
-            if last == NONE:
-                self.opener.all[follows] = row
-            else:
-                self.sibling.all[last] = row
-            self._closer.all[follows] = row
+    def _chain(self, start: int, groups: Rows, follows: Rows) -> None:
+        """Join new rows to the rows of the same groups, and to those that follow the same."""
+        rows, first, last = _runs(groups, start)
+        of = groups[rows - start]
+        self.earlier.all[rows[1:]] = rows[:-1]
+        self.earlier.all[rows[first]] = self.newest.all[of[first]]
+        self.newest.all[of[last]] = rows[last]
+        rows, first, last = _runs(follows, start)
+        kept = follows[rows - start] != NONE
+        rows, first, last = rows[kept], first[kept], last[kept]
+        of = follows[rows - start]
+        self.sibling.all[rows[:-1]] = np.where(last[:-1], NONE, rows[1:])
+        heads, ends = rows[first], self.closer.all[of[first]]
+        self.opener.all[of[first][ends == NONE]] = heads[ends == NONE]
+        self.sibling.all[ends[ends != NONE]] = heads[ends != NONE]
+        self.closer.all[of[last]] = rows[last]
+
+    def _link(self, groups: Rows, follows: Rows) -> None:
+        """Say again what stands next to the rows of these groups, and to those that follow them."""
+        for of, first, onward, near, what in (
+            (groups, self.opener, self.sibling, self.prior, self.newest),
+            (follows, self.newest, self.earlier, self.next, self.opener),
+        ):
+            touched = np.unique(np.concatenate((of, groups if of is follows else follows)))
+            row = first.all[touched].astype(np.int64)
+            while row.any():
+                near.all[row] = what.all[touched]
+                row = onward.all[row]
+            near.all[NONE] = NONE
 
     def _group(self, item_id: str) -> int:
         return self._groups.setdefault(item_id, len(self._groups))
 
     def _speaker(self, opening: str) -> int:
         found = _SPEAKER.match(opening) if opening else None
-        return self.speakers.of(found.group(1)) if found else NONE
+        if found is None:
+            return NONE
+        known = len(self.speakers)
+        code = self.speakers.of(found.group(1))
+        if code == known:
+            self._call(code)
+        return code
+
+    def _call(self, code: int) -> None:
+        first = _WORD.findall(self.speakers.names[code].lower())[0]
+        self._called.setdefault(first, []).append(code)
 
 
-def distinct(rows: Rows) -> Rows:
-    """The rows in order, each once."""
-    ordered = np.sort(rows)
-    first = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
+def _names(kept: Arrays) -> list[list[str]]:
+    """The names of scopes, kinds, speakers and items; the first of each is empty."""
+    if NAMES not in kept:
+        return [[""]] * 4
+    return msgspec.json.decode(kept.pop(NAMES).tobytes(), type=list[list[str]])
+
+
+def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:
+    """Rows from `start` on by their keys, and which of them are the first and last of a key."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    change = np.ones(len(keys) + 1, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=change[1:-1])
+    return order + start, change[:-1], change[1:]
+
+
+def distinct(size: int, *parts: Rows) -> Rows:
+    """The rows in order, each once, without the one that stands for nothing; all below `size`."""
+    there = np.zeros(size, np.bool_)
+    for rows in parts:
+        there[rows] = True
+    there[NONE] = False
+    return there.nonzero()[0]
+
+
+def places(size: int, rows: Rows) -> Rows:
+    """Where each row stands among these; to be asked about these only."""
+    where = np.empty(size, np.int64)
+    where[rows] = np.arange(len(rows))
+    return where
 
 
 def passing(rows: Rows, allowed: Mask) -> Mask:
-    """Which of these rows are there and allowed."""
-    inside = (rows >= 0) & (rows < len(allowed))
-    inside[inside] = allowed[rows[inside]]
-    return inside
+    """Which of these rows are allowed. Those that came after the mask was made are not."""
+    passed: Mask = allowed.take(rows, mode="clip")
+    return passed
 
 
-def _first_allowed(found: Rows, onward: NDArray[Any], allowed: Mask) -> Rows:
-    """Each row, or the first one further along its chain that is allowed; -1 if there is none."""
+def _first_allowed(found: Rows, onward: Rows, allowed: Mask) -> Rows:
+    """Each row, or the first one further along its chain that is allowed; else none."""
     good = passing(found, allowed)
-    open_ends = np.flatnonzero(~good & (found != NONE))
-    while len(open_ends):
-        found[open_ends] = onward[found[open_ends]]
-        good = passing(found[open_ends], allowed)
-        open_ends = open_ends[~good & (found[open_ends] != NONE)]
+    if good.all():
+        return found
+    lost = (~good).nonzero()[0]
+    while len(lost):
+        further = onward[found[lost]]
+        further[further >= len(onward)] = NONE  # those came while we were looking
+        found[lost] = further
+        lost = lost[~passing(further, allowed)]
     return found

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from everloop.log import Reader, Sight, visible
 from everloop.log.record import microseconds
 from everloop.memory.passages import PASSAGES_MAX
-from everloop.memory.roster import Mask, Roster
+from everloop.memory.register import Register
+from everloop.memory.roster import NONE, Mask, Roster, Rows
 from everloop.memory.scopes import Asker
-from everloop.memory.shelf import Filter, Sieve
+from everloop.memory.shelf import Filter, Item, Sieve
 
 KEPT_MAX = 32
 CHANGES_MAX = 1_000  # more changed items than these, and everything is asked anew
@@ -44,12 +45,14 @@ class Standing(msgspec.Struct, frozen=True):
     """What one asker sees in one sight. The arrays are never changed, only replaced."""
 
     head: int
-    generation: int
+    roster: Roster
     retracted: int | None
-    allowed: Mask
+    allowed: Mask  # by row; the first stands for nothing, one more (False) for what came later
     rated: NDArray[np.int8]
     pinned: NDArray[np.int8]  # 1 and 0 by hand, else -1
     items: int  # how many
+    marked: bool  # whether any is rated or pinned
+    read: dict[int, Item] = {}  # items that were read meanwhile, by position
 
 
 class Standings:
@@ -60,20 +63,20 @@ class Standings:
         self._lock = threading.Lock()
 
     def of(
-        self, reader: Reader, sight: Sight, who: Asker, roster: Roster, *, retired: bool = False
+        self, reader: Reader, sight: Sight, who: Asker, register: Register, *, retired: bool = False
     ) -> Standing:
         """The standing of an asker, as of the reader's newest position."""
-        head = roster.refresh(reader)
+        roster, head = register.roster(reader)
         key = (who, sight.key, retired)
         with self._lock:
             known = self._kept.get(key)
-            if known is not None and known.head == head and known.generation == roster.generation:
+            if known is not None and known.head == head and known.roster is roster:
                 self._kept.move_to_end(key)
                 return known
         now = _brought_up(known, reader, head, roster, Sieve(who, Filter(retired=retired)))
         with self._lock:
             kept = self._kept.get(key)
-            if kept is None or kept.head <= head or kept.generation != roster.generation:
+            if kept is None or kept.head <= head or kept.roster is not roster:
                 self._kept[key] = now
                 self._kept.move_to_end(key)
                 while len(self._kept) > KEPT_MAX:
@@ -90,7 +93,7 @@ def _brought_up(
     changed: list[int] = []
     usable = (
         known is not None
-        and known.generation == roster.generation
+        and known.roster is roster
         and known.head <= head
         and known.retracted == retracted
     )
@@ -98,43 +101,49 @@ def _brought_up(
         changed = [row[0] for row in reader.rows(_CHANGED, (known.head,))]
     if known is None or not usable or len(changed) > CHANGES_MAX:
         draft = _Draft(size, None)
-        draft.allow(roster, sieve.rows(reader, "v.position"))
+        draft.allow(roster, _versions(reader, sieve))
         draft.mark(roster, reader.rows(_MARKS))
     else:
         draft = _Draft(size, known)
-        draft.allow(roster, sieve.rows(reader, "v.position", "v.position > :at", at=known.head))
+        draft.allow(roster, _versions(reader, sieve, "v.position > :at", at=known.head))
         if changed:
             wanted = msgspec.json.encode(changed).decode()
             draft.clear(roster, changed)
             where = "v.item IN (SELECT value FROM json_each(:items))"
-            draft.allow(roster, sieve.rows(reader, "v.position", where, items=wanted))
+            draft.allow(roster, _versions(reader, sieve, where, items=wanted))
             draft.mark(roster, reader.rows(_MARKS_OF, (wanted,)))
-    first = roster.passage.all[:size] % PASSAGES_MAX == 0
-    items = int(np.count_nonzero(draft.allowed & first))
+    items = int(np.count_nonzero(draft.allowed[:-1] & roster.opens.all[:size]))
+    marked = bool(draft.rated.any() or (draft.pinned != UNSET).any())
     return Standing(
-        head, roster.generation, retracted, draft.allowed, draft.rated, draft.pinned, items
+        head, roster, retracted, draft.allowed, draft.rated, draft.pinned, items, marked
     )
+
+
+def _versions(reader: Reader, sieve: Sieve, where: str = "true", **bindings: Any) -> Rows:
+    """The versions that pass, by position. As one text: much faster than a row for each."""
+    text: str | None = sieve.rows(reader, "group_concat(v.position)", where, **bindings)[0][0]
+    return np.fromstring(text or "", np.int64, sep=",")
 
 
 class _Draft:
     """A standing in the making."""
 
     def __init__(self, size: int, known: Standing | None) -> None:
-        self.allowed = np.zeros(size, np.bool_)
+        self.size = size
+        self.allowed = np.zeros(size + 1, np.bool_)
+        self.allowed[NONE] = True
         self.rated = np.zeros(size, np.int8)
         self.pinned = np.full(size, UNSET, np.int8)
         if known is not None:
-            upto = len(known.allowed)
-            self.allowed[:upto] = known.allowed
+            upto = len(known.rated)
+            self.allowed[:upto] = known.allowed[:-1]
             self.rated[:upto] = known.rated
             self.pinned[:upto] = known.pinned
 
-    def allow(self, roster: Roster, versions: Sequence[tuple[int]]) -> None:
+    def allow(self, roster: Roster, versions: Rows) -> None:
         """Let the passages of these versions in."""
-        if not versions:
-            return
-        passages = roster.passage.all[: len(self.allowed)]
-        first = np.array(versions, np.int64)[:, 0] * PASSAGES_MAX
+        passages = roster.passage.all[: self.size]
+        first = versions * PASSAGES_MAX
         low = np.searchsorted(passages, first)
         high = np.searchsorted(passages, first + PASSAGES_MAX)
         lengths = high - low
@@ -144,7 +153,7 @@ class _Draft:
 
     def clear(self, roster: Roster, items: Sequence[int]) -> None:
         """Forget what is known of these items."""
-        rows = [row for row in roster.rows_of(items) if row < len(self.allowed)]
+        rows = [row for row in roster.rows_of(items) if row < self.size]
         self.allowed[rows] = False
         self.rated[rows] = 0
         self.pinned[rows] = UNSET
@@ -152,25 +161,40 @@ class _Draft:
     def mark(self, roster: Roster, marks: Sequence[tuple[int, str, int]]) -> None:
         """Note how much items matter; of several marks the last one counts."""
         for item, mark, value in marks:
-            rows = [row for row in roster.rows_of([item]) if row < len(self.allowed)]
+            rows = [row for row in roster.rows_of([item]) if row < self.size]
             (self.rated if mark == "rated" else self.pinned)[rows] = value
 
 
-def narrowed(roster: Roster, standing: Standing, only: Filter) -> Mask:
+def narrowed(standing: Standing, only: Filter) -> Mask:
     """The mask of what a filter leaves of a standing."""
-    allowed = standing.allowed
-    size = len(allowed)
+    roster, size = standing.roster, len(standing.rated)
+    conditions: list[Mask] = []
     if only.scopes or only.scope_kinds:
-        chosen = _scopes(roster, only)
-        allowed = allowed & np.isin(roster.scope.all[:size], chosen)
+        conditions.append(
+            _chosen(roster.scope.all[:size], len(roster.scopes), _scopes(roster, only))
+        )
     if only.kinds:
-        allowed = allowed & np.isin(roster.kind.all[:size], roster.kinds.known(only.kinds))
+        kinds = roster.kinds.known(only.kinds)
+        conditions.append(_chosen(roster.kind.all[:size], len(roster.kinds), kinds))
     happened = roster.happened.all[:size]
     if only.since:
-        allowed = allowed & (happened >= microseconds(only.since))
+        conditions.append(happened >= microseconds(only.since))
     if only.before:
-        allowed = allowed & (happened < microseconds(only.before))
+        conditions.append(happened < microseconds(only.before))
+    if not conditions:
+        return standing.allowed
+    allowed = standing.allowed.copy()
+    for condition in conditions:
+        allowed[:size] &= condition
+    allowed[NONE] = True
     return allowed
+
+
+def _chosen(codes: NDArray[np.int32], known: int, wanted: Sequence[int]) -> Mask:
+    """Which codes are wanted; much faster than `np.isin`."""
+    chosen = np.zeros(known, np.bool_)
+    chosen[list(wanted)] = True
+    return chosen[codes]
 
 
 def _scopes(roster: Roster, only: Filter) -> list[int]:

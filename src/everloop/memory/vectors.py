@@ -4,7 +4,7 @@ A vector belongs to a text and a model, never to the log: the cache is a file of
 (model, digest of the text), and can be deleted. The space in memory holds one vector per passage,
 by its row in the roster, and searches only among those that it is told to. It is exact while it is
 small; a large one looks through one bit per dimension first, measures only the best candidates
-exactly, and keeps half the precision.
+exactly, and keeps half of each number. Place 0 holds no vector and stands for a lacking one.
 """
 
 import threading
@@ -19,14 +19,20 @@ from numpy.typing import NDArray
 from everloop.log import Reader
 from everloop.log.sql import one, rows
 from everloop.memory.roster import NONE, Column, Mask, Roster, Rows, passing
+from everloop.memory.snapshots import Arrays, Snapshot
 from everloop.ports import Embedder, Progress
 
 Floats = NDArray[np.float32]
 
-EXACT_MAX = 50_000  # vectors searched exactly; beyond, signs come first
-CANDIDATES_PER_HIT = 40
+NO_DOTS: Floats = np.empty(0, np.float32)
+KEPT = ("rows", "vectors", "signs")  # what is kept of a space, each by this and its model's name
+
+EXACT_MAX = 20_000  # vectors searched exactly; beyond, signs come first
+PER_HIT, AMONG = 20, 100  # candidates: so many for a hit, and at least one in so many
 SCAN_FROM = 2_000  # vectors wanted at once from which on it is faster to read all there are
-BATCH = 32
+BLOCK = 2_048  # vectors measured at once; more would not stay in the processor's cache
+BATCH = 32  # texts embedded at once
+SAVED_TOGETHER = 8 * BATCH
 BEFORE_WEIGHT = 0.5  # of the passage said before
 
 _SCHEMA = """
@@ -61,9 +67,15 @@ class VectorCache:
                     found[digest] = row[0]
             return found
 
+    @property
+    def snapshot(self) -> Snapshot:
+        """Where arrays made of these vectors, and of what they belong to, may be kept."""
+        return Snapshot(self._path.with_suffix(".arrays"))
+
     def state(self) -> int:
         """Equal as long as no other process saved anything."""
-        return self._db.data_version()
+        with self._lock:
+            return self._db.data_version()
 
     def save(self, model: str, digests: Sequence[bytes], vectors: Floats) -> None:
         """Keep vectors."""
@@ -78,7 +90,8 @@ class VectorCache:
             )
 
     def forget(self, digests: Sequence[bytes]) -> None:
-        """Drop the vectors of purged texts, of every model."""
+        """Drop the vectors of purged texts, of every model, and whatever was made of them."""
+        self.snapshot.drop()
         with self._lock, self._db:
             self._db.executemany(
                 "DELETE FROM vectors WHERE digest = ?", [(digest,) for digest in digests]
@@ -99,7 +112,9 @@ class VectorCache:
     def _connect(self) -> apsw.Connection:
         db = apsw.Connection(str(self._path))
         db.set_busy_timeout(5_000)
-        db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        db.execute(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON"
+        )
         db.execute(_SCHEMA)
         return db
 
@@ -109,25 +124,25 @@ class VectorSpace:
 
     def __init__(self, cache: VectorCache, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._cache = cache
+        self.cache = cache
         self._lock = threading.Lock()
         self._upto = -1
         self._state = 0
         self._missing: dict[int, bytes] = {}
         self._made: set[bytes] = set()
-        self._begin(0)
+        self._begin(Roster())
 
     def __len__(self) -> int:
         """How many passages have a vector."""
-        return len(self._rows.all)
+        return len(self._rows.all) - 1
 
     def refresh(self, reader: Reader, roster: Roster) -> int:
         """Take in the vectors of passages that came since; returns how many still lack one."""
         with self._lock:
-            if self._generation != roster.generation:
-                self._begin(roster.generation)
+            if self._roster is not roster:
+                self._begin(roster)
             self._places.grow(len(roster) - len(self._places.all))
-            state = self._cache.state()
+            state = self.cache.state()
             new = reader.rows(_NEW, (self._upto,))
             wanted: dict[int, bytes] = dict(new)
             if state != self._state:
@@ -138,14 +153,14 @@ class VectorSpace:
             self._made.clear()
             if not wanted:
                 return len(self._missing)
-            found = self._cache.load(self.embedder.name, list(wanted.values()))
+            found = self.cache.load(self.embedder.name, list(wanted.values()))
             self._missing |= {p: d for p, d in new if d not in found}
             there = {p: found[d] for p, d in wanted.items() if d in found}
             for passage in there:
                 self._missing.pop(passage, None)
             passages = np.fromiter(there, np.int64, len(there))
             halves = np.frombuffer(b"".join(there.values()), np.float16)
-            vectors = halves.reshape(-1, self.embedder.dimensions)
+            vectors = halves.reshape(-1, self.embedder.dimensions).astype(np.float32)
             self.add(np.searchsorted(roster.passage.all, passages), vectors)
             self._upto = new[-1][0] if new else self._upto
             return len(self._missing)
@@ -153,14 +168,17 @@ class VectorSpace:
     def embed_missing(self, texts: dict[bytes, str], progress: Progress | None = None) -> int:
         """Make and keep the vectors of these texts, by digest. Returns how many were made."""
         digests = sorted(texts, key=lambda digest: len(texts[digest]))
-        for start in range(0, len(digests), BATCH):
-            batch = digests[start : start + BATCH]
-            vectors = self.embedder.embed([texts[digest] for digest in batch])
-            self._cache.save(self.embedder.name, batch, vectors)
+        for start in range(0, len(digests), SAVED_TOGETHER):
+            chosen = digests[start : start + SAVED_TOGETHER]
+            batches = [chosen[at : at + BATCH] for at in range(0, len(chosen), BATCH)]
+            made: list[Floats] = []
+            for batch in batches:
+                made.append(self.embedder.embed([texts[digest] for digest in batch]))
+                if progress:
+                    progress(min(start + len(made) * BATCH, len(digests)), len(digests))
+            self.cache.save(self.embedder.name, chosen, np.concatenate(made))
             with self._lock:
-                self._made.update(batch)
-            if progress:
-                progress(min(start + BATCH, len(digests)), len(digests))
+                self._made.update(chosen)
         return len(digests)
 
     def missing(self) -> dict[int, bytes]:
@@ -179,46 +197,77 @@ class VectorSpace:
         Hardly ever does the one before change, so what was worked out is kept.
         """
         with self._lock:
-            self._mates.grow(len(self) - len(self._mates.all))
-            self._norms.grow(len(self) - len(self._norms.all))
-            new = np.flatnonzero(self._mates.all[at] != earlier)
-            if len(new):
-                mixed = vectors[at[new]].astype(np.float32)
-                mixed += BEFORE_WEIGHT * vectors[earlier[new]]
+            other = self._mates.all.take(at) != earlier
+            if other.any():
+                new = other.nonzero()[0]
+                mixed = widened(vectors[at[new]]) + BEFORE_WEIGHT * widened(vectors[earlier[new]])
                 self._mates.all[at[new]] = earlier[new]
                 self._norms.all[at[new]] = np.linalg.norm(mixed, axis=1)
-            norms: Floats = self._norms.all[at]
+            norms: Floats = self._norms.all.take(at)
             return norms
 
-    def _begin(self, generation: int) -> None:
+    def _begin(self, roster: Roster) -> None:
         dimensions = self.embedder.dimensions
-        self._generation = generation
+        self._roster = roster
         self._rows = Column(np.int64)  # of the roster, in the order in which vectors came
         self._places = Column(np.int64)  # by row of the roster: where its vector is
         self._mates, self._norms = Column(np.int64), Column(np.float32)
-        self._vectors: NDArray[Any] = np.empty((0, dimensions), np.float32)
-        self._signs: NDArray[np.uint64] = np.empty((-(-dimensions // 64), 0), np.uint64)
+        self._vectors: NDArray[Any] = np.zeros((1, dimensions), np.float32)
+        self._signs: NDArray[np.uint64] = np.zeros((-(-dimensions // 64), 1), np.uint64)
         self._upto, self._missing = -1, {}
+        self._restore(roster.beside)
 
-    def add(self, rows: Rows, vectors: NDArray[Any]) -> None:
+    def arrays(self, roster: Roster) -> Arrays:
+        """All of it, to be kept with its roster; nothing if a row of that has no vector here."""
+        with self._lock:
+            used = len(self._rows.all)
+            if self._roster is not roster or used < len(roster):
+                return {}
+            held = (self._rows.all.copy(), self._vectors[:used], self._signs[:, :used])
+            return dict(zip(self._kept_as(), held, strict=True))
+
+    def _kept_as(self) -> list[str]:
+        return [f"{name} {self.embedder.name}" for name in KEPT]
+
+    def _restore(self, kept: Arrays) -> None:
+        """Begin with what the last process kept, if it was of this model."""
+        held = [kept[name] for name in self._kept_as() if name in kept]
+        kept.clear()
+        if len(held) < len(KEPT):
+            return
+        rows, self._vectors, self._signs = held
+        self._rows.extend(rows[1:])
+        self._places.grow(int(rows.max()))
+        self._places.all[rows] = np.arange(len(rows))
+        self._mates.grow(len(rows) - 1)
+        self._norms.extend(np.ones(len(rows) - 1, np.float32))
+        self._upto = int(self._roster.passage.all[rows.max()])
+
+    def add(self, rows: Rows, vectors: Floats) -> None:
         """Put vectors into the space, each for a row of the roster."""
-        start, end = len(self), len(self) + len(rows)
+        start, end = len(self._rows.all), len(self._rows.all) + len(rows)
         if end > len(self._vectors):
             self._grow(max(end, 2 * len(self._vectors), 1_024))
-        self._vectors[start:end] = vectors
+        exact = self._vectors.dtype == np.float32
+        self._vectors[start:end] = vectors if exact else narrowed(vectors)
         self._signs[:, start:end] = _signs(vectors)
         if len(rows):
             self._places.grow(max(0, int(rows.max()) + 1 - len(self._places.all)))
         self._places.all[rows] = np.arange(start, end)
+        self._mates.grow(len(rows))  # for now with none, and so as long as they are
+        self._norms.extend(np.ones(len(rows), np.float32))
         self._rows.extend(rows)  # last, for its length is the space's
 
     def _grow(self, room: int) -> None:
-        """Make room. Beyond what is searched exactly, half the precision is enough."""
-        precision = np.float16 if room > 2 * EXACT_MAX else np.float32
-        vectors = np.empty((room, self._vectors.shape[1]), precision)
-        vectors[: len(self)] = self._vectors[: len(self)]
+        """Make room. Beyond what is searched exactly, half of each number is enough."""
+        used = len(self._rows.all)
+        kept = self._vectors[:used]
+        if room > 2 * EXACT_MAX and kept.dtype == np.float32:
+            kept = narrowed(kept)
+        vectors = np.empty((room, kept.shape[1]), kept.dtype)
+        vectors[:used] = kept
         signs = np.empty((len(self._signs), room), np.uint64)
-        signs[:, : len(self)] = self._signs[:, : len(self)]
+        signs[:, :used] = self._signs[:, :used]
         self._vectors, self._signs = vectors, signs
 
 
@@ -240,36 +289,65 @@ class Look:
         self._all: Floats | None = vectors[: len(rows)] @ query if exact else None
 
     def nearest(self, count: int, allowed: Mask) -> Rows:
-        """The rows of the nearest passages among those allowed, in order of age."""
-        chosen = np.flatnonzero(passing(self._rows, allowed))
-        candidates = count * CANDIDATES_PER_HIT
-        if self._all is None and len(chosen) > candidates:
-            differing = _differing(self._signs[:, : len(self._rows)], self._query)[chosen]
-            chosen = chosen[_smallest(differing, candidates)]
-        best: Rows = np.sort(self._rows[chosen[_smallest(-self._dots(chosen), count)]])
-        return best
+        """The rows of the nearest passages among those allowed, in no order."""
+        good = passing(self._rows, allowed)
+        good[NONE] = False
+        among = int(np.count_nonzero(good))
+        if self._all is not None:
+            best = _largest(np.where(good, self._all, -np.inf), min(count, among))
+        else:
+            chosen = self._candidates(good, max(count * PER_HIT, among // AMONG))
+            best = chosen[_largest(self._dots(chosen), min(count, len(chosen)))]
+        return self._rows.take(best)
 
     def cosines(self, rows: Rows, before: Rows) -> tuple[Rows, Floats]:
         """Those of the rows that have a vector, and their cosines.
 
         Each is mixed with the vector of what was said before it, if there is one.
         """
-        at = self._places[rows]
-        rows, before, at = rows[at != NONE], before[at != NONE], at[at != NONE]
-        cosines = self._dots(at)
-        earlier = np.where(before != NONE, self._places[before], NONE)
-        said = np.flatnonzero(earlier != NONE)
-        if len(said):
-            at, earlier = at[said], earlier[said]
-            mixed = cosines[said] + BEFORE_WEIGHT * self._dots(earlier)
-            cosines[said] = mixed / self._space.mixed_norms(at, earlier, self._vectors)
+        at = self._places.take(rows)
+        there = at != NONE
+        if not there.all():
+            rows, before, at = rows[there], before[there], at[there]
+        earlier = self._places.take(before)
+        cosines = self._dots(earlier)
+        cosines *= BEFORE_WEIGHT
+        cosines += self._dots(at)
+        cosines /= self._space.mixed_norms(at, earlier, self._vectors)
         return rows, cosines
+
+    def _candidates(self, good: Mask, wanted: int) -> Rows:
+        """The places whose signs differ least from the query's, among the good ones."""
+        chosen: Rows = good.nonzero()[0]
+        if len(chosen) <= wanted:
+            return chosen
+        if len(chosen) < len(good) // 2:  # a narrow filter: only those are looked at
+            differing = _differing(self._signs[:, chosen], self._query)
+        else:
+            differing = _differing(self._signs[:, : len(good)], self._query)[chosen]
+        least = np.searchsorted(np.bincount(differing).cumsum(), wanted)
+        return chosen[(differing <= least).nonzero()[0]]
 
     def _dots(self, places: Rows) -> Floats:
         if self._all is not None:
-            return self._all[places]
-        dots: Floats = self._vectors[places].astype(np.float32) @ self._query
-        return dots
+            return self._all.take(places)
+        parts = (places[at : at + BLOCK] for at in range(0, len(places), BLOCK))
+        dots = [widened(self._vectors.take(part, axis=0)) @ self._query for part in parts]
+        return np.concatenate([NO_DOTS, *dots])
+
+
+def narrowed(vectors: Floats) -> NDArray[np.uint16]:
+    """The upper halves of the numbers, rounded: as far as they go, but not as fine."""
+    whole = np.ascontiguousarray(vectors).view(np.uint32)
+    return ((whole + np.uint32(0x8000)) >> np.uint32(16)).astype(np.uint16)
+
+
+def widened(vectors: NDArray[Any]) -> Floats:
+    """Vectors as whole numbers, whichever way they are kept. Four times faster than float16."""
+    if vectors.dtype == np.float32:
+        return vectors
+    whole: Floats = (vectors.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return whole
 
 
 def _signs(vectors: NDArray[Any]) -> NDArray[np.uint64]:
@@ -288,8 +366,10 @@ def _differing(signs: NDArray[np.uint64], query: Floats) -> NDArray[np.uint16]:
     return differing
 
 
-def _smallest(values: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """The places of the smallest values, with all that equal the last of them."""
-    if count >= len(values):
-        return np.arange(len(values))
-    return np.flatnonzero(values <= np.partition(values, count - 1)[count - 1])
+def _largest(values: NDArray[Any], count: int) -> Rows:
+    """The places of the largest values, with all that equal the last of them."""
+    if not count:
+        return np.empty(0, np.int64)
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    places: Rows = (values >= least).nonzero()[0]
+    return places

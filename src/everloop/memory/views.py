@@ -39,6 +39,7 @@ class MemoryShelf(Projection):
     """Every item, every version of it, and what was marked on it."""
 
     name = "memory_shelf"
+    version = 2
     tables: ClassVar[tuple[str, ...]] = (
         "memory_items",
         "memory_versions",
@@ -61,7 +62,8 @@ class MemoryShelf(Projection):
         recorded_at INTEGER NOT NULL,
         follows     TEXT NOT NULL,
         author      TEXT NOT NULL,
-        origin      TEXT NOT NULL
+        origin      TEXT NOT NULL,
+        session     TEXT NOT NULL
     ) STRICT;
     CREATE INDEX memory_items_id ON memory_items (item_id);
     CREATE INDEX memory_items_follows ON memory_items (follows) WHERE follows <> '';
@@ -129,7 +131,7 @@ class MemoryShelf(Projection):
         happened = _moment(new.happened_at) or fact.recorded_us
         holds_until = 0 if new.durability == "durable" else _moment(new.durability)
         db.execute(
-            "INSERT INTO memory_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memory_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 fact.position,
                 fact.branch,
@@ -142,6 +144,7 @@ class MemoryShelf(Projection):
                 new.follows,
                 fact.actor,
                 msgspec.json.encode(new.origin).decode(),
+                new.session,
             ),
         )
         for source in sorted(set(new.derived_from)):

@@ -135,9 +135,11 @@ def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
     `ROWS_MAX` items together. The rarest one always stays, and a small memory drops nothing.
     Reading order is kept.
     """
+    held = [term for term in asked.terms if items_with.get(term, 0)]
+    if len(held) <= TERMS_MAX and sum(map(items_with.__getitem__, held)) <= ROWS_MAX:
+        return Question(tuple(held), asked.phrases)
     kept: set[str] = set()
     rows = 0
-    held = (term for term in asked.terms if items_with.get(term, 0))
     for term in sorted(held, key=lambda term: (items_with[term], term))[:TERMS_MAX]:
         rows += items_with[term]
         if kept and rows > ROWS_MAX:

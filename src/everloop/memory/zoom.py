@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from everloop.errors import Invalid
+from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
 from everloop.memory.events import Retired
 from everloop.memory.scopes import Asker
@@ -48,6 +48,21 @@ class Zoomed(msgspec.Struct, frozen=True):
     def source(self) -> bool:
         """Whether it was made of nothing else."""
         return not self.item.derived_from
+
+
+def unretired(reader: Reader, who: Asker, item_id: str) -> Item:
+    """One item that nobody has let go; one that was demoted is still there.
+
+    Raises:
+        NotFound: there is none that this asker may see.
+    """
+    item = find(reader, who, item_id)
+    everything = Sieve(who, Filter(retired=True))
+    if item.retired and everything.rows(
+        reader, "1", f"i.position = :at AND {RETIRED}", at=item.position
+    ):
+        raise NotFound(f"{item_id!r} was retired", hint="Remember it anew if you need it.")
+    return item
 
 
 def chase(reader: Reader, who: Asker, item_id: str) -> Item:

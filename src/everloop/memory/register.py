@@ -1,0 +1,110 @@
+"""The roster in use, kept up with the log.
+
+A roster is of one log: if the log that a reader sees is not the one that was read (a purge, a
+restored backup), a new roster is begun. Readers of an older state share the newest roster, and who
+has begun with one may go on with it to the end.
+"""
+
+import threading
+from collections.abc import Callable
+
+from everloop.log import Reader
+from everloop.memory.roster import Roster
+from everloop.memory.snapshots import Arrays, Header, Snapshot
+from everloop.memory.views import MemoryShelf, MemoryWords
+
+SAVED_ROWS_MIN = 5_000  # fewer rows than these are as soon read as kept
+HEADS_KEPT = 4_096  # newest records by which a reader is known to see the log that was read
+
+_STATE = """
+SELECT (SELECT max(position) FROM log),
+       (SELECT digest FROM log WHERE position = min(?1, (SELECT max(position) FROM log))),
+       (SELECT max(position) FROM log_retractions WHERE everywhere)
+"""
+_AT = "SELECT digest FROM log WHERE position = ?"
+_DIGESTS = "SELECT digest FROM log WHERE position > ? AND position <= ? ORDER BY position"
+
+
+class Register:
+    """Hands out the roster that fits a reader."""
+
+    _saved: int  # rows in the snapshot,
+    _model: str  # beside vectors of this model
+
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
+        self._snapshot = snapshot
+        self._lock = threading.Lock()
+        self._purged: int | None = None
+        self._begin()
+
+    def roster(self, reader: Reader) -> tuple[Roster, int]:
+        """The roster with all that a reader sees, and the reader's newest position."""
+        with self._lock:
+            head, digest, purged = reader.rows(_STATE, (self._roster.head,))[0]
+            if digest not in self._digests or purged != self._purged:
+                self._begin()
+                self._purged = purged
+            if head and not self._roster.head:
+                self._restore(reader, head)
+            if (head or 0) > self._roster.head:
+                self._load(reader, head)
+            return self._roster, head or 0
+
+    def _load(self, reader: Reader, head: int) -> None:
+        whole = False
+        try:
+            self._note(reader, head)
+            self._roster.load(reader, head)
+            whole = True
+        finally:
+            if not whole:  # what was broken off in the middle cannot be gone on with
+                self._begin()
+
+    def _note(self, reader: Reader, head: int) -> None:
+        """Remember what was read last, to know older readers of the same log by."""
+        new = reader.rows(_DIGESTS, (max(self._roster.head, head - HEADS_KEPT), head))
+        self._digests |= dict.fromkeys(row[0] for row in new)
+        while len(self._digests) > HEADS_KEPT:
+            del self._digests[next(iter(self._digests))]
+
+    def save(self, reader: Reader, model: str, beside: Callable[[Roster], Arrays]) -> None:
+        """Keep the roster for the next process, if it has grown much since that was last done.
+
+        `beside` gives what is kept with it, the vectors of a model by row; nothing if some are
+        missing, and then nothing is kept.
+        """
+        if self._snapshot is None:
+            return
+        with self._lock:
+            roster, rows = self._roster, len(self._roster)
+            header = self._header(reader, roster.head, model)
+            grown = rows - self._saved >= self._saved // 4 or model != self._model
+            if header is None or rows < SAVED_ROWS_MIN or not grown or not (held := beside(roster)):
+                return
+            arrays = roster.arrays() | held
+            self._saved, self._model = rows, model
+        self._snapshot.save(header, arrays)
+
+    def _restore(self, reader: Reader, head: int) -> None:
+        """Begin with what the last process kept, if it is of this log."""
+        kept = self._snapshot.header() if self._snapshot else None
+        if self._snapshot is None or kept is None:
+            return
+        header = self._header(reader, kept.head, kept.model) if kept.head <= head else None
+        if header is not None and (arrays := self._snapshot.load(header)) is not None:
+            self._note(reader, kept.head)
+            self._roster = Roster(arrays, kept.head)
+            self._saved, self._model = len(self._roster), kept.model
+        elif header != kept:
+            self._snapshot.drop()  # of another log, or of what was purged since
+
+    def _header(self, reader: Reader, head: int, model: str) -> Header | None:
+        """What a roster up to `head` is of, as this reader sees the log."""
+        found = reader.rows(_AT, (head,))
+        views = (MemoryWords.version, MemoryShelf.version)
+        return Header(head, found[0][0].hex(), self._purged, model, views) if found else None
+
+    def _begin(self) -> None:
+        self._roster = Roster()
+        self._saved, self._model = 0, ""
+        self._digests: dict[bytes | None, None] = {None: None}

@@ -1,0 +1,98 @@
+"""Arrays in a file, so that a process need not work out what the last one knew.
+
+A cache: the file says which log, up to where, and which build's views it was made from, carries a
+checksum for each array, and is thrown away if anything about it does not fit. It is written beside
+its place and moved there, so a reader finds the old one or the new one, and never half of one.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+from zlib import crc32
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = 1
+
+Arrays = dict[str, NDArray[Any]]
+
+_WRITING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+
+
+class Header(msgspec.Struct, frozen=True):
+    """What a snapshot is of. Two are of the same if these are equal."""
+
+    head: int
+    digest: str  # of the record at `head`
+    purged: int | None
+    model: str
+    views: tuple[int, ...]
+    format: int = FORMAT
+
+
+class _Contents(msgspec.Struct, frozen=True):
+    header: Header
+    checksums: dict[str, int]  # by name, in the order in which the arrays come
+
+
+class Snapshot:
+    """One such file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._new = path.with_name(f"{path.name}.new")
+
+    def header(self) -> Header | None:
+        """What there is a snapshot of, if there is one."""
+        try:
+            with self._path.open("rb") as file:
+                return _contents(file).header
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, EOFError):
+            self.drop()
+            return None
+
+    def load(self, header: Header) -> Arrays | None:
+        """The arrays, if they are of what is asked for, and whole."""
+        try:
+            with self._path.open("rb") as file:
+                contents = _contents(file)
+                return _arrays(file, contents.checksums) if contents.header == header else None
+        except (OSError, ValueError, EOFError):
+            self.drop()
+            return None
+
+    def save(self, header: Header, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep these arrays instead of what there was."""
+        whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        sums = {name: crc32(array.data.cast("B")) for name, array in whole.items()}
+        contents = np.frombuffer(msgspec.json.encode(_Contents(header, sums)), np.uint8)
+        with suppress(OSError):  # a full disk, say: then the next process reads the log instead
+            with os.fdopen(os.open(self._new, _WRITING, 0o600), "wb") as file:
+                for array in (contents, *whole.values()):
+                    np.save(file, array, allow_pickle=False)
+            self._new.replace(self._path)
+        self._new.unlink(missing_ok=True)
+
+    def drop(self) -> None:
+        """Forget it."""
+        self._path.unlink(missing_ok=True)
+
+
+def _contents(file: BinaryIO) -> _Contents:
+    told: NDArray[np.uint8] = np.load(file, allow_pickle=False)
+    return msgspec.json.decode(told.tobytes(), type=_Contents)
+
+
+def _arrays(file: BinaryIO, checksums: Mapping[str, int]) -> Arrays:
+    found: Arrays = {}
+    for name, checksum in checksums.items():
+        found[name] = np.load(file, allow_pickle=False)
+        if crc32(found[name].data.cast("B")) != checksum:
+            raise ValueError(f"{name} is not as it was saved")
+    return found

@@ -1,0 +1,51 @@
+"""Many items at once."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.errors import Conflict
+from everloop.log import Context
+from everloop.memory.commands import RememberItem
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """A diary with a few items."""
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    yield diary
+    diary.log.close()
+
+
+def test_many_items_at_once_become_what_they_would_become_one_by_one(
+    diary: Diary, tmp_path: Path
+) -> None:
+    texts = (
+        "Bees swarm in June.",
+        "The fence is 12 m long.",
+        "bees swarm in June",
+        "The fence is 13 m long.",
+    )
+    alone = Diary(tmp_path / "alone")
+    alone.say_all()
+    new = [RememberItem("", text, kind="message") for text in texts]
+    together = diary.keeper.remember_many(new, by=Context())
+    singly = [alone.keeper.remember(each, by=Context()) for each in new]
+    assert [kept.new for kept in together] == [kept.new for kept in singly]
+    assert together[2].item_id == together[0].item_id
+    assert [kept.position for kept in together] == [kept.position for kept in singly]
+    alone.log.close()
+
+
+def test_of_many_commands_one_that_is_refused_keeps_none_of_the_others_out(diary: Diary) -> None:
+    wanted = [
+        RememberItem("a", "One."),
+        RememberItem("item-0", "Not so."),
+        RememberItem("b", "Two."),
+    ]
+    with pytest.raises(Conflict, match="item-0"):
+        diary.engine.do_many(wanted)
+    assert [diary.keeper.find("user", item_id).text for item_id in "ab"] == ["One.", "Two."]
