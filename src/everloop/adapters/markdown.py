@@ -88,18 +88,7 @@ class MarkdownFolder:
 
     def write(self, name: str, content: str) -> None:
         """Write a file of this folder: all of it, or nothing. A link in its place is replaced."""
-        target = self.path / name
-        handle_, waiting = tempfile.mkstemp(dir=target.parent, prefix=".everloop-")
-        try:
-            with os.fdopen(handle_, "wb") as file:
-                file.write(content.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(waiting, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(waiting)
-            raise
+        write_whole(self.path / name, content.encode())
 
     def _below(self, folder: Path, depth: int) -> Iterator[Page]:
         with os.scandir(folder) as entries:
@@ -114,21 +103,46 @@ class MarkdownFolder:
 
     def _read(self, path: Path) -> Page:
         name = path.relative_to(self.path).as_posix()
-        problem, hint = _refusal(path, name)
+        content, problem, hint = read_whole(path, name)
         if problem:
             return Page(name, problem=problem, hint=hint)
-        try:
-            with open(path, "rb", opener=_not_following) as file:
-                content = file.read(BYTES_MAX + 1)
-        except OSError as failure:
-            return Page(name, problem=f"it cannot be read: {failure.strerror}", hint="Mend that.")
-        if len(content) > BYTES_MAX:
-            return Page(name, problem=f"it has more than {BYTES_MAX:,} bytes", hint="Split it.")
         try:
             return Page(name, content.decode())
         except UnicodeDecodeError as failure:
             line = content[: failure.start].count(b"\n") + 1
             return Page(name, problem=f"line {line}: not UTF-8", hint="Save it as UTF-8.")
+
+
+def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
+    """All that a file holds; or why it is not read, and what to do about it."""
+    problem, hint = _refusal(path, name)
+    if problem:
+        return b"", problem, hint
+    try:
+        with open(path, "rb", opener=_not_following) as file:
+            content = file.read(BYTES_MAX + 1)
+    except OSError as failure:
+        return b"", f"it cannot be read: {failure.strerror}", "Mend that."
+    if len(content) > BYTES_MAX:
+        return b"", f"it has more than {BYTES_MAX:,} bytes", "Split it."
+    return content, "", ""
+
+
+def write_whole(target: Path, content: bytes, *, executable: bool = False) -> None:
+    """Write a file: all of it, or nothing. A link in its place is replaced."""
+    handle_, waiting = tempfile.mkstemp(dir=target.parent, prefix=".everloop-")
+    try:
+        with os.fdopen(handle_, "wb") as file:
+            file.write(content)
+            file.flush()
+            if executable:
+                os.fchmod(file.fileno(), 0o700)
+            os.fsync(file.fileno())
+        os.replace(waiting, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(waiting)
+        raise
 
 
 def page_name(item: Item, taken: set[str]) -> str:

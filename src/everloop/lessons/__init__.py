@@ -1,0 +1,1 @@
+"""Lessons: what agents propose, what the gate lets through, and what a host's model is shown."""

@@ -1,0 +1,47 @@
+"""What decisions about a source need to know of it."""
+
+import msgspec
+
+from everloop.lessons.capture.entries import Mark
+from everloop.lessons.capture.events import EntryCaptured, SourceRead
+from everloop.log import Fact, Fold
+
+
+class Captured(msgspec.Struct, frozen=True):
+    """An entry that was put forward."""
+
+    key: str
+    description: str
+    lesson_id: str
+
+
+class SourceState(msgspec.Struct, frozen=True):
+    """A source as it was last read. `gone` are entries whose words were changed since."""
+
+    mark: Mark = Mark()
+    entries: dict[str, Captured] = {}  # by digest
+    gone: frozenset[str] = frozenset()
+
+
+def evolve(source: SourceState | None, fact: Fact) -> SourceState:
+    """The source after a fact."""
+    before = source or SourceState()
+    match fact.event:
+        case SourceRead(offset=offset, head=head):
+            return msgspec.structs.replace(before, mark=Mark(offset, head))
+        case EntryCaptured(digest=digest, replaces=replaced) as captured:
+            entry = Captured(captured.key, captured.description, captured.lesson_id)
+            entries = {**before.entries, digest: entry}
+            old = {each for each, known in entries.items() if known.lesson_id == replaced}
+            gone = (before.gone | old) - {digest}
+            return msgspec.structs.replace(before, entries=entries, gone=gone)
+        case _:
+            return before
+
+
+SOURCE = Fold("lessons.source", SourceState, evolve)
+
+
+def stream_of(source_id: str) -> str:
+    """The stream of a source."""
+    return f"capture:{source_id}"

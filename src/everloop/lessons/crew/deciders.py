@@ -1,0 +1,28 @@
+"""The commands about the crew and how each is decided: one row each, for the composition root."""
+
+from typing import Any
+
+from everloop.lessons.crew import book, decide
+from everloop.lessons.crew.commands import (
+    ActivateEntry,
+    ArchiveEntry,
+    EnlistEntry,
+    RemoveEntry,
+    ReviseEntry,
+)
+from everloop.lessons.crew.decide import EntryCommand
+from everloop.lessons.crew.state import ENTRY, stream_of
+from everloop.log import Decider
+
+
+def _entry(command: EntryCommand) -> str:
+    return stream_of(command.sort, command.name)
+
+
+CREW_DECIDERS: tuple[Decider[Any, Any], ...] = (
+    Decider(EnlistEntry, _entry, ENTRY, decide.enlist_entry, also=book.surroundings),
+    Decider(ReviseEntry, _entry, ENTRY, decide.revise_entry, also=book.surroundings),
+    Decider(ActivateEntry, _entry, ENTRY, decide.activate_entry, also=book.surroundings),
+    Decider(ArchiveEntry, _entry, ENTRY, decide.archive_entry, also=book.surroundings),
+    Decider(RemoveEntry, _entry, ENTRY, decide.remove_entry, also=book.surroundings),
+)

@@ -1,0 +1,152 @@
+"""What a pack offers: lessons, skills, personas and teams, as they are written by hand.
+
+A pack is a folder or a JSON document; `adapters/packs.py` reads both into offers. Here an offer
+becomes a command, or says what is wrong with it. Pure: nothing is read and nothing is recorded.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from everloop.errors import Invalid
+from everloop.lessons.commands import ProposeLesson
+from everloop.lessons.crew.commands import EnlistEntry
+from everloop.lessons.crew.events import Persona, Profile, SkillFile, Sort, Team
+from everloop.lessons.crew.fields import named, text, texts, value
+from everloop.lessons.crew.form import member_of
+from everloop.lessons.crew.page import WORDS, skill_of
+from everloop.lessons.events import Evidence, MemoryEvidence, QuoteEvidence
+from everloop.memory.folder import Trouble
+
+OfferSort = Literal["lesson", "skill", "persona", "team"]
+MEMORY_PREFIX: Final = "mem-"  # evidence that begins so is a memory, anything else a quote
+
+_EVERY: Final = ("description", "body", "scope")
+_INVOKED: Final = ("activation", "disable_model_invocation", "paths")
+_FIELDS: Final[dict[OfferSort, frozenset[str]]] = {
+    "lesson": frozenset((*_EVERY, "external_id", "evidence", "promoted", "target_skill")),
+    "skill": frozenset(
+        (*_EVERY, *WORDS, *_INVOKED, "name", "evidence", "arguments", "allowed_tools", "hooks")
+    ),
+    "persona": frozenset((*_EVERY, "id", "name")),
+    "team": frozenset((*_EVERY, "id", "name", "members")),
+}
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """One thing that a pack holds. `source` is where it stands there: a page, or a place in JSON.
+
+    `known_as` is what its file or folder is called. A page's `head` is its front matter with the
+    fences, to the letter; what it says beyond the fields we know stays there.
+    """
+
+    sort: OfferSort
+    source: str
+    fields: dict[str, Any]
+    known_as: str = ""
+    page: bool = False
+    head: str = ""
+    files: tuple[SkillFile, ...] = ()
+
+
+class Pack(msgspec.Struct, frozen=True):
+    """What was read: the offers, and what could not be read."""
+
+    pack_id: str
+    offers: tuple[Offer, ...]
+    troubles: tuple[Trouble, ...] = ()
+
+
+def proposal(offer: Offer, pack_id: str) -> ProposeLesson:
+    """The command that a lesson of a pack stands for.
+
+    Raises:
+        Invalid: it is malformed; the message names the field.
+    """
+    said = _checked(offer)
+    return ProposeLesson(
+        lesson_id="",
+        description=text(said, "description"),
+        body=text(said, "body"),
+        scope=text(said, "scope") or "user",
+        author="pack",
+        evidence=tuple(_evidence(each) for each in texts(said, "evidence")),
+        pack_id=pack_id,
+        external_id=text(said, "external_id") or offer.known_as,
+        seed_as_promoted=value(said, "promoted", bool, default=False),
+        target_skill=text(said, "target_skill"),
+    )
+
+
+def enlistment(offer: Offer, pack_id: str = "") -> EnlistEntry:
+    """The command that a skill, persona or team stands for.
+
+    Raises:
+        Invalid: it is malformed; the message names the field.
+    """
+    said = _checked(offer)
+    sort = _entry_sort(offer)
+    return EnlistEntry(
+        sort=sort,
+        name=_name(said, "name" if sort == "skill" else "id", offer),
+        profile=_PROFILES[sort](said, offer),
+        scope=text(said, "scope") or "user",
+        author="pack" if pack_id else "agent",
+        evidence=tuple(texts(said, "evidence")),
+        pack_id=pack_id,
+    )
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _checked(offer: Offer) -> dict[str, Any]:
+    """The fields of an offer. A page may say more than we know; a document may not."""
+    said = named(offer.fields)
+    if not offer.page and (unknown := sorted(said.keys() - _FIELDS[offer.sort])):
+        allowed = ", ".join(sorted(_FIELDS[offer.sort]))
+        raise Invalid(f"{unknown[0]!r} is not a field of a {offer.sort}", hint=f"Use {allowed}.")
+    return said
+
+
+def _entry_sort(offer: Offer) -> Sort:
+    if offer.sort == "lesson":
+        raise Invalid("a lesson is no part of the crew", hint="Propose it.")
+    return offer.sort
+
+
+def _name(said: Mapping[str, Any], field: str, offer: Offer) -> str:
+    name = text(said, field) or offer.known_as
+    if offer.known_as and name != offer.known_as:
+        raise Invalid(
+            f"it is called {name!r} inside and {offer.known_as!r} outside",
+            hint="Give the file or folder that name.",
+        )
+    return name
+
+
+def _skill(said: Mapping[str, Any], offer: Offer) -> Profile:
+    return skill_of(said, offer.head, offer.files)
+
+
+def _persona(said: Mapping[str, Any], offer: Offer) -> Profile:
+    title = text(said, "name") or _name(said, "id", offer)
+    return Persona(title, text(said, "description"), text(said, "body"))
+
+
+def _team(said: Mapping[str, Any], offer: Offer) -> Profile:
+    title = text(said, "name") or _name(said, "id", offer)
+    members = tuple(member_of(each) for each in texts(said, "members"))
+    return Team(title, text(said, "description"), text(said, "body"), members)
+
+
+_PROFILES: Final[dict[Sort, Callable[[Mapping[str, Any], Offer], Profile]]] = {
+    "skill": _skill,
+    "persona": _persona,
+    "team": _team,
+}
+
+
+def _evidence(said: str) -> Evidence:
+    return MemoryEvidence(said) if said.startswith(MEMORY_PREFIX) else QuoteEvidence(said)

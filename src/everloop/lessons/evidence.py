@@ -1,0 +1,42 @@
+"""Where quoted words were said: a quote counts only if memory holds it, letter by letter."""
+
+from everloop.lessons.events import Evidence, QuoteEvidence
+from everloop.log import Reader
+from everloop.memory.passages import PASSAGES_MAX
+from everloop.memory.scopes import Asker
+from everloop.memory.shelf import Filter, Sieve
+from everloop.memory.words import analyse
+
+WORDS_MAX = 24  # of a quote, when looking for passages that may hold it
+PASSAGES_TRIED = 64
+
+
+def locate(reader: Reader, who: Asker, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """The evidence, each quote with the item that holds it, of those that the asker may see."""
+    return tuple(
+        QuoteEvidence(each.text, holder_of(reader, who, each.text))
+        if isinstance(each, QuoteEvidence)
+        else each
+        for each in evidence
+    )
+
+
+def holder_of(reader: Reader, who: Asker, quote: str) -> str:
+    """The oldest item that holds a quote verbatim; empty if there is none for this asker."""
+    said = quote.strip()
+    words = analyse(said).words[:WORDS_MAX]
+    if not words:
+        return ""
+    phrase = '"' + " ".join(words) + '"'
+    found = reader.rows(
+        "SELECT rowid FROM memory_words WHERE memory_words MATCH ? ORDER BY rowid LIMIT ?",
+        (phrase, PASSAGES_TRIED),
+    )
+    for version in dict.fromkeys(row[0] // PASSAGES_MAX for row in found):
+        sieve = Sieve(who, Filter(retired=True))
+        for item_id, text in sieve.rows(
+            reader, "i.item_id, v.text", "v.position = :at", at=version
+        ):
+            if said in text:
+                return str(item_id)
+    return ""

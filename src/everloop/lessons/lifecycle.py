@@ -1,0 +1,94 @@
+"""The life of a lesson: every status, every operation, and what the one does to the other.
+
+The table is total. `None` says that the operation is a repetition: nothing is recorded. A sentence
+says why it cannot be. Whoever may do it, and what the gate says, is decided elsewhere.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from everloop.errors import Conflict
+
+
+class Status(StrEnum):
+    """How far a lesson has come. It sorts as hosts list them: by name."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    PROMOTED = "promoted"
+    DISCARDED = "discarded"
+    SUPERSEDED = "superseded"
+
+
+class Operation(StrEnum):
+    """What can be done to a lesson, or happen to it."""
+
+    ACTIVATE = "activate"
+    SEED = "seed"
+    PROMOTE = "promote"
+    DEMOTE = "demote"
+    DISCARD = "discard"
+    SUPERSEDE = "supersede"
+    EDIT = "edit"
+    NARRATE = "narrate"
+    USE = "use"
+    PRAISE = "praise"
+    BLAME = "blame"
+    WITHDRAW = "withdraw"
+    PASS = "pass"  # noqa: S105 - a verdict
+    FAIL = "fail"
+
+
+class Never(str):
+    """Why an operation cannot be, as the end of a sentence about the lesson."""
+
+    __slots__ = ()
+
+
+Outcome = Status | Never | None
+
+PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED = Status
+LIVE: Final = (PENDING, ACTIVE, PROMOTED)
+_GONE: Final = Never("was discarded")
+_REPLACED: Final = Never("was superseded")
+_STAYS: Final[tuple[Outcome, ...]] = (PENDING, ACTIVE, PROMOTED, DISCARDED, SUPERSEDED)
+_WHILE_LIVE: Final[tuple[Outcome, ...]] = (PENDING, ACTIVE, PROMOTED, _GONE, _REPLACED)
+_BACK_ON_TRIAL: Final[tuple[Outcome, ...]] = (PENDING, ACTIVE, ACTIVE, DISCARDED, SUPERSEDED)
+
+# One row per operation; the columns are pending, active, promoted, discarded, superseded.
+_ROWS: Final[dict[Operation, tuple[Outcome, ...]]] = {
+    Operation.ACTIVATE: (ACTIVE, None, None, _GONE, _REPLACED),
+    Operation.SEED: (PROMOTED, PROMOTED, None, _GONE, _REPLACED),
+    Operation.PROMOTE: (PROMOTED, PROMOTED, None, _GONE, _REPLACED),
+    Operation.DEMOTE: (None, None, ACTIVE, _GONE, _REPLACED),
+    Operation.DISCARD: (DISCARDED, DISCARDED, DISCARDED, None, DISCARDED),
+    Operation.SUPERSEDE: (SUPERSEDED, SUPERSEDED, SUPERSEDED, _GONE, None),
+    Operation.EDIT: (PENDING, ACTIVE, ACTIVE, _GONE, _REPLACED),
+    Operation.NARRATE: _WHILE_LIVE,
+    Operation.USE: _WHILE_LIVE,
+    Operation.PRAISE: _STAYS,
+    Operation.BLAME: _BACK_ON_TRIAL,
+    Operation.WITHDRAW: _STAYS,
+    Operation.PASS: _STAYS,
+    Operation.FAIL: _BACK_ON_TRIAL,
+}
+TABLE: Final[dict[tuple[Status, Operation], Outcome]] = {
+    (status, operation): outcome
+    for operation, row in _ROWS.items()
+    for status, outcome in zip(Status, row, strict=True)
+}
+
+
+def after(status: Status, operation: Operation, lesson_id: str) -> Status | None:
+    """The status that an operation leads to; None if there is nothing to do.
+
+    Raises:
+        Conflict: a lesson of this status knows no such operation.
+    """
+    outcome = TABLE[status, operation]
+    if isinstance(outcome, Never):
+        raise Conflict(
+            f"cannot {operation} {lesson_id!r}: it {outcome}",
+            hint="Propose it anew, as a lesson of its own.",
+        )
+    return outcome

@@ -1,0 +1,142 @@
+"""Agents that grade their own work: what they learn from it stays out until someone else looked.
+
+Of 730 attempts in published runs that passed the tests their own agent had written, 98 were wrong.
+"""
+
+from collections.abc import Sequence
+
+import pytest
+from tests.lessons.classroom import AGENT, ENGINE, HELPER, NARRATIVE, Classroom
+
+from everloop.lessons.commands import (
+    NarrateLesson,
+    PromoteLesson,
+    ProposeLesson,
+    RecordVerdict,
+    UseLesson,
+)
+from everloop.lessons.events import MemoryEvidence
+from everloop.lessons.lifecycle import Status
+from everloop.lessons.state import text_digest
+from everloop.log import Context
+from everloop.testing.chance import Chance
+
+PASSES, WRONG = 730, 98
+
+
+def name(number: int) -> str:
+    """A lesson's id."""
+    return f"les-{number:04}"
+
+
+def words(number: int) -> tuple[str, str]:
+    """A lesson's words."""
+    return f"Do as in attempt {number}", f"Attempt {number} passed its tests. Do the same."
+
+
+def learn(room: Classroom, numbers: Sequence[int]) -> None:
+    """Propose, use and narrate a lesson for each attempt, and say that its own tests passed."""
+    cited = (MemoryEvidence("mem-1"),)
+    proposed = [ProposeLesson(name(n), *words(n), evidence=cited) for n in numbers]
+    uses = [UseLesson(name(n), f"use-{use}") for n in numbers for use in range(2)]
+    told = [NarrateLesson(name(n), NARRATIVE) for n in numbers]
+    room.engine.do_many([*proposed, *uses, *told], by=AGENT)
+    room.engine.do_many([UseLesson(name(n), "use-3") for n in numbers], by=HELPER)
+    grade(room, numbers, by=AGENT)
+
+
+def grade(
+    room: Classroom, numbers: Sequence[int], *, by: Context, wrong: Sequence[int] = ()
+) -> None:
+    """Let a runner try each lesson."""
+    room.engine.do_many(
+        [
+            RecordVerdict(
+                name(n), n not in wrong, int(n in wrong), "pytest", "d", text_digest(*words(n))
+            )
+            for n in numbers
+        ],
+        by=by,
+    )
+
+
+def promoted(room: Classroom, numbers: Sequence[int]) -> set[str]:
+    """Ask the gate for each; those that are promoted then."""
+    room.engine.do_many([PromoteLesson(name(n)) for n in numbers], by=AGENT)
+    page = room.teacher.page("user", [Status.PROMOTED], limit=len(numbers) + 1)
+    return {lesson.lesson_id for lesson in page.lessons}
+
+
+@pytest.mark.promise("P-LES-1")
+def test_of_730_self_graded_passes_none_is_promoted_and_then_only_the_right_ones(
+    room: Classroom,
+) -> None:
+    room.remember("mem-1")
+    numbers, wrong = range(PASSES), range(WRONG)
+    learn(room, numbers)
+    room.wait(24)
+    assert promoted(room, numbers) == set()
+    grade(room, numbers, by=ENGINE, wrong=wrong)
+    assert promoted(room, numbers) == {name(n) for n in numbers if n not in wrong}
+
+
+class Imitator:
+    """An agent that meets the same few tasks again and again, and copies what it learnt of them.
+
+    Without a lesson it errs in one of ten tries. With one, it does what that says, right or wrong.
+    It takes all that it does for right: one in ten of its own grades is an error.
+    """
+
+    KINDS, TASKS, ERRS = 20, 1_000, 0.1
+
+    def __init__(self, seed: int) -> None:
+        self.chance = Chance(seed)
+        self.known: dict[int, bool] = {}  # for each kind of task, whether what it copies is right
+        self.errors = 0
+        self.learnt: list[tuple[int, bool]] = []  # lessons in the order in which they came
+
+    def work(self) -> None:
+        """Do one task, and learn from it if there is no lesson for it yet."""
+        kind = self.chance.randint(0, self.KINDS - 1)
+        right = self.known.get(kind, not self.chance.happens(self.ERRS))
+        self.errors += not right
+        if kind not in self.known:
+            self.learnt.append((kind, right))
+
+
+def ungated(seed: int) -> float:
+    """How often the imitator errs that believes itself at once."""
+    agent = Imitator(seed)
+    for _ in range(Imitator.TASKS):
+        agent.work()
+        for kind, right in agent.learnt:
+            agent.known.setdefault(kind, right)
+    return agent.errors / Imitator.TASKS
+
+
+def gated(room: Classroom, seed: int) -> float:
+    """How often it errs if it copies promoted lessons only; a runner tries them day by day."""
+    agent, done = Imitator(seed), 0
+    for _ in range(10):
+        for _ in range(Imitator.TASKS // 10):
+            agent.work()
+        new = range(done, len(agent.learnt))
+        learn(room, new)
+        room.wait(24)
+        grade(room, new, by=ENGINE, wrong=[n for n in new if not agent.learnt[n][1]])
+        for lesson in promoted(room, new):
+            kind, right = agent.learnt[int(lesson[4:])]
+            agent.known.setdefault(kind, right)
+        done = len(agent.learnt)
+    return agent.errors / Imitator.TASKS
+
+
+def test_an_imitator_behind_the_gate_errs_no_more_than_one_without_memory(
+    room: Classroom,
+) -> None:
+    room.remember("mem-1")
+    errs = gated(room, seed=3)
+    assert errs <= Imitator.ERRS + 0.01
+    drifted = max(ungated(seed) for seed in range(20))
+    assert drifted > Imitator.ERRS + 0.01
+    assert errs < drifted

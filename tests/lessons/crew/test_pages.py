@@ -1,0 +1,225 @@
+"""Skills as pages: what is read is what was written, and goes out as it came in."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everloop.adapters.front_matter import DEPTH_MAX, Head, new_head, parted
+from everloop.adapters.packs import page_of, read_folder, write_skill
+from everloop.errors import Invalid
+from everloop.lessons.crew.events import HookGroup, HookHandler, Skill
+from everloop.lessons.crew.fields import named
+from everloop.lessons.crew.pack import enlistment
+from everloop.lessons.crew.page import head_of, skill_of
+
+PAGE = """\
+---
+name: release
+description: >
+  Ships a release:
+  checks first
+# a comment that a person wrote
+version: "1.0"
+license: no
+allowed-tools: Read, Grep, Bash(git diff *)
+argument-hint: [version]
+disable-model-invocation: true
+hooks:
+  PreToolUse:
+    - matcher: "Bash"
+      hooks:
+        - type: command
+          command: "./scripts/check.sh"
+          timeout: 5
+          once: true
+metadata: {author: "ada", tags: [a, 'b']}
+---
+
+# Release
+
+Run the checks first.
+"""
+
+
+def read_back(page: str) -> Skill:
+    head, body = parted(page)
+    return skill_of({**named(Head(head).fields()), "body": body}, head)
+
+
+def folder_with(tmp_path: Path, page: str | bytes, name: str = "release") -> Path:
+    home = tmp_path / "in" / name
+    home.mkdir(parents=True)
+    (home / "SKILL.md").write_bytes(page if isinstance(page, bytes) else page.encode())
+    return tmp_path / "in"
+
+
+def imported(folder: Path) -> tuple[str, Skill]:
+    (offer,) = read_folder(folder).offers
+    command = enlistment(offer)
+    assert isinstance(command.profile, Skill)
+    return command.name, command.profile
+
+
+def test_a_page_is_read_as_hosts_read_it() -> None:
+    skill = read_back(PAGE)
+    assert skill.description == "Ships a release: checks first\n"
+    assert (skill.version, skill.argument_hint) == ("1.0", "[version]")
+    assert skill.allowed_tools == ("Read", "Grep", "Bash(git diff *)")
+    assert skill.activation == "user-triggered"
+    handler = HookHandler("command", {"command": "./scripts/check.sh"}, 5.0, True)
+    assert skill.hooks == {"PreToolUse": (HookGroup((handler,), "Bash"),)}
+
+
+@pytest.mark.promise("P-CREW-1")
+@pytest.mark.parametrize(
+    "page",
+    [
+        PAGE.encode(),
+        PAGE.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + PAGE.encode(),
+        b"---\nname: release\n---\nNo blank line, no line break at the end",
+        b"# No front matter at all\n\nThe first line that is no heading.\n",
+        b"---\ndescription: x\n---",
+    ],
+    ids=["full", "windows", "marked", "tight", "bare", "head only"],
+)
+def test_a_page_goes_out_as_it_came_in_to_the_byte(tmp_path: Path, page: bytes) -> None:
+    name, skill = imported(folder_with(tmp_path, page))
+    write_skill(tmp_path / "out", name, skill)
+    assert (tmp_path / "out" / "release" / "SKILL.md").read_bytes() == page
+
+
+@pytest.mark.promise("P-CREW-1")
+def test_files_beside_the_page_go_out_as_they_came_in(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, PAGE)
+    scripts = folder / "release" / "scripts"
+    scripts.mkdir()
+    (scripts / "check.sh").write_text("#!/bin/sh\ntrue\n")
+    (scripts / "check.sh").chmod(0o755)
+    (scripts / "logo.png").write_bytes(bytes(range(256)))
+    (folder / "release" / ".secret").write_text("hidden")
+    name, skill = imported(folder)
+    written, troubles = write_skill(tmp_path / "out", name, skill)
+    assert troubles == []
+    assert written == ["release/SKILL.md", "release/scripts/check.sh", "release/scripts/logo.png"]
+    out = tmp_path / "out" / "release" / "scripts"
+    assert (out / "logo.png").read_bytes() == bytes(range(256))
+    assert (out / "check.sh").stat().st_mode & 0o100
+    assert not (out / "logo.png").stat().st_mode & 0o100
+
+
+@pytest.mark.promise("P-CREW-1")
+def test_a_changed_skill_keeps_what_we_do_not_know_of() -> None:
+    skill = read_back(PAGE)
+    changed = msgspec.structs.replace(
+        skill, description="Ships it", activation="auto", model="small"
+    )
+    page = page_of("release", changed)
+    assert 'version: "1.0"' in page
+    assert "license: no" in page
+    assert "metadata: {author: \"ada\", tags: [a, 'b']}" in page
+    assert "disable-model-invocation" not in page
+    again = read_back(page)
+    assert (again.description, again.activation, again.model) == ("Ships it", "auto", "small")
+    assert again.hooks == skill.hooks
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
+lines = st.lists(words.filter(str.strip), max_size=3).map(tuple)
+skills = st.builds(
+    Skill,
+    description=words.filter(str.strip),
+    body=words,
+    type=st.sampled_from(["generative", "analytical"]),
+    version=words,
+    when_to_use=words,
+    argument_hint=words,
+    arguments=lines,
+    allowed_tools=lines,
+    model=words,
+    effort=words,
+    context=st.sampled_from(["inherit", "fork"]),
+    agent=words,
+    hooks=st.dictionaries(
+        words.filter(str.strip),
+        st.tuples(
+            st.builds(
+                HookGroup,
+                st.tuples(
+                    st.builds(
+                        HookHandler,
+                        st.sampled_from(["command", "prompt"]),
+                        st.dictionaries(st.just("command"), words.filter(str.strip)),
+                        st.sampled_from([0.0, 1.0, 2.5]),
+                        st.booleans(),
+                    )
+                ),
+                words,
+            )
+        ),
+        max_size=2,
+    ),
+    paths=lines,
+    activation=st.sampled_from(["auto", "user-triggered"]),
+)
+
+
+@given(skills)
+def test_whatever_a_skill_says_its_page_says_too(skill: Skill) -> None:
+    page = new_head(head_of("release", skill)) + skill.body
+    head, body = parted(page)
+    again = skill_of({**named(Head(head).fields()), "body": body})
+    assert again == skill
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_page_or_says_why_not(text: str) -> None:
+    for page in (text, f"---\n{text}\n---\nbody"):
+        with suppress(Invalid):
+            head, body = parted(page)
+            Head(head).fields()
+            assert head + body == page
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ("a: &x [1]\nb: *x", "line 3: an alias"),
+        ("a: " + "[" * (DEPTH_MAX + 1) + "]" * (DEPTH_MAX + 1), "nested too deeply"),
+        ("a: 1\na: 2", "line 3: 'a' is there twice"),
+        ("just words", "no fields"),
+        ("b: 1\na: 'x", "line 4: found unexpected end"),
+        ("? [a]\n: b", "a name must be a text"),
+    ],
+)
+def test_front_matter_that_could_surprise_is_refused_with_its_line(
+    fields: str, problem: str
+) -> None:
+    with pytest.raises(Invalid, match=problem):
+        Head(f"---\n{fields}\n---\n").fields()
+
+
+def test_what_hosts_forgive_is_read_as_they_read_it() -> None:
+    page = "---\nargument-hint: [file] [format]\ndescription: Use it: now\nhooks: {}\n---\nb"
+    skill = read_back(page)
+    assert (skill.argument_hint, skill.description) == ("[file] [format]", "Use it: now")
+    assert page_of("x", skill).endswith("---\nb")
+
+
+def test_a_list_may_be_one_text() -> None:
+    page = "---\npaths: src/**/*.ts , lib/a b.ts\narguments: issue branch\n---\nb"
+    skill = read_back(page)
+    assert skill.paths == ("src/**/*.ts", "lib/a b.ts")
+    assert skill.arguments == ("issue", "branch")
+    assert skill.activation == "path-triggered"
+
+
+def test_front_matter_needs_an_end_and_a_measure() -> None:
+    with pytest.raises(Invalid, match="no end"):
+        parted("---\nname: x\n")
+    with pytest.raises(Invalid, match="more than"):
+        parted("---\n" + "a" * 70_000 + "\n---\n")

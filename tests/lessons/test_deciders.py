@@ -1,0 +1,18 @@
+"""The table of deciders: every command of lessons is in it, once."""
+
+from everloop.lessons import commands
+from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
+from everloop.lessons.limits import GateRules
+from everloop.log import Command
+
+COMMANDS = {
+    value
+    for value in vars(commands).values()
+    if isinstance(value, type) and issubclass(value, Command) and value is not Command
+}
+
+
+def test_every_command_is_decided_once() -> None:
+    decided = [decider.command for decider in (*LESSON_DECIDERS, gate_decider(GateRules()))]
+    assert set(decided) == COMMANDS
+    assert len(decided) == len(set(decided))
