@@ -1,0 +1,69 @@
+"""What goes wrong, as a host hears it: a code, a sentence and what belongs to it.
+
+The one table from error class to code. Codes below -32000 are loop-engine's own; -32005 is ours.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from everloop.errors import EverloopError, Forbidden, NotFound, Rejected, Unavailable
+
+PARSE: Final = -32700
+INVALID_REQUEST: Final = -32600
+UNKNOWN_METHOD: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL: Final = -32603
+PROMOTION_BLOCKED: Final = -32000
+LESSON_IMMUNE: Final = -32001
+NOT_FOUND: Final = -32002
+MEMORY_IMMUNE: Final = -32003
+SUPERSEDE_BLOCKED: Final = -32004
+FORBIDDEN: Final = -32005
+
+CODES: Final[dict[type[EverloopError], int]] = {
+    Rejected: INVALID_PARAMS,
+    NotFound: NOT_FOUND,
+    Forbidden: FORBIDDEN,
+    Unavailable: INTERNAL,
+    EverloopError: INTERNAL,
+}
+
+
+class Fault(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data or {}
+
+    def document(self) -> dict[str, Any]:
+        """The member `error` of the answer."""
+        document: dict[str, Any] = {"code": self.code, "message": self.message}
+        return {**document, "data": self.data} if self.data else document
+
+
+def fault_of(problem: EverloopError, subject: str = "", code: int | None = None) -> Fault:
+    """An error of the engine as an answer. `subject` is the id that the request is about."""
+    chosen = code if code is not None else _code(problem)
+    data: dict[str, Any] = {"id": subject} if chosen == NOT_FOUND and subject else {}
+    if isinstance(problem, Unavailable):
+        data["retry"] = True
+    if problem.hint:
+        data["hint"] = problem.hint
+    return Fault(chosen, str(problem), data)
+
+
+@contextmanager
+def about(subject: str) -> Generator[None]:
+    """What is not found in here is this."""
+    try:
+        yield
+    except NotFound as problem:
+        raise fault_of(problem, subject) from problem
+
+
+def _code(problem: EverloopError) -> int:
+    return next(CODES[kind] for kind in type(problem).__mro__ if kind in CODES)

@@ -1,0 +1,43 @@
+"""The one at the other end of a connection: who it is, and what its requests are carried out with.
+
+The name comes from how the door was opened, the session from the door. A request can change
+neither; what it claims about itself is stored as a claim.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from everloop.app import Engine
+from everloop.errors import ModelFailed
+from everloop.log import Command, Context, Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host on one connection."""
+
+    engine: Engine
+    by: Context
+
+    @property
+    def actor(self) -> str:
+        """Its name, as who speaks and as who asks."""
+        return self.by.actor
+
+    def within(self, session: str) -> Context:
+        """Who speaks, in a session of the host's own. It counts as part of the connection's."""
+        if not session:
+            return self.by
+        return msgspec.structs.replace(self.by, session=f"{self.by.session}/{session}")
+
+    def do(self, command: Command) -> Receipt:
+        """Carry out a command in its name."""
+        return self.engine.do(command, by=self.by)
+
+    def embed(self) -> None:
+        """Make the vectors that items lack, before their meaning is searched."""
+        try:
+            self.engine.memory.embed_missing()
+        except ModelFailed:
+            return  # recall meets the same failure, and says so

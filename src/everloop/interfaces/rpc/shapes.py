@@ -1,0 +1,138 @@
+"""Shapes that several methods share: scopes, filters, origins, times, previews and pages."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from everloop.errors import Invalid
+from everloop.memory.events import Origin
+from everloop.memory.scopes import check_scope
+from everloop.memory.shelf import Filter, Item
+
+PREVIEW: Final = 240
+PAGE: Final = 50
+PAGE_MAX: Final = 500
+
+Scope = str | dict[str, str]
+Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Count = Annotated[int, Meta(ge=0)]
+Words = Annotated[str, Meta(min_length=1)]
+
+
+class Exact(msgspec.Struct, frozen=True, tag_field="kind", tag="exact"):
+    """Only this scope."""
+
+    scope: Scope
+
+
+class Kind(msgspec.Struct, frozen=True, tag_field="kind", tag="kind"):
+    """Every scope of this kind."""
+
+    kind_name: Literal["user", "team", "skill", "project", "global"]
+
+
+class AnyOf(msgspec.Struct, frozen=True, tag_field="kind", tag="any_of"):
+    """Only these scopes."""
+
+    scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)]
+
+
+ScopeFilter = Exact | Kind | AnyOf
+
+
+class Whence(msgspec.Struct, frozen=True):
+    """Where a host says that a memory came from."""
+
+    host: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    cwd_basename: str | None = None
+    written_at: str | None = None
+
+
+def scope_of(wire: Scope) -> str:
+    """A scope as the engine writes it: `user`, `team:x`.
+
+    Raises:
+        Invalid: it is none.
+    """
+    if isinstance(wire, str):
+        return check_scope(wire) if ":" not in wire else _no_scope(wire)
+    if len(wire) != 1:
+        return _no_scope(wire)
+    [(kind, name)] = wire.items()
+    return check_scope(f"{kind}:{name}")
+
+
+def scope_told(scope: str) -> Scope:
+    """A scope as hosts read it: `user`, `{"team": "x"}`."""
+    kind, colon, name = scope.partition(":")
+    return {kind: name} if colon else scope
+
+
+def only(wanted: ScopeFilter | None) -> Filter:
+    """The filter that a scope filter means."""
+    match wanted:
+        case Exact(scope=scope):
+            return Filter(scopes=(scope_of(scope),))
+        case Kind(kind_name=kind):
+            return Filter(scope_kinds=(kind,))
+        case AnyOf(scopes=scopes):
+            return Filter(scopes=tuple(scope_of(scope) for scope in scopes))
+        case None:
+            return Filter()
+
+
+def origin_of(whence: Whence) -> Origin:
+    """Where a host says that a memory came from. It is a claim; the door notes the session."""
+    return Origin(
+        host=whence.host or "",
+        session=whence.session_id or "",
+        model=whence.model or "",
+        folder=(whence.cwd_basename or "").replace("\\", "/").rstrip("/").rpartition("/")[2],
+    )
+
+
+def origin_told(item: Item) -> dict[str, str] | None:
+    """Where a memory came from, as a host hears it; None if nobody said."""
+    told = {
+        "host": item.origin.host,
+        "session_id": item.origin.session,
+        "model": item.origin.model,
+        "cwd_basename": item.origin.folder,
+        "written_at": time_told(item.happened_at) if item.happened_at != item.recorded_at else "",
+    }
+    return {name: value for name, value in told.items() if value} or None
+
+
+def time_told(at: datetime) -> str:
+    """A time as RFC 3339 in UTC, with milliseconds."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def preview(text: str, *, whole: bool = False, length: int = PREVIEW) -> str:
+    """The beginning of a text, or all of it."""
+    return text if whole else text[:length]
+
+
+def page_told(
+    results: Sequence[dict[str, Any]], *, total: int, limit: int, offset: int
+) -> dict[str, Any]:
+    """A page of a longer list."""
+    return {
+        "total": total,
+        "limit": limit,
+        "offset": offset,
+        "returned": len(results),
+        "results": list(results),
+    }
+
+
+def _no_scope(wire: Scope) -> str:
+    raise Invalid(
+        f"{wire!r} is not a scope",
+        hint='Use "user", "global", {"team": id}, {"skill": id} or {"project": id}.',
+    )

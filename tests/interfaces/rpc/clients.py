@@ -1,0 +1,175 @@
+"""Hosts of the JSON-RPC door: one that talks to a real process, and one inside this process."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from everloop.admission import admit
+from everloop.app import Engine
+from everloop.interfaces.rpc.conversation import Conversation
+from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.methods import METHODS
+from everloop.lessons.commands import ProposeLesson
+from everloop.lessons.events import MemoryEvidence
+from everloop.log import Context
+from everloop.memory.commands import RememberItem
+from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+from everloop.testing.stage import Stage
+
+WORDS_ONLY = {"EVERLOOP_MEMORY_EMBEDDER": "none"}
+ENDS_WITHIN_S = 20
+
+
+class Refused(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code: int = error["code"]
+        self.data: dict[str, Any] = error.get("data", {})
+
+
+class Wire:
+    """Two streams with a door at the other end."""
+
+    def __init__(self, questions: BinaryIO, answers: BinaryIO) -> None:
+        self.questions = questions
+        self.answers = answers
+        self._ids = count(1)
+
+    def send(self, line: bytes) -> None:
+        """Say a line, whatever it is."""
+        self.questions.write(line + b"\n")
+        self.questions.flush()
+
+    def receive(self) -> Any:
+        """Hear a line."""
+        line = self.answers.readline()
+        assert line.endswith(b"\n"), f"the door closed in the middle of {line!r}"
+        return json.loads(line)
+
+    def call(self, method: str, **params: Any) -> Any:
+        """Ask, and give the result or raise the error."""
+        asked = next(self._ids)
+        request = {"jsonrpc": "2.0", "id": asked, "method": method, "params": params}
+        self.send(json.dumps(request).encode())
+        answer = self.receive()
+        assert answer["id"] == asked
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["result"]
+
+
+class Process(Wire):
+    """`everloop rpc` as a host runs it."""
+
+    def __init__(self, home: Path, *words: str, **settings: str) -> None:
+        command = [sys.executable, "-m", "everloop", "--home", str(home), "rpc", *words]
+        self.process = subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **WORDS_ONLY, **settings},  # noqa: TID251 - of a child
+        )
+        assert self.process.stdin
+        assert self.process.stdout
+        assert self.process.stderr
+        super().__init__(self.process.stdin, self.process.stdout)  # type: ignore[arg-type]
+        self.said: list[str] = []
+
+    def wait_until_ready(self) -> None:
+        """Wait for the line that says so."""
+        assert self.process.stderr
+        while not any("ready as" in line for line in self.said):
+            line = self.process.stderr.readline()
+            assert line, f"it ended: {self.said}"
+            self.said.append(line.decode())
+
+    def end(self) -> tuple[int, bytes, str]:
+        """Close its input: the exit code, and what else it wrote."""
+        out, err = self.process.communicate(timeout=ENDS_WITHIN_S)
+        return self.process.returncode, out, "".join(self.said) + err.decode()
+
+
+@contextmanager
+def serving(home: Path, *words: str, **settings: str) -> Generator[Process]:
+    """A process that is gone afterwards, whatever happened."""
+    client = Process(home, *words, **settings)
+    try:
+        yield client
+    finally:
+        if client.process.poll() is None:
+            client.process.kill()
+        for stream in (client.process.stdin, client.process.stdout, client.process.stderr):
+            assert stream
+            with suppress(BrokenPipeError):
+                stream.close()
+        client.process.wait(ENDS_WITHIN_S)
+
+
+@contextmanager
+def connected(path: Path) -> Generator[Wire]:
+    """A client of a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(str(path))
+        with connection.makefile("wb") as questions, connection.makefile("rb") as answers:
+            yield Wire(questions, answers)
+
+
+class Indoors:
+    """An engine in a still world with the door's conversation on top: no process, no wire."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stage = Stage()
+        self.settings = Settings(home=str(folder), memory=MemorySettings(embedder="none"))
+        self.engine = Engine.open(settings=self.settings, world=self.stage.world)
+        self.said: list[str] = []
+        self._ids = count(1)
+
+    def host(self, name: str = "rpc", session: str = "rpc-1") -> Host:
+        """A host that was let in."""
+        actor = f"agent:{name}"
+        admit(self.engine, actor, self.settings.doors)
+        return Host(self.engine, Context(actor=actor, session=session))
+
+    def talk(self, name: str = "rpc", session: str = "rpc-1") -> Conversation[Host]:
+        """A connection of its own."""
+        return Conversation(
+            self.host(name, session), METHODS, self.settings.doors, self.said.append
+        )
+
+    def remember(self, item_id: str, text: str) -> None:
+        """Take an item of this id in."""
+        self.engine.do(RememberItem(item_id, text), by=self.host().by)
+
+    def propose(self, lesson_id: str, rule: str, cites: str) -> None:
+        """Put a lesson of this id forward."""
+        new = ProposeLesson(lesson_id, rule, rule, evidence=(MemoryEvidence(cites),))
+        self.engine.lessons.propose(new, by=self.host().by)
+
+    def call(self, method: str, name: str = "rpc", **params: Any) -> Any:
+        """Ask, and give the result or raise the error."""
+        request = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
+        answered = self.talk(name).answer(json.dumps(request).encode())
+        assert answered
+        answer = json.loads(answered)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["result"]
+
+
+@contextmanager
+def indoors(folder: Path) -> Generator[Indoors]:
+    """An engine that is closed afterwards."""
+    inside = Indoors(folder)
+    with inside.engine:
+        yield inside

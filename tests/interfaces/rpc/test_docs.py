@@ -1,0 +1,26 @@
+"""`docs/rpc.md` tells of every method, parameter and error code."""
+
+from pathlib import Path
+
+import msgspec
+
+from everloop.interfaces.rpc import faults
+from everloop.interfaces.rpc.methods import METHODS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "rpc.md").read_text()
+
+
+def test_every_method_has_a_row_with_its_parameters() -> None:
+    table = PAGE.partition("## Methods")[2].partition("## Errors")[0]
+    rows = {line.split("`")[1]: line for line in table.splitlines() if line.startswith("| `")}
+    assert set(METHODS) == set(rows)
+    for name, method in METHODS.items():
+        told = rows[name].split("|")[2]
+        fields = [field.name for field in msgspec.structs.fields(method.params)]
+        assert [field for field in fields if field not in told] == [], name
+
+
+def test_every_error_code_has_a_row() -> None:
+    codes = [value for value in vars(faults).values() if isinstance(value, int)]
+    assert len(codes) == 11
+    assert [code for code in codes if f"| {code} |" not in PAGE] == []

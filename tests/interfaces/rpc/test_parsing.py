@@ -1,0 +1,25 @@
+"""What is JSON and what is not, read strictly."""
+
+import json
+
+import pytest
+from tests.interfaces.rpc.hostile import LINES, VALID
+
+from everloop.interfaces.rpc.parsing import Unreadable, parse
+
+DEPTH = 64
+
+
+@pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
+def test_a_line_that_is_not_strict_json_is_refused(line: bytes) -> None:
+    with pytest.raises(Unreadable):
+        parse(line, DEPTH)
+
+
+@pytest.mark.parametrize("line", VALID, ids=range(len(VALID)))
+def test_a_line_that_is_json_means_what_everybody_reads(line: bytes) -> None:
+    assert parse(line, DEPTH) == json.loads(line)
+
+
+def test_there_are_hundreds_of_such_lines() -> None:
+    assert len(LINES) > 250

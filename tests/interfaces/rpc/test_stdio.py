@@ -1,0 +1,171 @@
+"""`everloop rpc` on standard input and output: a real process, as a host runs it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.interfaces.rpc.clients import ENDS_WITHIN_S, Process, serving
+from tests.interfaces.rpc.hostile import LINES
+
+from everloop import __version__
+from everloop.app import Engine
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+def _note(number: int) -> dict[str, Any]:
+    words = f"kestrel {number:04} " + " ".join(f"w{number * 7 + n}" for n in range(6))
+    return {"description": f"note {number}", "content": words}
+
+
+def test_it_answers_a_ping_with_its_version(host: Process) -> None:
+    assert host.call("ping") == {"ok": True, "version": __version__}
+
+
+def test_the_end_of_its_input_ends_it_cleanly(host: Process) -> None:
+    host.call("ping")
+    code, out, err = host.end()
+    assert (code, out) == (0, b"")
+    assert "ready as agent:rpc" in err
+
+
+def test_what_was_asked_before_the_input_ended_is_still_answered(tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as host:
+        out, _ = host.process.communicate(b"\n".join([PING] * 50), timeout=ENDS_WITHIN_S)
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [1] * 50
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(host: Process, number: signal.Signals) -> None:
+    host.call("memory.create", **_note(1))
+    host.process.send_signal(number)
+    assert host.process.wait(ENDS_WITHIN_S) == 0
+    assert host.answers.read() == b""
+
+
+@pytest.mark.promise("P-RPC-1")
+def test_a_signal_in_the_middle_of_many_requests_tears_no_answer(host: Process) -> None:
+    host.call("ping")
+    host.send(b"\n".join([PING] * 2_000))
+    host.process.send_signal(signal.SIGTERM)
+    answered = host.answers.read()
+    assert host.process.wait(ENDS_WITHIN_S) == 0
+    assert all(json.loads(line)["id"] == 1 for line in answered.splitlines())
+    assert not answered or answered.endswith(b"\n")
+
+
+def test_blank_lines_are_passed_over_and_answers_keep_their_order(host: Process) -> None:
+    asked = [b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % number for number in range(20)]
+    host.send(b"\n\n \n\t\r\n".join(asked) + b"\n\n")
+    assert [host.receive()["id"] for _ in asked] == list(range(20))
+
+
+@pytest.mark.promise("P-RPC-2")
+def test_hostile_lines_are_answered_and_it_goes_on(host: Process) -> None:
+    for line in LINES:
+        host.send(line)
+        assert host.receive()["error"]["code"] == -32700
+    assert host.call("ping")["ok"]
+
+
+@pytest.mark.promise("P-RPC-2")
+def test_a_line_beyond_the_limit_is_read_away_and_answered(tmp_path: Path) -> None:
+    with serving(tmp_path / "home", EVERLOOP_DOORS_LINE_BYTES_MAX="2000") as host:
+        host.send(b'"' + b"a" * 200_000 + b'"')
+        assert "longer than 2,000 bytes" in host.receive()["error"]["message"]
+        host.send(b" " * (2_000 - len(PING)) + PING)
+        assert host.receive()["id"] == 1
+
+
+def test_a_line_without_an_end_is_answered_at_the_end(host: Process) -> None:
+    out, _ = host.process.communicate(PING + b"\n" + PING, timeout=ENDS_WITHIN_S)
+    assert len(out.splitlines()) == 2
+
+
+def test_a_large_text_comes_back_whole(host: Process) -> None:
+    text = "é😀\n" * 100_000
+    made = host.call("memory.create", description="large", content=text)
+    assert host.call("memory.get", id=made["id"])["content"] == text
+
+
+def test_a_host_that_goes_away_ends_it_without_a_trace(tmp_path: Path) -> None:
+    with serving(tmp_path / "home") as host:
+        host.wait_until_ready()
+        host.answers.close()
+        for _ in range(3):
+            if host.process.poll() is None:
+                os.write(host.questions.fileno(), PING + b"\n")
+        host.questions.close()
+        assert host.process.wait(ENDS_WITHIN_S) == 0
+        assert host.process.stderr
+        assert b"Traceback" not in host.process.stderr.read()
+
+
+@pytest.mark.promise("P-RPC-1")
+def test_nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle(tmp_path: Path) -> None:
+    acknowledged: list[str] = []
+    for life in range(3):
+        with serving(tmp_path / "home") as host:
+            acknowledged += [
+                host.call("memory.create", **_note(number))["id"]
+                for number in range(life * 20, life * 20 + 12)
+            ]
+            for number in range(life * 20 + 12, life * 20 + 20):  # asked, and not waited for
+                params = json.dumps(_note(number)).encode()
+                host.send(b'{"jsonrpc":"2.0","id":1,"method":"memory.create","params":%s}' % params)
+            host.process.kill()
+            host.process.wait(ENDS_WITHIN_S)
+    with serving(tmp_path / "home") as host:
+        listed = host.call("memory.list", limit=500)
+        assert len(set(acknowledged)) == 36
+        assert set(acknowledged) <= {memory["id"] for memory in listed["results"]}
+
+
+@pytest.mark.promise("P-RPC-3")
+def test_it_speaks_as_the_host_that_it_was_started_for(tmp_path: Path) -> None:
+    with serving(tmp_path / "home", "--as", "squid") as host:
+        host.call("memory.create", **_note(1))
+        code, _, err = host.end()
+    assert code == 0
+    assert "let agent:squid in, within every scope" in err
+    with Engine.open(tmp_path / "home") as engine:
+        actors = {record.actor for record in engine.log.records()}
+    assert actors == {"agent:squid", "engine"}
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path / "home", "--as", "no name") as host:
+        code, out, err = host.end()
+    assert (code, out) == (2, b"")
+    assert "is not a host's name" in err
+
+
+def test_only_hosts_that_were_granted_something_see_something(tmp_path: Path) -> None:
+    with serving(tmp_path / "home", EVERLOOP_DOORS_ADMIT_HOSTS="granted") as host:
+        assert host.call("memory.list")["total"] == 0
+        host.send(
+            b'{"jsonrpc":"2.0","id":1,"method":"memory.create",'
+            b'"params":{"description":"a","content":"b"}}'
+        )
+        assert host.receive()["error"]["code"] == -32005
+
+
+@pytest.mark.promise("P-RPC-2")
+def test_whatever_else_prints_prints_elsewhere(tmp_path: Path) -> None:
+    programme = (
+        "import os, sys\n"
+        "from everloop.interfaces.rpc.streams import own_output\n"
+        "answers = own_output()\n"
+        "print('chatter')\n"
+        "os.system('echo more chatter')\n"
+        "answers.write(b'answer'); answers.flush()\n"
+    )
+    command = [sys.executable, "-c", programme]
+    ran = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)  # noqa: S603
+    assert ran.stdout == b"answer"
+    assert b"chatter" in ran.stderr
