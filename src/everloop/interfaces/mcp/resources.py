@@ -1,0 +1,52 @@
+"""Resources: a memory, a lesson, a manifest, for a person to attach to a conversation."""
+
+from typing import Any
+
+from mcp.server import MCPServer
+
+from everloop.interfaces.mcp import trouble
+from everloop.interfaces.mcp.callers import Ctx
+from everloop.interfaces.mcp.looking_tools import LookingTools
+from everloop.interfaces.mcp.room import Room
+from everloop.interfaces.mcp.shapes import LessonLine, MemoryLine, lesson_line, line
+
+JSON, MARKDOWN = "application/json", "text/markdown"
+
+
+class Resources:
+    """What can be read by its address. Who may not see a thing finds nothing there."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._look = LookingTools(room)
+
+    def memory(self, id: str, ctx: Ctx) -> MemoryLine:
+        """A memory, whole."""
+        by = self._room.callers.by(ctx)
+        item = self._room.engine.memory.find(by.actor, id)
+        return line(item, self._room.doors.text_characters_max)
+
+    def lesson(self, id: str, ctx: Ctx) -> LessonLine:
+        """A lesson, whole, and how it stands at the gate."""
+        by = self._room.callers.by(ctx)
+        standing = self._room.engine.lessons.standing(by.actor, id)
+        return lesson_line(standing, self._room.doors.text_characters_max)
+
+    def manifest(self, scope: str, ctx: Ctx) -> str:
+        """What to know in a scope: lessons with their standing, skills, personas, teams."""
+        shown = self._look.manifest(scope, ctx)
+        return "\n\n".join([*shown.notices, shown.text])
+
+
+def add_resources(server: MCPServer[Any], room: Room) -> None:
+    """Add them to a server."""
+    resources = Resources(room)
+    server.resource("everloop://memory/{id}", name="memory", title="A memory", mime_type=JSON)(
+        trouble.resource(resources.memory)
+    )
+    server.resource("everloop://lesson/{id}", name="lesson", title="A lesson", mime_type=JSON)(
+        trouble.resource(resources.lesson)
+    )
+    server.resource(
+        "everloop://manifest/{scope}", name="manifest", title="What to know", mime_type=MARKDOWN
+    )(trouble.resource(resources.manifest))

@@ -1,0 +1,196 @@
+"""Memories over MCP: what is taken in, and on whose words; what is found, and where."""
+
+import pytest
+from tests.interfaces.mcp.guests import Guest, at
+
+from everloop.app import Engine
+from everloop.interfaces.mcp.room import Room
+from everloop.log import Context, Fact
+from everloop.log.facts import NoteWritten
+from everloop.log.record import fact_of
+from everloop.memory.commands import GrantAudience, RememberItem, RetireItem, RevokeAudience
+from everloop.memory.events import AudienceGranted, Remembered
+
+HOST = "agent:test-host"
+USER = Context()
+TABS = {"text": "The user prefers tabs over spaces.", "scope": "user", "confirmation": "tabs, yes"}
+
+
+def _say(engine: Engine, item_id: str, text: str, scope: str = "user", by: Context = USER) -> None:
+    engine.do(RememberItem(item_id, text, scope=scope), by=by)
+
+
+def _fact(engine: Engine, position: int) -> Fact:
+    return fact_of(engine.log.record(position))
+
+
+def test_remembering_records_the_host_and_the_users_words(guest: Guest, engine: Engine) -> None:
+    kept = guest.call("remember", **TABS)
+    assert kept["new"] is True
+    item = engine.memory.find("user", kept["id"])
+    assert (item.author, item.origin.host) == (HOST, "test-host")
+    fact = _fact(engine, item.position)
+    assert isinstance(fact.event, Remembered)
+    note = _fact(engine, fact.because[0])
+    assert note.event == NoteWritten(text="tabs, yes")
+    assert note.actor == HOST
+
+
+def test_the_same_words_again_are_the_same_memory_and_record_nothing(
+    guest: Guest, engine: Engine
+) -> None:
+    first = guest.call("remember", **TABS)
+    head = engine.log.head
+    again = guest.call("remember", **TABS | {"confirmation": "I said so"})
+    assert again["id"] == first["id"]
+    assert again["new"] is False
+    assert engine.log.head == head
+
+
+@pytest.mark.promise("P-MCP-3")
+def test_without_the_users_words_nothing_is_remembered(guest: Guest, engine: Engine) -> None:
+    said = guest.refused("remember", **TABS | {"confirmation": "  "})
+    assert "Ask the user" in said
+    assert "Field required" in guest.refused("remember", text="x", scope="user")
+    assert guest.call("browse", what="memories", scope="user")["total"] == 0
+    assert engine.log.head <= 1  # the admission alone
+
+
+@pytest.mark.promise("P-MCP-3")
+def test_taking_back_the_users_words_takes_the_memory_with_them(
+    guest: Guest, engine: Engine
+) -> None:
+    kept = guest.call("remember", **TABS)
+    item = engine.memory.find("user", kept["id"])
+    words = _fact(engine, item.position).because[0]
+    engine.log.retract([words], reason="I never said that", actor="user")
+    assert guest.call("recall", query="tabs", scope="user")["memories"] == []
+    assert guest.call("remember", **TABS)["new"] is True  # said again, it counts again
+
+
+def test_what_was_retired_is_not_brought_back_by_a_host(guest: Guest, engine: Engine) -> None:
+    kept = guest.call("remember", **TABS)
+    engine.do(RetireItem(kept["id"]), by=USER)
+    assert "Only the user can bring it back" in guest.refused("remember", **TABS)
+
+
+def test_a_contradiction_is_told(guest: Guest) -> None:
+    first = guest.call("remember", **TABS | {"text": "The release is on 3 May 2026."})
+    second = guest.call("remember", **TABS | {"text": "The release is on 9 May 2026."})
+    assert second["contradicts"] == [first["id"]]
+
+
+def test_recall_finds_in_the_scope_and_in_global_and_nowhere_else(
+    guest: Guest, engine: Engine
+) -> None:
+    _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
+    _say(engine, "mem-b", "Parrots are birds.", "global")
+    _say(engine, "mem-c", "My own parrot is ill.", "user")
+    answer = guest.call("recall", query="parrot", scope="project:zoo", mode="text")
+    assert {hit["memory"]["id"] for hit in answer["memories"]} == {"mem-a", "mem-b"}
+    assert answer["notices"] == []
+
+
+@pytest.mark.promise("P-MCP-2")
+def test_an_unknown_project_finds_nothing_and_says_so_loudly(guest: Guest, engine: Engine) -> None:
+    _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
+    _say(engine, "mem-b", "Parrots are birds.", "global")
+    for answer in (
+        guest.call("recall", query="parrot", scope="project:zooo"),
+        guest.call("browse", what="memories", scope="project:zooo"),
+    ):
+        assert answer["memories"] == []
+        assert "'project:zooo' is unknown here, so NOTHING was searched" in answer["notices"][0]
+        assert "project:zoo" in answer["notices"][0]
+
+
+@pytest.mark.parametrize("scope", ["", "zoo", "*", "project:*", "project:"])
+def test_a_scope_that_is_none_is_refused_with_what_is_one(guest: Guest, scope: str) -> None:
+    assert "project:NAME" in guest.refused("recall", query="x", scope=scope)
+
+
+@pytest.mark.promise("P-MCP-2")
+def test_every_tool_wants_a_scope(guest: Guest) -> None:
+    for tool in guest.ask("list_tools").tools:
+        assert "scope" in tool.input_schema["required"], tool.name
+
+
+def test_a_host_that_was_shut_out_sees_nothing_and_is_told_why(room: Room, engine: Engine) -> None:
+    _say(engine, "mem-a", "The parrot eats apples.")
+    engine.do(GrantAudience(HOST, ("*",)), by=USER)
+    engine.do(RevokeAudience(HOST), by=USER)
+    with at(room) as guest:
+        answer = guest.call("recall", query="parrot", scope="user")
+        assert answer["memories"] == []
+        assert f"nobody has let {HOST} in" in answer["notices"][0]
+        assert "was not let into" in guest.refused("remember", **TABS)
+
+
+def test_a_host_sees_only_the_scopes_it_was_granted(room: Room, engine: Engine) -> None:
+    _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
+    _say(engine, "mem-b", "The parrot is secret.", "project:hush")
+    engine.do(GrantAudience(HOST, ("project:zoo",)), by=USER)
+    with at(room) as guest:
+        hidden = guest.call("recall", query="parrot", scope="project:hush")
+        assert hidden["memories"] == []
+        assert "project:hush," not in hidden["notices"][0].partition("Scopes with")[2]
+        assert "was not let into" in guest.refused("remember", **TABS)
+        found = guest.call("recall", query="parrot", scope="project:zoo")["memories"]
+        assert [hit["memory"]["id"] for hit in found] == ["mem-a"]
+
+
+def test_a_memory_is_opened_by_the_end_of_its_id(guest: Guest, engine: Engine) -> None:
+    _say(engine, "mem-0123456789abcdef", "word " * 1_000)
+    listed = guest.call("browse", what="memories", scope="user")["memories"][0]
+    assert listed["cut"] is True
+    assert len(listed["text"]) == 1_000
+    whole = guest.call("browse", what="memories", scope="user", id="89abcdef")["memories"][0]
+    assert whole["cut"] is False
+    assert len(whole["text"]) == 5_000
+
+
+def test_a_memory_of_another_scope_is_not_there(guest: Guest, engine: Engine) -> None:
+    _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
+    _say(engine, "mem-b", "It is mine.", "user")
+    assert "no memory" in guest.refused("browse", what="memories", scope="user", id="mem-a")
+    assert "no memory" in guest.refused("zoom", scope="user", id="mem-a")
+    assert "no item" in guest.refused("zoom", scope="user", id="mem-none")
+
+
+def test_zoom_opens_what_a_summary_was_made_of(guest: Guest, engine: Engine) -> None:
+    _say(engine, "mem-a", "The parrot eats apples.")
+    _say(engine, "mem-b", "The parrot eats pears.")
+    made = RememberItem("mem-s", "The parrot eats fruit.", derived_from=("mem-a", "mem-b"))
+    engine.do(made, by=USER)
+    levels = guest.call("zoom", scope="user", id="mem-s")["levels"]
+    assert [(level["depth"], level["memory"]["id"]) for level in levels] == [
+        (0, "mem-s"),
+        (1, "mem-a"),
+        (1, "mem-b"),
+    ]
+
+
+def test_a_list_goes_page_by_page(guest: Guest, engine: Engine) -> None:
+    for number in range(5):
+        _say(engine, f"mem-{number}", f"Number {number} of the list.")
+    page = guest.call("browse", what="memories", scope="user", limit=2, offset=2)
+    assert page["total"] == 5
+    assert [memory["id"] for memory in page["memories"]] == ["mem-2", "mem-1"]
+
+
+def test_too_much_text_is_refused(guest: Guest) -> None:
+    assert "too many" in guest.refused("remember", **TABS | {"text": "a " * 50_000})
+
+
+def test_a_new_scope_is_pointed_out(guest: Guest) -> None:
+    kept = guest.call("remember", **TABS | {"scope": "project:brand-new"})
+    assert "'project:brand-new' is new here" in kept["notices"][0]
+
+
+def test_a_host_is_admitted_once(room: Room, engine: Engine) -> None:
+    for _ in range(2):
+        with at(room) as guest:
+            guest.call("browse", what="memories", scope="user")
+    facts = [fact_of(record) for record in engine.log.records()]
+    grants = [fact.actor for fact in facts if isinstance(fact.event, AudienceGranted)]
+    assert grants == ["engine"]
