@@ -1,0 +1,107 @@
+"""Who is let in, as decisions and doors need to know it. It is small: a person has few devices."""
+
+import msgspec
+
+from everloop.access.events import (
+    CodeMade,
+    DevicePaired,
+    DeviceRenamed,
+    DeviceRevoked,
+    PasskeyAdded,
+    PasskeyRemoved,
+    PasskeyUsed,
+)
+from everloop.log import Fact, Fold
+
+STREAM = "access"
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A device that was let in."""
+
+    device_id: str
+    name: str
+    secret_digest: str
+    way: str
+    position: int
+    since_us: int
+
+
+class Passkey(msgspec.Struct, frozen=True):
+    """A key that opens."""
+
+    credential: str
+    public_key: str
+    sign_count: int
+    name: str
+    site: str
+    position: int
+    since_us: int
+
+
+class Doors(msgspec.Struct, frozen=True):
+    """Who is let in now, and which codes hold."""
+
+    codes: dict[str, int] = {}  # digest: until when, in microseconds
+    devices: dict[str, Device] = {}
+    passkeys: dict[str, Passkey] = {}
+
+
+def evolve(known: Doors | None, fact: Fact) -> Doors:
+    """Access after a fact."""
+    doors = known or Doors()
+    changes = (
+        _code_changes(doors, fact) or _device_changes(doors, fact) or _key_changes(doors, fact)
+    )
+    return msgspec.structs.replace(doors, **changes)
+
+
+def _code_changes(doors: Doors, fact: Fact) -> dict[str, object]:
+    match fact.event:
+        case CodeMade(code_digest=digest, expires_us=expires_us):
+            held = {key: until for key, until in doors.codes.items() if until > fact.recorded_us}
+            return {"codes": {**held, digest: expires_us}}
+        case _:
+            return {}
+
+
+def _device_changes(doors: Doors, fact: Fact) -> dict[str, object]:
+    devices = doors.devices
+    match fact.event:
+        case DevicePaired(device_id=device_id, name=name, secret_digest=digest, way=way, via=via):
+            new = Device(device_id, name, digest, way, fact.position, fact.recorded_us)
+            codes = {key: until for key, until in doors.codes.items() if key != via}
+            return {"devices": {**devices, device_id: new}, "codes": codes}
+        case DeviceRenamed(device_id=device_id, name=name) if device_id in devices:
+            renamed = msgspec.structs.replace(devices[device_id], name=name)
+            return {"devices": {**devices, device_id: renamed}}
+        case DeviceRevoked(device_id=device_id):
+            return {"devices": {key: one for key, one in devices.items() if key != device_id}}
+        case _:
+            return {}
+
+
+def _key_changes(doors: Doors, fact: Fact) -> dict[str, object]:
+    keys = doors.passkeys
+    match fact.event:
+        case PasskeyAdded() as added:
+            new = Passkey(
+                added.credential,
+                added.public_key,
+                added.sign_count,
+                added.name,
+                added.site,
+                fact.position,
+                fact.recorded_us,
+            )
+            return {"passkeys": {**keys, added.credential: new}}
+        case PasskeyUsed(credential=credential, sign_count=count) if credential in keys:
+            used = msgspec.structs.replace(keys[credential], sign_count=count)
+            return {"passkeys": {**keys, credential: used}}
+        case PasskeyRemoved(credential=credential):
+            return {"passkeys": {key: one for key, one in keys.items() if key != credential}}
+        case _:
+            return {}
+
+
+DOORS = Fold("access.doors", Doors, evolve)

@@ -1,0 +1,112 @@
+"""ChatGPT's data export: a list of conversations, each a tree of messages.
+
+Taken is the path that ends at the current message. What was said on other branches of a tree, what
+tools were given and gave, and what the service hides are passed over.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from everloop.adapters.exports_moment import at_moment
+from everloop.errors import Invalid
+from everloop.thread.importing import Chat, Said, Trouble
+
+KIND = "chatgpt"
+ROLES = ("user", "assistant")
+WORDS = ("text", "multimodal_text")
+
+
+class _Author(msgspec.Struct):
+    role: str = ""
+
+
+class _Content(msgspec.Struct):
+    content_type: str = ""
+    parts: list[Any] | None = None
+
+
+class _Meta(msgspec.Struct):
+    is_visually_hidden_from_conversation: bool | None = None
+    model_slug: str | None = None
+
+
+class _Message(msgspec.Struct):
+    id: str
+    author: _Author = msgspec.field(default_factory=_Author)
+    create_time: float | str | None = None
+    content: _Content = msgspec.field(default_factory=_Content)
+    recipient: str | None = "all"
+    metadata: _Meta | None = None
+
+
+class _Node(msgspec.Struct):
+    message: _Message | None = None
+    parent: str | None = None
+    children: list[str] = []
+
+
+class _Conversation(msgspec.Struct):
+    mapping: dict[str, _Node] = {}
+    conversation_id: str | None = None
+    id: str | None = None
+    title: str | None = ""
+    create_time: float | str | None = None
+    current_node: str | None = None
+
+
+_read = msgspec.json.Decoder(_Conversation).decode
+
+
+def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
+    """A conversation, after what had to be passed over in it."""
+    read = _read(element)
+    said: list[Said] = []
+    before = read.create_time  # some messages have no time of their own
+    for number, message in enumerate(_path(read), start=1):
+        text = _text(message)
+        if not text:
+            continue
+        before = message.create_time or before
+        try:
+            at = at_moment(before)
+        except Invalid as problem:
+            yield Trouble(f"{place}, message {number}", str(problem))
+            continue
+        said.append(Said(message.id, message.author.role, text, at, _author(message)))
+    named = read.conversation_id or read.id or (said[0].external_id if said else "")
+    yield Chat(named, read.title or "", tuple(said), done)
+
+
+def _path(read: _Conversation) -> list[_Message]:
+    """The messages from the first to the current one. A tree that bites its tail ends there."""
+    at = read.current_node if read.current_node in read.mapping else _last(read)
+    seen: dict[str, _Node] = {}
+    while at is not None and at in read.mapping and at not in seen:
+        seen[at] = read.mapping[at]
+        at = read.mapping[at].parent
+    return [node.message for node in reversed(seen.values()) if node.message is not None]
+
+
+def _last(read: _Conversation) -> str | None:
+    """The leaf that comes last."""
+    return next((key for key, node in reversed(read.mapping.items()) if not node.children), None)
+
+
+def _text(message: _Message) -> str:
+    hidden = message.metadata and message.metadata.is_visually_hidden_from_conversation
+    spoken = message.author.role in ROLES and message.content.content_type in WORDS
+    if hidden or not spoken or message.recipient not in ("all", None):
+        return ""
+    parts = [
+        part if isinstance(part, str) else "[an image or a file]"
+        for part in message.content.parts or ()
+    ]
+    return "\n".join(parts).strip()
+
+
+def _author(message: _Message) -> str:
+    if message.author.role == "user":
+        return "user"
+    return (message.metadata.model_slug if message.metadata else None) or KIND

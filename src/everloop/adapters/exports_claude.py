@@ -1,0 +1,62 @@
+"""Claude's data export: a list of conversations, each with its messages in order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from everloop.adapters.exports_moment import at_moment
+from everloop.errors import Invalid
+from everloop.thread.importing import Chat, Said, Trouble
+
+KIND = "claude"
+ROLES = {"human": "user", "assistant": "assistant"}
+
+
+class _Message(msgspec.Struct):
+    uuid: str
+    sender: str = ""
+    text: str | None = ""
+    content: list[dict[str, Any]] | None = None
+    created_at: str = ""
+    attachments: list[dict[str, Any]] | None = None
+    files: list[dict[str, Any]] | None = None
+
+
+class _Conversation(msgspec.Struct):
+    uuid: str
+    name: str | None = ""
+    chat_messages: list[_Message] = []
+
+
+_read = msgspec.json.Decoder(_Conversation).decode
+
+
+def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
+    """A conversation, after what had to be passed over in it."""
+    read = _read(element)
+    said: list[Said] = []
+    for number, message in enumerate(read.chat_messages, start=1):
+        role, text = ROLES.get(message.sender), _text(message)
+        if role is None or not text:
+            continue
+        try:
+            at = at_moment(message.created_at)
+        except Invalid as problem:
+            yield Trouble(f"{place}, message {number}", str(problem))
+            continue
+        said.append(Said(message.uuid, role, text, at, "user" if role == "user" else KIND))
+    yield Chat(read.uuid, read.name or "", tuple(said), done)
+
+
+def _text(message: _Message) -> str:
+    """The words of a message, and the names of the files beside it."""
+    blocks = [
+        str(block.get("text") or "")
+        for block in message.content or ()
+        if block.get("type") == "text"
+    ]
+    words = "\n\n".join(block for block in blocks if block.strip()) or message.text or ""
+    files = [*(message.attachments or ()), *(message.files or ())]
+    named = [f"[attached: {name}]" for file in files if (name := file.get("file_name"))]
+    return "\n".join([words.strip(), *named]).strip()

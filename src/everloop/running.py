@@ -1,0 +1,192 @@
+"""What runs while a process serves: answers, memory of what is said, summaries, feedback, vectors.
+
+Every door that lives longer than a command starts one of these and closes it at its end.
+"""
+
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+from types import TracebackType
+from typing import Self
+
+from everloop.adapters.files import FileStore
+from everloop.adapters.mcp_client import ToolServers
+from everloop.adapters.model_slot import ModelSlot
+from everloop.adapters.models import Found, chosen_model, found_models
+from everloop.app import Engine
+from everloop.errors import ModelFailed
+from everloop.lessons.commands import ProposeLesson
+from everloop.lessons.order import LessonOrder
+from everloop.lessons.shelf import load
+from everloop.log import Context
+from everloop.memory.context import Piece
+from everloop.memory.policies import Embedding
+from everloop.memory.scopes import OWNER
+from everloop.memory.shelf import asker
+from everloop.ports import Model, Usage
+from everloop.settings import Settings
+from everloop.thread.answering import ENGINE, Means
+from everloop.thread.brief import plain, quoted
+from everloop.thread.commands import RecordModelCall
+from everloop.thread.conductor import Conductor
+from everloop.thread.context import Preparing
+from everloop.thread.feedback import Feedback
+from everloop.thread.policies import Remembering, SummingUp
+from everloop.thread.pyramid import Pyramid, by_model
+from everloop.thread.talk import Talk
+from everloop.thread.toolbox import MODEL, ThreadTools
+
+LESSONS_SHOWN = 12
+
+
+class Running:
+    """An engine at work. Close it, or use it in a `with`."""
+
+    def __init__(self, engine: Engine, settings: Settings, model: Model | None = None) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.talk = Talk(engine.log, engine.do, engine.memory)
+        limit = settings.thread.attachment_bytes_max
+        self.files = FileStore(engine.log.file.path.parent / "files", bytes_max=limit)
+        self._models = _Models(settings, model)
+        self._order = LessonOrder()
+        self.tool_servers = ToolServers(settings.tools)
+        self.tools = ThreadTools(
+            engine.log,
+            engine.do,
+            engine.memory,
+            engine.world.clock,
+            propose=self._propose,
+            more=self.tool_servers,
+        )
+        self.means = Means(
+            engine.do, engine.world.clock, engine.log.ids, self.tools, settings.thread.answer
+        )
+        self.conductor = Conductor(engine.log, self.means, self.preparing, self.narrative)
+        summarise = by_model(self.classifier, self._spent_on_summaries)
+        self.pyramid = Pyramid(
+            engine.log, engine.do, engine.log.ids, summarise, settings.thread.detail
+        )
+        self.remembering = Remembering(engine.log, engine.do_many)
+        self.summing_up = SummingUp(engine.log, self.pyramid, engine.world.clock)
+        self.feedback = Feedback(engine.log, lambda: engine.listener(self.classifier()))
+        self.embedding: Embedding | None = None
+
+    def start(self) -> None:
+        """Begin with what is missing."""
+        self.talk.home(Context(actor=OWNER))
+        self.tool_servers.start()
+        self.conductor.start()
+        self.remembering.start()
+        self.summing_up.start()
+        self.feedback.start()
+        self.embedding = self.engine.embed_in_background()
+        threading.Thread(target=self._models.prepare, name="everloop-model", daemon=True).start()
+
+    def close(self) -> None:
+        """Finish what is at hand."""
+        self.conductor.close()
+        self.tool_servers.close()
+        self.remembering.stop()
+        self.summing_up.stop()
+        self.feedback.stop()
+        if self.embedding is not None:
+            self.embedding.stop()
+
+    def narrative(self) -> Model:
+        """The model that talks."""
+        return self._models.narrative
+
+    def classifier(self) -> Model:
+        """The model that sorts and sums up."""
+        return self._models.classifier
+
+    @property
+    def found(self) -> list[Found]:
+        """The models that were found on this machine."""
+        return self._models.found
+
+    def choose(self, settings: Settings) -> None:
+        """Go on with other models; what is being answered is finished by the old one."""
+        self.settings = settings
+        self._models = _Models(settings, None)
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    @cached_property
+    def preparing(self) -> Preparing:
+        """What puts the prompt of a turn together."""
+        return Preparing(
+            self.engine.log,
+            self.engine.memory,
+            self.engine.world.clock,
+            limits=self.settings.thread.context,
+            teach=self._lessons,
+            fetch=self.files.read,
+        )
+
+    def _lessons(self) -> Iterable[Piece]:
+        """The lessons that stand: promoted ones first, then those on trial; last used first."""
+        with self.engine.reading() as reader:
+            sight, who = self.engine.log.sight(reader), asker(reader, OWNER)
+            found: list[int] = []
+            for status in ("promoted", "active"):
+                left = LESSONS_SHOWN - len(found)
+                found += self._order.first(reader, sight, who, (status,), left)[0]
+            lessons = load(reader, found)
+        for rank, lesson in enumerate(lessons):
+            trial = "" if lesson.status == "promoted" else " (on trial)"
+            text = f"- {plain(lesson.description)}{trial}: {quoted(lesson.body[:400])}"
+            yield Piece(lesson.lesson_id, text, (lesson.position,), priority=-rank)
+
+    def _spent_on_summaries(self, usage: Usage) -> None:
+        cost = -1.0 if usage.cost_usd is None else usage.cost_usd
+        call = RecordModelCall("summary", usage.model, usage.tokens_in, usage.tokens_out, cost)
+        self.engine.do(call, by=ENGINE)
+
+    def _propose(self, description: str, body: str, because: int) -> str:
+        """A lesson that the model of the thread proposes."""
+        del because
+        lesson_id = self.engine.log.ids.new("les")
+        self.engine.lessons.propose(ProposeLesson(lesson_id, description, body), by=MODEL)
+        return lesson_id
+
+
+class _Models:
+    """The models in use, found when first needed."""
+
+    def __init__(self, settings: Settings, given: Model | None) -> None:
+        self._settings = settings
+        self._given = given
+
+    def prepare(self) -> None:
+        """Load what the first answer needs, so that it does not wait for it."""
+        model = self.narrative
+        if isinstance(model, ModelSlot):
+            with suppress(ModelFailed):  # whoever asks it will be told
+                model.prepare()
+
+    @cached_property
+    def found(self) -> list[Found]:
+        return [] if self._given else found_models(self._settings.models)
+
+    @cached_property
+    def narrative(self) -> Model:
+        return self._given or chosen_model(self._settings.models, "narrative", self.found)
+
+    @cached_property
+    def classifier(self) -> Model:
+        return self._given or chosen_model(self._settings.models, "classifier", self.found)

@@ -1,0 +1,1 @@
+"""The thread: one conversation on every device, with memory for years."""

@@ -1,0 +1,93 @@
+"""When a person spoke right after an answer, hear whether a lesson in it was praised or blamed.
+
+What the answer was shown is in the ledger of its prompt. Weighing needs a model; it happens after
+the fact and holds up nothing, and what has been weighed is not weighed again.
+"""
+
+from collections.abc import Callable
+
+from everloop.errors import EverloopError, NotFound
+from everloop.lessons.sentiment.policies import Listener
+from everloop.lessons.sentiment.turns import Heard, Shown, Turn
+from everloop.lessons.shelf import load
+from everloop.log import Context, Log, Reader
+from everloop.log.ownership import Claim
+from everloop.memory.scopes import OWNER
+from everloop.thread import browsing
+from everloop.thread.brief import plain
+from everloop.thread.duty import Duty
+from everloop.thread.events import MessageSent
+from everloop.thread.inspecting import inspect
+
+CLAIM = "thread.feedback"
+BEFORE = 6  # messages that say what the words are about
+MISSED = 200  # facts before its start that a process looks at: those its forerunner may have missed
+
+
+class Feedback:
+    """A thread that hears what people say of what they were told."""
+
+    def __init__(self, log: Log, listener: Callable[[], Listener]) -> None:
+        self._log, self._listener = log, listener
+        self._duty = Duty(log, CLAIM, "everloop-hear", self._work)
+
+    @property
+    def problem(self) -> EverloopError | None:
+        """What keeps it from working, if anything does."""
+        return self._duty.problem
+
+    def start(self) -> None:
+        """Begin with what was said last."""
+        self._duty.start()
+
+    def stop(self) -> None:
+        """Stop after the words at hand."""
+        self._duty.stop()
+
+    def hear(self, message_id: str) -> None:
+        """Weigh what a message says of the lessons that the answer before it was shown."""
+        with self._log.reading() as reader:
+            heard = heard_in(reader, message_id)
+        if heard is not None:
+            thread_id, words = heard
+            by = Context(actor="engine", session=f"thread-{thread_id}")
+            self._listener().hear(words, by=by)
+
+    def _work(self, claim: Claim) -> None:
+        after = max(0, self._log.head - MISSED)
+        for fact in self._log.follow(after=after, stop=self._duty.stopping):
+            if not claim.held:
+                return
+            if isinstance(fact.event, MessageSent) and fact.actor == OWNER:
+                self.hear(fact.event.message_id)
+
+
+def heard_in(reader: Reader, message_id: str) -> tuple[str, Heard] | None:
+    """A message as a listener wants it, with its thread; None if it follows no answer."""
+    try:
+        said = browsing.message(reader, message_id)
+    except NotFound:  # it was taken back, or is on another branch
+        return None
+    before = browsing.around(reader, said.thread_id, message_id, BEFORE, "before").messages
+    if not before or before[-1].role != "assistant" or not before[-1].turn_id:
+        return None
+    shown = _shown(reader, browsing.turn(reader, before[-1].turn_id).context_id)
+    if not shown:
+        return None
+    turns = tuple(
+        Turn("assistant" if one.role == "assistant" else "user", one.text, one.said_at)
+        for one in before
+        if not one.hidden
+    )
+    return said.thread_id, Heard(message_id, said.text, said.said_at, shown, turns)
+
+
+def _shown(reader: Reader, context_id: str) -> tuple[Shown, ...]:
+    """The lessons that a prompt held."""
+    if not context_id:
+        return ()
+    sections = [one for one in inspect(reader, context_id).sections if one.name == "lessons"]
+    positions = [p for s in sections for one in s.pieces if not one.left_out for p in one.positions]
+    return tuple(
+        Shown(lesson.lesson_id, plain(lesson.description)) for lesson in load(reader, positions)
+    )

@@ -1,0 +1,217 @@
+"""What the doors call: speaking, answering again, going back, taking back, looking for.
+
+Each thread is a tree of its own, so going back in one leaves every other where it is. Nothing that
+was said is ever lost: the old future of a rewound thread stays on its branch.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from everloop.errors import Conflict, Invalid
+from everloop.log import Context, Log, Receipt
+from everloop.log.record import fact_of
+from everloop.log.retraction import Impact
+from everloop.memory.answers import Answer, Asked, Mode
+from everloop.memory.keeper import Keeper
+from everloop.memory.scopes import OWNER
+from everloop.memory.shelf import Filter
+from everloop.thread import browsing
+from everloop.thread.answering import Do
+from everloop.thread.commands import HOME, HOME_TITLE, OpenThread, RecordTurn, SendMessage
+from everloop.thread.events import Attachment, MessageSent, TurnRecorded
+from everloop.thread.remembering import KIND
+from everloop.thread.state import stream_of
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A message that was taken in, and the turn that will answer it."""
+
+    thread_id: str
+    message_id: str
+    turn_id: str
+    position: int
+    branch: str
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """What a person wants to say. With a `letter_id`, saying it twice says it once."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    device: str = ""
+    letter_id: str = ""
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """Where a thread stands after it went back; `before` is where it stood, to undo it."""
+
+    branch: str
+    before: str
+
+
+class Talk:
+    """The conversations of one log."""
+
+    def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
+        self._log, self._do, self._keeper = log, do, keeper
+
+    # -- speaking ----------------------------------------------------------------------------------
+
+    def home(self, by: Context) -> str:
+        """The thread that everybody has; it is opened when it is first asked for."""
+        with self._log.reading() as reader:
+            known = any(one.thread_id == HOME for one in browsing.threads(reader))
+        if not known:
+            self._open(HOME, HOME_TITLE, by)
+        return HOME
+
+    def open(self, title: str, by: Context) -> str:
+        """Begin a named thread."""
+        thread_id = self._log.ids.new("thr")
+        self._open(thread_id, title, by)
+        return thread_id
+
+    def send(self, thread_id: str, letter: Letter, by: Context) -> Sent:
+        """Say something. It is durable when this returns; the answer follows."""
+        if (before := self._said_before(letter)) is not None:
+            return before
+        name = letter.letter_id or self._log.ids.new("let")
+        command = SendMessage(
+            thread_id,
+            f"msg-{name}",
+            letter.text,
+            f"trn-{name}",
+            letter.attachments,
+            letter.device,
+        )
+        receipt = self._do(command, by=by, request_id=_request(name))
+        return _sent(receipt, command)
+
+    def again(self, message_id: str, by: Context) -> Sent:
+        """Another answer to a message: a sibling of those it has."""
+        said = self._said(message_id)
+        if said.role != "user":
+            said = self._asked(said)
+        self._fork(said.thread_id, said.position, by)
+        command = RecordTurn(said.thread_id, self._log.ids.new("trn"), said.message_id)
+        receipt = self._do(command, by=by)
+        return Sent(
+            said.thread_id, said.message_id, command.turn_id, receipt.position, receipt.branch
+        )
+
+    def edit(self, message_id: str, letter: Letter, by: Context) -> Sent:
+        """Say something else in place of a message, on a branch of its own."""
+        if (before := self._said_before(letter)) is not None:
+            return before
+        said = self._said(message_id)
+        if said.role != "user":
+            raise Invalid("only what a person said can be said anew", hint="Ask again instead.")
+        self._fork(said.thread_id, said.position - 1, by)
+        return self.send(said.thread_id, letter, by)
+
+    # -- going back --------------------------------------------------------------------------------
+
+    def preview_rewind(self, message_id: str) -> Impact:
+        """What would no longer count if the thread went back to right after a message."""
+        said = self._said(message_id)
+        return self._log.preview_rewind(said.position, tree=stream_of(said.thread_id))
+
+    def rewind(self, message_id: str, by: Context) -> Gone:
+        """Go back to right after a message. What came later stays on its branch."""
+        said = self._said(message_id)
+        before = self._log.branches.standing[stream_of(said.thread_id)]
+        return Gone(self._fork(said.thread_id, said.position, by), before)
+
+    def stand(self, thread_id: str, branch: str, by: Context) -> Gone:
+        """Go to another branch of a thread; so a rewind is undone."""
+        tree = stream_of(thread_id)
+        if self._log.branches[branch].root != tree:
+            raise Invalid(
+                f"{branch!r} is no branch of {thread_id!r}", hint="Choose one of its own."
+            )
+        before = self._log.branches.standing[tree]
+        self._log.stand(branch, actor=by.actor)
+        return Gone(branch, before)
+
+    def preview_retract(self, message_id: str) -> Impact:
+        """What taking a message back would hide."""
+        return self._log.preview_retract([self._said(message_id).position])
+
+    def retract(self, message_id: str, reason: str, by: Context) -> Receipt:
+        """Take a message back, and all that came from it. Retract the retraction to undo it."""
+        position = self._said(message_id).position
+        return self._log.retract([position], reason=reason, actor=by.actor)
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 20,
+        mode: Mode = "hybrid",
+        since: datetime | None = None,
+        before: datetime | None = None,
+    ) -> Answer:
+        """Messages by their words and their meaning."""
+        only = Filter(kinds=(KIND,), since=since, before=before)
+        return self._keeper.recall(OWNER, Asked(text, limit=limit, mode=mode, only=only))
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def _open(self, thread_id: str, title: str, by: Context) -> None:
+        command = OpenThread(thread_id, title)
+        self._log.plant(stream_of(thread_id), actor=by.actor)
+        self._do(command, by=by)
+
+    def _said_before(self, letter: Letter) -> Sent | None:
+        """What came of the same letter, wherever the thread stands now."""
+        if not letter.letter_id:
+            return None
+        with self._log.reading() as reader:
+            records = reader.requested(_request(letter.letter_id))
+        for happened, record in ((fact_of(one).event, one) for one in records):
+            if isinstance(happened, MessageSent) and happened.text != letter.text:
+                raise Conflict(
+                    f"letter {letter.letter_id!r} was sent before, with other words",
+                    hint="Use a new letter id.",
+                )
+            if isinstance(happened, TurnRecorded):
+                return Sent(
+                    happened.thread_id,
+                    happened.message_id,
+                    happened.turn_id,
+                    record.position,
+                    record.branch,
+                )
+        return None
+
+    def _said(self, message_id: str) -> browsing.Message:
+        with self._log.reading() as reader:
+            return browsing.message(reader, message_id)
+
+    def _asked(self, answer: browsing.Message) -> browsing.Message:
+        """The message that an answer answers."""
+        with self._log.reading() as reader:
+            turn = browsing.turn(reader, answer.turn_id)
+            return browsing.message(reader, turn.message_id)
+
+    def _fork(self, thread_id: str, at: int, by: Context) -> str:
+        tree = stream_of(thread_id)
+        self._log.rewind(at, tree=tree, actor=by.actor)
+        return self._log.branches.standing[tree]
+
+
+def _request(letter_id: str) -> str:
+    return f"say-{letter_id}"
+
+
+def _sent(receipt: Receipt, command: SendMessage) -> Sent:
+    return Sent(
+        command.thread_id,
+        command.message_id,
+        command.turn_id,
+        receipt.position,
+        receipt.branch,
+    )

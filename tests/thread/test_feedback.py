@@ -1,0 +1,90 @@
+"""Feedback: what a person says right after an answer is weighed, and holds up nothing."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.thread.parlour import PLAIN, Parlour, parlour
+
+from everloop.app import USER
+from everloop.lessons.commands import ActivateLesson, ProposeLesson
+from everloop.lessons.events import FeedbackGiven
+from everloop.lessons.sentiment.events import Opinion, Reading, TurnWeighed
+from everloop.log import Context
+from everloop.testing.model import ScriptedModel
+from everloop.thread.feedback import Feedback, heard_in
+from everloop.thread.talk import Sent
+
+WORDS = "No, that's wrong. `les-1` was a bad idea."
+
+
+@pytest.fixture
+def talking(tmp_path: Path) -> Generator[Parlour]:
+    with parlour(tmp_path, ["I asked first.", "Sorry.", "Well."], settings=PLAIN) as opened:
+        by = Context(actor="agent:x", session="s")
+        opened.engine.do(ProposeLesson("les-1", "Ask first", "Ask before you plant."), by=by)
+        opened.engine.do(ActivateLesson("les-1"))
+        yield opened
+
+
+def blamed() -> str:
+    opinion = Opinion("les-1", "negative", 0.95, "that's wrong")
+    return msgspec.json.encode(Reading((opinion,))).decode()
+
+
+def said(talking: Parlour, *texts: str) -> list[Sent]:
+    sent: list[Sent] = []
+    for text in texts:
+        sent.append(talking.say(text))
+        talking.until_ended(sent[-1].turn_id)
+    return sent
+
+
+def feedback_of(talking: Parlour) -> list[str]:
+    return [one.kind for one in talking.engine.log.records() if one.kind == FeedbackGiven.wire]
+
+
+def test_words_after_an_answer_are_heard_with_what_it_was_shown(talking: Parlour) -> None:
+    first, second = said(talking, "Plant it.", WORDS)
+    with talking.engine.reading() as reader:
+        assert heard_in(reader, first.message_id) is None
+        heard = heard_in(reader, second.message_id)
+    assert heard is not None
+    thread_id, words = heard
+    assert (thread_id, words.text) == ("home", WORDS)
+    assert [lesson.lesson_id for lesson in words.shown] == ["les-1"]
+    assert [turn.text for turn in words.before] == ["Plant it.", "I asked first."]
+
+
+def test_blame_is_weighed_once_and_given_as_feedback(talking: Parlour) -> None:
+    _, second = said(talking, "Plant it.", WORDS)
+    model = ScriptedModel([blamed()])
+    feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
+    feedback.hear(second.message_id)
+    feedback.hear(second.message_id)
+    assert len(model.asked) == 1
+    assert len(feedback_of(talking)) == 1
+
+
+def test_it_is_heard_in_the_background_and_a_model_that_is_away_harms_nothing(
+    talking: Parlour,
+) -> None:
+    model = ScriptedModel([blamed()])
+    feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
+    feedback.start()
+    said(talking, "Plant it.", WORDS)
+    for fact in talking.engine.follow():
+        if isinstance(fact.event, TurnWeighed):
+            break
+    said(talking, "No, that's wrong again.")
+    feedback.stop()
+    assert feedback.problem is None
+
+
+def test_what_was_taken_back_is_not_heard(talking: Parlour) -> None:
+    _, second = said(talking, "Plant it.", WORDS)
+    talking.talk.retract(second.message_id, "a slip", USER)
+    model = ScriptedModel([blamed()])
+    Feedback(talking.engine.log, lambda: talking.engine.listener(model)).hear(second.message_id)
+    assert model.asked == []
