@@ -1,0 +1,23 @@
+"""`everloop serve`: what the command line hands on to."""
+
+import importlib
+from argparse import Namespace
+
+from everloop.errors import Unavailable
+
+
+def serve(asked: Namespace) -> int:
+    """Serve as the command line asks, and give the exit code.
+
+    Raises:
+        Unavailable: the extra is not installed, or the port is taken.
+    """
+    try:
+        server = importlib.import_module("everloop.interfaces.http.server")
+    except ImportError as problem:
+        raise Unavailable(
+            f"the HTTP server is not installed: {problem}",
+            hint="Install it: pip install 'everloop[serve]'",
+        ) from problem
+    code: int = server.serve(asked)
+    return code

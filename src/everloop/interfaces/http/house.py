@@ -1,0 +1,54 @@
+"""What routes need: the engine at work, and who asks. Both come with the request.
+
+What gives them is `async` although it waits for nothing: anything else would be sent to a thread.
+"""
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from everloop.access.state import Device
+from everloop.app import Engine
+from everloop.interfaces.http.broadcast import Broadcast
+from everloop.interfaces.http.knocking import Challenges, Knocks
+from everloop.interfaces.http.shield import Rules
+from everloop.log import Context
+from everloop.running import Running
+
+
+class House:
+    """All of it, as one value on the application."""
+
+    def __init__(self, running: Running, rules: Rules, broadcast: Broadcast) -> None:
+        self.running = running
+        self.rules = rules
+        self.broadcast = broadcast
+        world = running.engine.world
+        self.knocks = Knocks(world, running.settings.serve.tries_max)
+        self.challenges = Challenges(world)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine."""
+        return self.running.engine
+
+
+async def house(request: Request) -> House:
+    """The house that this request came to."""
+    return cast("House", request.app.state.house)
+
+
+async def device(request: Request) -> Device:
+    """The device that asks. The shield has let nobody else through."""
+    return cast("Device", request.state.device)
+
+
+async def speaker(request: Request) -> Context:
+    """Who speaks: a device that is let in speaks as the user."""
+    known: Device | None = request.state.device
+    return Context(actor="user", session=known.device_id if known else "")
+
+
+HouseDep = Annotated[House, Depends(house)]
+DeviceDep = Annotated[Device, Depends(device)]
+SpeakerDep = Annotated[Context, Depends(speaker)]

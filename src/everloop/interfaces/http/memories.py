@@ -1,0 +1,371 @@
+"""Memory: items, recall that explains itself, why and why not, zoom."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from everloop.errors import Forbidden, Invalid
+from everloop.interfaces.http.answers import PROBLEMS
+from everloop.interfaces.http.house import HouseDep, SpeakerDep
+from everloop.interfaces.http.shown import DoneOut, ImpactOut, Shown, impact_out
+from everloop.memory import browsing
+from everloop.memory.abreast import side_by_side
+from everloop.memory.answers import Asked
+from everloop.memory.commands import (
+    PinItem,
+    RateItem,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+    UnpinItem,
+)
+from everloop.memory.path import path
+from everloop.memory.scopes import OWNER
+from everloop.memory.shelf import Filter, asker
+from everloop.memory.zoom import zoom
+
+router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
+
+Mode = Literal["text", "semantic", "hybrid"]
+ACCESS = "access."  # a retracted revocation would let a device in again
+Position = Annotated[int, Path(ge=1, le=2**53)]
+
+
+class OriginOut(Shown):
+    """Where an item came from."""
+
+    host: str
+    session: str
+    model: str
+    folder: str
+
+
+class ItemOut(Shown):
+    """A memory."""
+
+    position: int
+    item_id: str
+    title: str
+    text: str
+    kind: str
+    scope: str
+    author: str
+    origin: OriginOut
+    learned_via: str
+    happened_at: datetime
+    recorded_at: datetime
+    holds_until: datetime | None
+    witnesses: list[str]
+    significance: int
+    pinned: bool
+    retired: bool
+    derived_from: list[str]
+    contradicts: list[str]
+    repeats: int
+
+
+class ItemsOut(Shown):
+    """Some memories, and how many there are in all."""
+
+    items: list[ItemOut]
+    total: int
+
+
+class LegOut(Shown):
+    """What one leg of recall found."""
+
+    leg: str
+    rank: int
+    similarity: float
+    points: float
+
+
+class WhyOut(Shown):
+    """Why an item ranks where it does."""
+
+    rank: int
+    points: float
+    legs: list[LegOut]
+    boosts: list[tuple[str, float]]
+
+
+class HitOut(Shown):
+    """A memory that was found."""
+
+    item: ItemOut
+    similarity: float
+    source: str
+    why: WhyOut
+
+
+class GroupOut(Shown):
+    """Hits that belong side by side, because they contradict each other; the newest first."""
+
+    hits: list[HitOut]
+    contradictory: bool
+
+
+class AnswerOut(Shown):
+    """What memory has to say, and what it could not do."""
+
+    groups: list[GroupOut]
+    notes: list[str]
+
+
+class VersionOut(Shown):
+    """What an item said from then on."""
+
+    position: int
+    title: str
+    text: str
+    scope: str
+    by: str
+    at: datetime
+
+
+class RepeatOut(Shown):
+    """The same, said again."""
+
+    position: int
+    text: str
+    similarity: float
+    by: str
+    at: datetime
+
+
+class LinkOut(Shown):
+    """Who stands on an item."""
+
+    citer: str
+    by_user: bool
+    since: datetime
+    until: datetime | None
+
+
+class LifeOut(Shown):
+    """An item and all that is known about it."""
+
+    item: ItemOut
+    because: list[int]
+    versions: list[VersionOut]
+    repeats: list[RepeatOut]
+    citations: list[LinkOut]
+    contradictions: list[ItemOut]
+    retired_because: str
+
+
+class StandsOut(BaseModel):
+    """Who stands on an item now."""
+
+    cited_by: list[LinkOut]
+    needs_force: bool
+
+
+class ZoomedOut(Shown):
+    """An item met on the way down, and how far down."""
+
+    depth: int
+    item: ItemOut
+
+
+class StepOut(Shown):
+    """One gate on an item's way to an answer."""
+
+    gate: str
+    state: str
+    sentence: str
+
+
+class PathOut(Shown):
+    """The way of an item to an answer, and where it stopped."""
+
+    item: ItemOut | None
+    steps: list[StepOut]
+    found: bool
+
+
+class KeptOut(Shown):
+    """What became of something to remember."""
+
+    item_id: str
+    new: bool
+    position: int
+    contradicts: list[str]
+
+
+class Among(BaseModel):
+    """What to look among; nothing said: everything."""
+
+    scope: Annotated[list[str], Field(max_length=20)] = []
+    kind: Annotated[list[str], Field(max_length=20)] = []
+    since: datetime | None = None
+    before: datetime | None = None
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+
+    def only(self, *, retired: bool = False) -> Filter:
+        """The same, as memory takes it."""
+        since, before = _aware(self.since), _aware(self.before)
+        return Filter(tuple(self.scope), (), tuple(self.kind), since, before, retired)
+
+
+class Listing(Among):
+    """Which memories to list."""
+
+    pinned: bool = False
+    retired: bool = False
+    offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+
+
+class Question(Among):
+    """What to recall."""
+
+    query: Annotated[str, Field(min_length=1, max_length=2_000)]
+    mode: Mode = "hybrid"
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class New(BaseModel):
+    """Something to remember."""
+
+    text: Annotated[str, Field(min_length=1, max_length=100_000)]
+    title: Annotated[str, Field(max_length=280)] = ""
+    scope: Annotated[str, Field(max_length=120)] = "user"
+
+
+class Change(BaseModel):
+    """What to change of a memory; what is absent stays."""
+
+    text: Annotated[str | None, Field(min_length=1, max_length=100_000)] = None
+    title: Annotated[str | None, Field(max_length=280)] = None
+    scope: Annotated[str | None, Field(max_length=120)] = None
+    significance: Annotated[int | None, Field(ge=0, le=3)] = None
+    pinned: bool | None = None
+
+
+class Letting(BaseModel):
+    """Why an item is let go; `force` is needed where something you wrote stands on it."""
+
+    reason: Annotated[str, Field(max_length=500)] = ""
+    force: bool = False
+
+
+@router.get("/memories")
+def memories(house: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
+    """Memories by the time they happened, newest first."""
+    only = wanted.only(retired=wanted.retired)
+    with house.engine.reading() as reader:
+        items, total = browsing.page(
+            reader,
+            asker(reader, OWNER),
+            only,
+            pinned=wanted.pinned,
+            limit=wanted.limit,
+            offset=wanted.offset,
+        )
+    return ItemsOut(items=[ItemOut.model_validate(item) for item in items], total=total)
+
+
+@router.post("/memories", status_code=201)
+def remember(new: New, house: HouseDep, by: SpeakerDep) -> KeptOut:
+    """Remember something. What says the same already is not stored twice."""
+    item = RememberItem(house.engine.log.ids.new("mem"), new.text, new.title, scope=new.scope)
+    return KeptOut.model_validate(house.engine.memory.remember(item, by=by))
+
+
+@router.get("/memories/{item_id}")
+def one_memory(item_id: str, house: HouseDep) -> LifeOut:
+    """A memory with its versions, repeats, citations and contradictions."""
+    with house.engine.reading() as reader:
+        return LifeOut.model_validate(browsing.life(reader, asker(reader, OWNER), item_id))
+
+
+@router.patch("/memories/{item_id}")
+def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> LifeOut:
+    """Revise, rate, pin."""
+    do = house.engine.do
+    if not (change.text is None and change.title is None and change.scope is None):
+        do(ReviseItem(item_id, change.title, change.text, change.scope), by=by)
+    if change.significance is not None:
+        do(RateItem(item_id, change.significance), by=by)
+    if change.pinned is not None:
+        do((PinItem if change.pinned else UnpinItem)(item_id), by=by)
+    return one_memory(item_id, house)
+
+
+@router.get("/memories/{item_id}/retirement")
+def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
+    """Who stands on a memory that would step back, and whether that needs `force`."""
+    with house.engine.reading() as reader:
+        known = browsing.life(reader, asker(reader, OWNER), item_id)
+    standing = [link for link in known.citations if link.until is None]
+    return StandsOut(
+        cited_by=[LinkOut.model_validate(link) for link in standing],
+        needs_force=any(link.by_user for link in standing),
+    )
+
+
+@router.post("/memories/{item_id}/retirement")
+def retire(item_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
+    """Let a memory step back. Recall passes over it; retract this to undo it."""
+    command = RetireItem(item_id, letting.reason, letting.force)
+    return DoneOut(position=house.engine.do(command, by=by).position)
+
+
+@router.get("/memories/{item_id}/below")
+def below(item_id: str, house: HouseDep) -> list[ZoomedOut]:
+    """What a memory was made of, all the way down."""
+    with house.engine.reading() as reader:
+        found = zoom(reader, asker(reader, OWNER), item_id)
+    return [ZoomedOut.model_validate(one) for one in found]
+
+
+@router.get("/recall")
+def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
+    """Memories by words and meaning, each with why it ranks where it does."""
+    asked = Asked(wanted.query, wanted.limit, wanted.mode, wanted.only())
+    answer = house.engine.memory.recall(OWNER, asked)
+    groups = [GroupOut.model_validate(group) for group in side_by_side(answer.hits)]
+    return AnswerOut(groups=groups, notes=list(answer.notes))
+
+
+@router.get("/memories/{item_id}/path")
+def why(
+    item_id: str,
+    house: HouseDep,
+    query: Annotated[str, Query(min_length=1, max_length=2_000)],
+    principal: Annotated[str, Query(max_length=100)] = OWNER,
+    mode: Mode = "hybrid",
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+) -> PathOut:
+    """The way of a memory to the answer of a question, and where it stopped."""
+    asked = Asked(query, limit, mode)
+    return PathOut.model_validate(path(house.engine.memory, OWNER, principal, item_id, asked))
+
+
+@router.get("/retractions/{position}")
+def preview(position: Position, house: HouseDep) -> ImpactOut:
+    """What retracting a fact would change."""
+    return impact_out(house.engine.log.preview_retract([position]))
+
+
+@router.post("/retractions/{position}")
+def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
+    """Make a fact, and all that came from it, stop counting.
+
+    The answer is the position of the retraction: retract that to undo it.
+    """
+    log = house.engine.log
+    if log.record(position).kind.startswith(ACCESS):
+        raise Forbidden("who is let in is not retracted", hint="Revoke or rename the device.")
+    return DoneOut(position=log.retract([position], reason=letting.reason, actor=by.actor).position)
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    """A time with its zone; without one, that of this machine."""
+    if at is None:
+        return None
+    if not 1970 < at.year < 9999:
+        raise Invalid(f"{at.isoformat()} is out of reach", hint="Use a year from 1971 to 9998.")
+    return at.astimezone()

@@ -1,0 +1,155 @@
+"""The engine at work, the HTTP door before it, until a signal comes."""
+
+import ipaddress
+import signal
+import socket
+import sys
+from argparse import Namespace
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+
+import msgspec
+import segno
+import uvicorn
+
+from everloop.access import keys
+from everloop.adapters.network import lan_address
+from everloop.app import USER, Engine
+from everloop.errors import Forbidden, Unavailable
+from everloop.interfaces.http.app import application
+from everloop.interfaces.http.broadcast import Broadcast
+from everloop.interfaces.http.pages import built, inline_hashes
+from everloop.interfaces.http.shield import LOOPBACK, Rules
+from everloop.running import Running
+from everloop.settings import ServeSettings, load
+
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only where it was asked for
+GRACE_S = 3
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def serve(asked: Namespace) -> int:
+    """Serve as the command line asks, and give the exit code."""
+    settings = load(home=asked.home)
+    place = placed(settings.serve, asked)
+    with (
+        closing(_listening(place)) as listening,
+        Engine.open(settings=settings, tenant=asked.tenant) as engine,
+        Running(engine, settings) as running,
+    ):
+        broadcast = Broadcast(engine.log, running.conductor.live)
+        config = uvicorn.Config(
+            application(running, rules_of(place), broadcast),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        port = listening.getsockname()[1]
+        place = msgspec.structs.replace(place, port=port)
+        _Announced(config, engine, broadcast, place).run(sockets=[listening])
+    return 0
+
+
+def placed(place: ServeSettings, asked: Namespace) -> ServeSettings:
+    """Where to listen: as the settings say, unless the command line says otherwise.
+
+    Raises:
+        Forbidden: it would listen beyond this machine, and nobody said so just now.
+    """
+    host = asked.address or ("0.0.0.0" if asked.lan else place.host)  # noqa: S104 - asked for
+    port = place.port if asked.port is None else asked.port
+    if not is_loopback(host) and not (asked.address or asked.lan):
+        raise Forbidden(
+            f"it would listen on {host}, beyond this machine",
+            hint=f"Say so on purpose: everloop serve --host {host}",
+        )
+    return msgspec.structs.replace(place, host=host, port=port)
+
+
+def rules_of(place: ServeSettings) -> Rules:
+    """What the shield lets through."""
+    own = (lan_address(),) if place.host in EVERYWHERE else (_in_address(place.host),)
+    return Rules(
+        hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *place.names))),
+        body_bytes_max=place.body_bytes_max,
+        import_bytes_max=place.import_bytes_max,
+        secure=place.secure,
+        scripts=inline_hashes(built()),
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def address_of(place: ServeSettings) -> str:
+    """Where a browser finds it."""
+    if place.secure and place.names:
+        return f"https://{place.names[0]}"
+    host = lan_address() if place.host in EVERYWHERE else place.host
+    return f"http://{_in_address(host)}:{place.port}"
+
+
+def _in_address(host: str) -> str:
+    bare = host.strip("[]").lower()
+    return f"[{bare}]" if ":" in bare else bare
+
+
+def _listening(place: ServeSettings) -> socket.socket:
+    bare = place.host.strip("[]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    try:
+        return socket.create_server((bare, place.port), family=family, backlog=2048)
+    except OSError as problem:
+        raise Unavailable(
+            f"nothing can listen at {place.host}, port {place.port}: {problem.strerror}",
+            hint="Choose another port: everloop serve --port 0",
+        ) from problem
+
+
+class _Announced(uvicorn.Server):
+    """A server that says where it is as soon as it is there, and ends streams before all else."""
+
+    def __init__(
+        self, config: uvicorn.Config, engine: Engine, broadcast: Broadcast, place: ServeSettings
+    ) -> None:
+        super().__init__(config)
+        self._engine, self._broadcast, self._place = engine, broadcast, place
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """End on a signal and return: what came of answers is still to be kept."""
+        before = {one: signal.signal(one, self.handle_exit) for one in SIGNALS}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and tell the person at the terminal how to come in."""
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; a stream that nobody ends would hold it up."""
+        self._broadcast.close()
+        await super().shutdown(sockets)
+
+    def _announce(self) -> None:
+        engine, place = self._engine, self._place
+        lives_s = place.code_lives_s
+        code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
+        address = address_of(place)
+        link = f"{address}/#pair={code}"
+        sys.stdout.write(f"Everloop is at {address}\n")
+        sys.stdout.write(f"Open this once, within {lives_s // 60} minutes, to sign in:\n{link}\n")
+        if place.secure or not is_loopback(place.host):
+            segno.make(link).terminal(sys.stdout, compact=True)
+        sys.stdout.flush()

@@ -1,0 +1,88 @@
+"""The real server as a process of its own, on loopback, with a model service beside it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+WAIT_S = 60.0
+
+
+class ServerProcess:
+    """`everloop serve`, as a person starts it."""
+
+    def __init__(self, home: Path, environment: dict[str, str], *words: str) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - our own programme, fixed options
+            [sys.executable, "-m", "everloop", "--home", str(home), "serve", "--port", "0", *words],
+            env={**os.environ, **environment},  # noqa: TID251 - handed on, not read
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said: list[str] = []
+        self.url, self.code = self._announced()
+
+    def _announced(self) -> tuple[str, str]:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.said.append(line)
+            address, found, code = line.strip().partition("/#pair=")
+            if found:
+                return address, code
+        raise AssertionError("".join(self.said) + self._process.communicate()[1])
+
+    def kill(self) -> None:
+        """End it as the power goes."""
+        self._process.kill()
+        self._process.communicate()
+
+    def ask_to_end(self) -> tuple[int, str]:
+        """End it as a person does; its exit code, and what it complained about."""
+        self._process.send_signal(signal.SIGTERM)
+        _, complaints = self._process.communicate(timeout=WAIT_S)
+        return self._process.returncode, complaints
+
+    def close(self) -> None:
+        """See to it that it is gone."""
+        if self._process.poll() is None:
+            self.kill()
+
+
+@contextmanager
+def server_process(
+    home: Path, environment: dict[str, str], *words: str
+) -> Generator[ServerProcess]:
+    """A server that runs; it is gone afterwards, whatever happened."""
+    server = ServerProcess(home, environment, *words)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def with_model(url: str) -> dict[str, str]:
+    """The settings of a server that asks this service, each message once, and looks no further."""
+    return {
+        "EVERLOOP_MODELS_NARRATIVE": "endpoint:test",
+        "EVERLOOP_MODELS_CLASSIFIER": "offline",
+        "EVERLOOP_MODELS_ENDPOINT_URL": f"{url}/v1",
+        "EVERLOOP_MODELS_TRIES": "1",
+        "EVERLOOP_MEMORY_EMBEDDER": "none",
+    }
+
+
+@contextmanager
+def signed_in(server: ServerProcess, cookies: httpx.Cookies) -> Generator[httpx.Client]:
+    """A browser that came in with the link of the first start, and kept its cookie."""
+    with httpx.Client(
+        base_url=server.url, cookies=cookies, timeout=WAIT_S, trust_env=False
+    ) as client:
+        if not len(cookies):
+            client.post("/api/session", json={"code": server.code}).raise_for_status()
+            cookies.update(client.cookies)
+        yield client

@@ -1,0 +1,145 @@
+"""A real server on loopback in this process, with a scripted model behind it and real clients."""
+
+import json
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from socket import socket
+from typing import Any
+
+import httpx
+import uvicorn
+
+from everloop.access import keys
+from everloop.app import USER, Engine
+from everloop.interfaces.http.app import application
+from everloop.interfaces.http.broadcast import Broadcast
+from everloop.interfaces.http.shield import COOKIE, Rules
+from everloop.memory.limits import MemorySettings
+from everloop.running import Running
+from everloop.settings import Settings
+from everloop.testing.model import Script, ScriptedModel
+from everloop.testing.stage import Stage
+
+WAIT_S = 30.0
+
+
+def plain_settings(folder: Path) -> Settings:
+    """No embedder, and a data home of its own."""
+    return Settings(home=str(folder), memory=MemorySettings(embedder="none"))
+
+
+class Server(uvicorn.Server):
+    """A server that says when it is there, and ends its streams first."""
+
+    def __init__(self, config: uvicorn.Config, broadcast: Broadcast) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+        self._broadcast = broadcast
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Begin."""
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End."""
+        self._broadcast.close()
+        await super().shutdown(sockets)
+
+
+class Served:
+    """An engine at work behind HTTP, and the moves of a test."""
+
+    def __init__(
+        self, running: Running, model: ScriptedModel, stage: Stage, broadcast: Broadcast, port: int
+    ) -> None:
+        self.running, self.model, self.stage, self.broadcast = running, model, stage, broadcast
+        self.engine = running.engine
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+
+    def code(self, lives_s: int = 600) -> str:
+        """A code that lets one device in."""
+        engine = self.engine
+        return keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
+
+    def credential(self, name: str = "a test") -> keys.Credential:
+        """A device that is let in."""
+        engine = self.engine
+        return keys.pair(engine.do, engine.world, name, way="code", via=self.code())
+
+    @cached_property
+    def _mine(self) -> keys.Credential:
+        return self.credential()
+
+    @contextmanager
+    def stranger(self) -> Generator[httpx.Client]:
+        """A client that nobody let in."""
+        with httpx.Client(base_url=self.url, timeout=WAIT_S, trust_env=False) as client:
+            yield client
+
+    @contextmanager
+    def client(self, credential: keys.Credential | None = None) -> Generator[httpx.Client]:
+        """A signed-in client that behaves as a browser does: it has the cookie."""
+        known = credential or self._mine
+        with self.stranger() as client:
+            client.cookies.set(COOKIE, known.text)
+            yield client
+
+
+class Heard:
+    """One frame of the stream."""
+
+    def __init__(self, lines: list[str]) -> None:
+        parts = (line.partition(": ") for line in lines)
+        fields: dict[str, str] = {name: value for name, _, value in parts}
+        self.event = fields["event"]
+        self.position = int(fields["id"]) if "id" in fields else None
+        self.data: Any = json.loads(fields["data"])
+
+
+def frames(response: httpx.Response) -> Iterator[Heard]:
+    """The frames of a stream, without heartbeats, until it ends."""
+    lines: list[str] = []
+    for line in response.iter_lines():
+        if line and not line.startswith(":"):
+            lines.append(line)
+        elif lines:
+            yield Heard(lines)
+            lines = []
+
+
+@contextmanager
+def served(
+    folder: Path,
+    answers: Iterable[Script] = (),
+    *,
+    settings: Settings | None = None,
+    rules: Rules | None = None,
+) -> Generator[Served]:
+    """A server that listens; nothing runs behind it but the conductor."""
+    stage, model = Stage(), ScriptedModel(answers)
+    chosen = settings or plain_settings(folder)
+    with Engine.open(folder, settings=chosen, world=stage.world) as engine:
+        running = Running(engine, chosen, model)
+        running.talk.home(USER)
+        broadcast = Broadcast(engine.log, running.conductor.live)
+        app = application(running, rules, broadcast)
+        running.conductor.start()
+        config = uvicorn.Config(
+            app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=5
+        )
+        server = Server(config, broadcast)
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        try:
+            assert server.ready.wait(WAIT_S)
+            port = server.servers[0].sockets[0].getsockname()[1]
+            yield Served(running, model, stage, broadcast, port)
+        finally:
+            server.should_exit = True
+            thread.join()
+            running.conductor.close()

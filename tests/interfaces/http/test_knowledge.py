@@ -1,0 +1,178 @@
+"""Memory, lessons, crew and this installation over HTTP."""
+
+import pytest
+from tests.interfaces.http.serving import Served
+
+
+def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
+    with house.client() as client:
+        kept = client.post("/api/memories", json={"text": "The spare key is under the pot."})
+        assert kept.status_code == 201
+        path = f"/api/memories/{kept.json()['item_id']}"
+        changed = client.patch(
+            path, json={"text": "The key is under the mat.", "significance": 3, "pinned": True}
+        ).json()
+        assert changed["item"]["text"] == "The key is under the mat."
+        assert (changed["item"]["significance"], changed["item"]["pinned"]) == (3, True)
+        assert len(changed["versions"]) == 2
+        found = client.get("/api/recall", params={"query": "key", "mode": "text"}).json()
+        hit = found["groups"][0]["hits"][0]
+        assert hit["why"]["legs"][0]["leg"]
+        assert client.get(f"{path}/retirement").json() == {"cited_by": [], "needs_force": False}
+        done = client.post(f"{path}/retirement", json={"reason": "lost"}).json()
+        assert client.get("/api/recall?query=key&mode=text").json()["groups"] == []
+        assert client.get("/api/memories?retired=true").json()["total"] == 1
+        client.post(f"/api/retractions/{done['position']}", json={})
+        assert len(client.get("/api/recall?query=key&mode=text").json()["groups"]) == 1
+
+
+def test_why_a_memory_is_not_in_an_answer_is_told_gate_by_gate(house: Served) -> None:
+    with house.client() as client:
+        kept = client.post("/api/memories", json={"text": "Cats sleep a lot."}).json()
+        path = f"/api/memories/{kept['item_id']}/path"
+        told = client.get(path, params={"query": "submarines", "mode": "text"}).json()
+        assert told["found"] is False
+        assert told["steps"][-1]["sentence"]
+        told = client.get(path, params={"query": "cats sleep", "mode": "text"}).json()
+        assert told["found"] is True
+
+
+def test_memories_are_listed_by_page_and_filter(house: Served) -> None:
+    with house.client() as client:
+        for number in range(5):
+            client.post("/api/memories", json={"text": f"Fact number {number} of all."})
+        first = client.get("/api/memories?limit=2").json()
+        rest = client.get("/api/memories?limit=10&offset=2").json()
+        assert (len(first["items"]), first["total"], len(rest["items"])) == (2, 5, 3)
+        assert client.get("/api/memories?kind=message").json()["total"] == 0
+        assert client.get("/api/memories?since=2030-01-01T00:00:00").json()["total"] == 0
+        assert client.get("/api/memories?pinned=true").json()["total"] == 0
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "x", "1e400"])
+def test_a_time_out_of_reach_is_refused(shared: Served, when: str) -> None:
+    with shared.client() as client:
+        assert client.get("/api/memories", params={"since": when}).status_code == 422
+
+
+@pytest.mark.parametrize("position", ["0", "-1", str(2**63), "9" * 30, "x"])
+def test_a_position_out_of_reach_is_refused(shared: Served, position: str) -> None:
+    with shared.client() as client:
+        assert client.get(f"/api/retractions/{position}").status_code == 422
+        assert client.post(f"/api/retractions/{position}", json={}).status_code == 422
+
+
+def test_a_lesson_goes_its_way_and_says_at_each_step_how_it_stands(house: Served) -> None:
+    with house.client() as client:
+        proposed = client.post(
+            "/api/lessons",
+            json={"description": "Water in the evening", "body": "Plants lose less of it then."},
+        )
+        assert proposed.status_code == 201
+        lesson = proposed.json()["lesson"]
+        path = f"/api/lessons/{lesson['lesson_id']}"
+        assert {check["passed"] for check in proposed.json()["checks"]} >= {False}
+        edited = client.patch(path, json={"body": "They lose less water then."}).json()
+        assert edited["lesson"]["body"] == "They lose less water then."
+        said = {"trigger": "watering", "failure_mode": "dry", "correction": "evening"}
+        told = client.post(f"{path}/narrative", json={**said, "confidence": "inferred"})
+        assert told.is_success, told.text
+        assert client.post(f"{path}/activation").json()["lesson"]["status"] == "active"
+        liked = client.post(f"{path}/feedback", json={"helpful": True, "signal_id": "s1"}).json()
+        assert liked["lesson"]["thumbs_up"] == 1
+        taken = client.delete(f"{path}/feedback/s1").json()
+        assert taken["lesson"]["thumbs_up"] == 0
+        asked = client.post(f"{path}/promotion").json()
+        assert (asked["passed"], bool(asked["reasons"])) == (False, True)
+        gone = client.post(f"{path}/discard", json={"reason": "wrong", "force": True}).json()
+        assert gone["lesson"]["status"] == "discarded"
+        assert client.get("/api/lessons").json()["total"] == 0
+        assert client.get("/api/lessons?status=discarded").json()["total"] == 1
+        assert client.get("/api/lessons/none").status_code == 404
+
+
+def test_one_lesson_takes_the_place_of_another(house: Served) -> None:
+    with house.client() as client:
+        ids = [
+            client.post(
+                "/api/lessons", json={"description": f"Rule {number}", "body": f"Do it {number}."}
+            ).json()["lesson"]["lesson_id"]
+            for number in (1, 2)
+        ]
+        done = client.post(f"/api/lessons/{ids[0]}/successor", json={"by": ids[1], "force": True})
+        assert done.json()["lesson"]["status"] == "superseded", done.text
+
+
+def test_hosts_are_trusted_and_distrusted(house: Served) -> None:
+    with house.client() as client:
+        assert client.put("/api/hosts/claude", json={"trusted": False}).status_code in (200, 404)
+        assert client.put("/api/hosts/claude", json={"trusted": True}).json()["trusted"] is True
+        assert client.get("/api/hosts").json()[0]["host"] == "claude"
+        assert client.put("/api/hosts/claude", json={"trusted": False}).json()["trusted"] is False
+
+
+def test_the_crew_and_the_manifest_are_shown(house: Served) -> None:
+    with house.client() as client:
+        for sort in ("skill", "persona", "team"):
+            assert client.get(f"/api/crew/{sort}").json() == []
+        assert client.get("/api/crew/pirate").status_code == 422
+        client.post("/api/memories", json={"text": "The boat is called Gull."})
+        told = client.post("/api/manifest", json={"query": "boat"}).json()
+        assert client.get(f"/api/contexts/{told['context_id']}").status_code == 200
+
+
+def test_settings_are_shown_without_secrets_and_some_can_be_changed(house: Served) -> None:
+    with house.client() as client:
+        told = {one["name"]: one for one in client.get("/api/settings").json()}
+        assert told["models.tries"]["changeable"] is True
+        assert told["serve.host"]["changeable"] is False
+        changed = client.put("/api/settings/models.tries", json={"value": "5"})
+        assert changed.json()["value"] == 5
+        assert "tries" in (house.running.settings.folder / "settings.toml").read_text()
+        for name, value, status in (
+            ("models.tries", "0", 422),
+            ("models.tries", "many", 422),
+            ("models.tries", "5\n[serve]", 422),
+            ("models.openai_url", "http://evil.example", 404),
+            ("serve.host", "::", 404),
+            ("nothing", "1", 404),
+        ):
+            answer = client.put(f"/api/settings/{name}", json={"value": value})
+            assert answer.status_code == status, (name, value)
+
+
+def test_another_model_is_chosen_for_now_and_for_later(house: Served) -> None:
+    with house.client() as client:
+        assert client.get("/api/models").json()["narrative"] == "scripted"
+        chosen = client.put("/api/models", json={"slot": "narrative", "models": "offline"}).json()
+        assert (chosen["narrative"], chosen["offline"], bool(chosen["hint"])) == (
+            "offline",
+            True,
+            True,
+        )
+        assert (
+            'narrative = "offline"' in (house.running.settings.folder / "settings.toml").read_text()
+        )
+        for wrong in ("no service:x", "openai", '"\nx', "a\x7fb", "§:x"):
+            answer = client.put("/api/models", json={"slot": "narrative", "models": wrong})
+            assert answer.status_code == 422, wrong
+        assert client.get("/api/models").json()["narrative"] == "offline"
+
+
+def test_the_log_can_be_read_and_proved(house: Served) -> None:
+    with house.client() as client:
+        client.post("/api/memories", json={"text": "Something."})
+        newest = client.get("/api/log?limit=1").json()[0]
+        before = client.get(f"/api/log?limit=1&before={newest['position']}").json()[0]
+        assert before["position"] == newest["position"] - 1
+        assert client.post("/api/log/proof").json()["ok"] is True
+
+
+def test_an_address_that_is_no_route_says_so_in_json(shared: Served) -> None:
+    with shared.client() as client:
+        for method, status in (("GET", 404), ("POST", 405)):
+            answer = client.request(method, "/api/nothing")
+            assert answer.status_code == status
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.json()["error"]
+        assert "make web" in client.get("/").text or "<script" in client.get("/").text

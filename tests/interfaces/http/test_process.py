@@ -1,0 +1,183 @@
+"""The server as a process: how it begins, how it ends, and what is left if it is killed."""
+
+import threading
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.adapters.fake_services import Asked, FakeService, Reply, fake_service
+from tests.interfaces.http.process import ServerProcess, server_process, signed_in, with_model
+from tests.interfaces.http.serving import frames
+
+from everloop.errors import Forbidden, Unavailable
+from everloop.interfaces.http.entry import serve
+from everloop.interfaces.http.server import address_of, placed, rules_of
+from everloop.settings import ServeSettings
+from everloop.testing.chance import Chance
+
+ENDED = {"done", "stopped", "failed", "uncertain"}
+LONG = Reply(pieces=tuple(f"word{number} " for number in range(300)))
+LATEST_S = 0.5  # a kill comes at most so long after a message was sent
+
+
+@pytest.mark.promise("P-HTTP-7")
+def test_asked_to_end_it_ends_its_streams_and_keeps_what_came_of_an_answer(tmp_path: Path) -> None:
+    stalls = Reply(pieces=("Half an ", "answer"), then="stall")
+    with (
+        fake_service(stalls) as model,
+        server_process(tmp_path, with_model(model.url)) as server,
+        signed_in(server, httpx.Cookies()) as client,
+    ):
+        with client.stream("GET", "/api/stream") as stream:
+            client.post("/api/threads/home/messages", json={"text": "Hello?"})
+            said = ""
+            for heard in frames(stream):
+                said += heard.data["text"] if heard.event == "words" else ""
+                if said == "Half an answer":
+                    break
+            code, complaints = server.ask_to_end()
+        assert (code, complaints) == (0, "")
+        with (
+            server_process(tmp_path, with_model(model.url)) as again,
+            signed_in(again, httpx.Cookies()) as later,
+        ):
+            page = later.get("/api/threads/home/messages").json()
+    assert [(one["text"], one["state"]) for one in page["messages"]] == [
+        ("Hello?", "sent"),
+        ("Half an answer", "stopped"),
+    ]
+
+
+@pytest.mark.promise("P-HTTP-8")
+@pytest.mark.timeout(900)
+def test_killed_at_any_moment_no_message_is_lost_and_none_is_sent_twice(
+    tmp_path: Path, soaking: bool
+) -> None:
+    rounds = 30 if soaking else 4
+    chance, cookies, taken = Chance(7), httpx.Cookies(), list[str]()
+    with fake_service(LONG) as model:
+        for number in range(rounds):
+            with (
+                server_process(tmp_path, with_model(model.url)) as server,
+                signed_in(server, cookies) as client,
+            ):
+                name = f"canary-{number}"
+                if _killed_after_sending(server, client, name, chance.random() * LATEST_S):
+                    taken.append(name)
+        with (
+            server_process(tmp_path, with_model(model.url)) as server,
+            signed_in(server, cookies) as client,
+        ):
+            _until_all_ended(client)
+            phases = {name: _phase(client, name) for name in _names(rounds)}
+            for name in _names(rounds):  # a client that got no answer sends it again
+                _send(client, name)
+            _until_all_ended(client)
+            said = client.get("/api/threads/home/messages?limit=500").json()["messages"]
+    assert [phases[name] for name in taken if phases[name] not in ENDED] == []
+    asked = Counter(one["text"] for one in said if one["role"] == "user")
+    assert asked == dict.fromkeys(_names(rounds), 1)
+    assert _calls(model, rounds).most_common(1)[0][1] == 1
+
+
+def _names(rounds: int) -> list[str]:
+    return [f"canary-{number}" for number in range(rounds)]
+
+
+def _send(client: httpx.Client, name: str) -> bool:
+    try:
+        answer = client.post("/api/threads/home/messages", json={"text": name, "letter_id": name})
+    except httpx.TransportError:
+        return False
+    return answer.status_code == 201
+
+
+def _killed_after_sending(
+    server: ServerProcess, client: httpx.Client, name: str, delay_s: float
+) -> bool:
+    """Whether the message was acknowledged before the end."""
+    taken = list[bool]()
+    sending = threading.Thread(target=lambda: taken.append(_send(client, name)))
+    sending.start()
+    threading.Event().wait(delay_s)
+    server.kill()
+    sending.join()
+    return taken[0]
+
+
+def _until_all_ended(client: httpx.Client) -> None:
+    with client.stream("GET", "/api/stream") as stream:
+        if not client.get("/api/threads/home/turns").json():
+            return
+        for heard in frames(stream):
+            if heard.event == "fact" and not client.get("/api/threads/home/turns").json():
+                return
+
+
+def _phase(client: httpx.Client, name: str) -> str:
+    answer = client.get(f"/api/turns/trn-{name}")
+    return str(answer.json()["phase"]) if answer.status_code == 200 else ""
+
+
+def _calls(model: FakeService, rounds: int) -> Counter[str]:
+    """How often each message was the question of a call."""
+    questions = [_question(asked) for asked in model.asked]
+    return Counter(name for name in _names(rounds) for said in questions if said.endswith(name))
+
+
+def _question(asked: Asked) -> str:
+    last: Any = asked.body["messages"][-1]["content"]
+    return last if isinstance(last, str) else str(last[-1]["text"])
+
+
+def test_it_says_where_it_is_and_how_to_come_in_and_no_more(tmp_path: Path) -> None:
+    with fake_service() as model, server_process(tmp_path, with_model(model.url)) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert server.said[0] == f"Everloop is at {server.url}\n"
+        assert len(server.said) == 3
+        with httpx.Client(base_url=server.url, trust_env=False) as client:
+            assert client.get("/api/health").json()["ok"] is True
+            assert "server" not in client.get("/api/health").headers
+
+
+def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
+    with fake_service() as model:
+        asked = Namespace(
+            home=str(tmp_path), tenant="local", address=None, lan=False, port=_port(model.url)
+        )
+        with pytest.raises(Unavailable, match="nothing can listen"):
+            serve(asked)
+
+
+def test_it_listens_beyond_this_machine_only_if_that_is_said_just_now() -> None:
+    wide = ServeSettings(host="0.0.0.0")  # noqa: S104 - what is to be refused
+    with pytest.raises(Forbidden, match="beyond this machine"):
+        placed(wide, Namespace(address=None, port=None, lan=False))
+    assert placed(wide, Namespace(address="0.0.0.0", port=1, lan=False)).port == 1  # noqa: S104
+    lan = placed(ServeSettings(), Namespace(address=None, port=None, lan=True))
+    assert lan.host == "0.0.0.0"  # noqa: S104 - asked for
+    assert not address_of(lan).startswith("http://0.0.0.0")
+    assert address_of(lan).removeprefix("http://").rpartition(":")[0] in rules_of(lan).hosts
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "http://127.0.0.1:7777"), ("::1", "http://[::1]:7777")],
+)
+def test_the_address_is_one_that_a_browser_takes(host: str, address: str) -> None:
+    place = ServeSettings(host=host)
+    assert address_of(place) == address
+    assert address.removeprefix("http://").rpartition(":")[0] in rules_of(place).hosts
+
+
+def test_behind_a_tunnel_the_address_is_its_name() -> None:
+    place = ServeSettings(hosts="loop.example, other.example", secure=True)
+    assert address_of(place) == "https://loop.example"
+    assert {"loop.example", "other.example", "localhost"} <= set(rules_of(place).hosts)
+
+
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2])
