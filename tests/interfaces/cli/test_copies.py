@@ -40,6 +40,7 @@ def test_restoring_goes_back_and_keeps_what_was_there(everloop: CommandLine) -> 
 
 
 def test_no_copy_takes_anothers_place(everloop: CommandLine) -> None:
+    everloop.environment["EVERLOOP_BACKUPS_EVERY_MINUTES"] = "0"
     everloop("log", "note", "one")
     everloop("backup")
     for text in ("first try", "second try"):

@@ -10,7 +10,7 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 import everloop as package
-from everloop.__main__ import main
+from everloop.__main__ import DOORS, main
 from everloop.errors import (
     Conflict,
     Corrupt,
@@ -65,7 +65,8 @@ def test_every_command_has_help_and_somebody_to_carry_it_out(
     answer = everloop(*words, "--help")
     assert answer.code == 0
     assert "--json" in answer.out
-    loaded = importlib.import_module(f"everloop.interfaces.cli.{module}")
+    name = f"everloop.interfaces.cli.{module}" if module else DOORS[words[0]]
+    loaded = importlib.import_module(name)
     assert callable(getattr(loaded, function))
 
 

@@ -34,7 +34,7 @@ def test_what_is_new_is_remembered_and_says_how_to_undo_it(memory: CommandLine) 
     assert answer.out.startswith("Remembered as ")
     assert "To undo it: everloop log retract 1" in answer.out
     assert listed(memory) == ["The key is under the mat"]
-    memory("log", "retract", "1", "--yes")
+    memory.typed("log", "retract", "1", "--yes")
     assert listed(memory) == []
 
 

@@ -24,15 +24,15 @@ def test_the_newest_facts_come_last(everloop: CommandLine) -> None:
 
 
 def test_facts_can_be_chosen_by_stream_kind_and_actor(everloop: CommandLine) -> None:
-    everloop("log", "note", "here", "--stream", "thread:home")
-    everloop.typed("log", "note", "there", "--stream", "thread:away")
+    everloop("log", "note", "here", "--stream", "notes:home")
+    everloop.typed("log", "note", "there", "--stream", "notes:away")
     everloop("log", "fork", "x")
 
     def positions(*words: str) -> list[int]:
         return [fact["position"] for fact in everloop("log", "tail", "--json", *words).document]
 
-    assert positions("--stream", "thread:home") == [1]
-    assert positions("--stream", "thread:*") == [1, 2]
+    assert positions("--stream", "notes:home") == [1]
+    assert positions("--stream", "notes:*") == [1, 2]
     assert positions("--kind", "log.*") == [3]
     assert positions("--actor", "user") == [2]
     assert positions("--before", "2") == [1]

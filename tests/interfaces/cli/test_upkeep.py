@@ -15,7 +15,7 @@ def _flip(everloop: CommandLine, old: bytes) -> None:
 
 def test_a_whole_log_verifies(everloop: CommandLine) -> None:
     everloop("log", "note", "one")
-    everloop("log", "note", "two", "--stream", "other")
+    everloop("log", "note", "two", "--stream", "notes:other")
     assert everloop("verify", "--json").document == {
         "ok": True,
         "records": 2,

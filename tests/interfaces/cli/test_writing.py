@@ -108,3 +108,30 @@ def test_a_preview_changes_nothing(everloop: CommandLine, words: tuple[str, ...]
     assert drawn.code == 0
     assert "notes.note_written" in drawn.out
     assert everloop("log", "tail", "--json").out == before
+
+
+def test_a_note_stands_among_notes_and_nowhere_else(everloop: CommandLine) -> None:
+    refused = everloop("log", "note", "It is fine.", "--stream", "host:b")
+    assert refused.code == 2
+    assert "notes:NAME" in refused.err
+
+
+@pytest.mark.parametrize("verb", ["retract", "purge", "rewind"])
+def test_a_script_cannot_undo_what_the_user_recorded(everloop: CommandLine, verb: str) -> None:
+    everloop("log", "note", "by a script")
+    everloop.typed("log", "note", "by the user")
+    position = "1" if verb == "rewind" else "2"
+    refused = everloop("log", verb, position, "--yes")
+    assert refused.code == 5
+    assert "which the user recorded" in refused.err
+    assert everloop.typed("log", verb, position, "--yes").code == 0
+
+
+def test_a_script_cannot_stand_where_the_users_facts_are_out_of_sight(
+    everloop: CommandLine,
+) -> None:
+    everloop("log", "note", "by a script")
+    everloop("log", "fork", "early")
+    everloop.typed("log", "note", "by the user")
+    assert everloop("log", "stand", "early").code == 5
+    assert everloop.typed("log", "stand", "early").code == 0

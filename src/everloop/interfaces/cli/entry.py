@@ -7,7 +7,8 @@ standard output, whatever happens; otherwise an error is a message and a hint on
 import contextlib
 import importlib
 import os
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from everloop.errors import EverloopError, Unavailable
@@ -16,13 +17,14 @@ from everloop.interfaces.cli.exits import DONE, INTERRUPTED, exit_code
 from everloop.interfaces.cli.streams import Streams
 
 PACKAGE = "everloop.interfaces.cli"
+NO_DOORS: Mapping[str, str] = {}
 
 
-def run(words: Sequence[str], streams: Streams) -> int:
-    """Carry out one command."""
+def run(words: Sequence[str], streams: Streams, doors: Mapping[str, str] = NO_DOORS) -> int:
+    """Carry out one command. `doors` says which module serves a command that opens another door."""
     _survive_odd_characters(streams)
     try:
-        return _carry_out(words, streams)
+        return _carry_out(words, streams, doors)
     except EverloopError as problem:
         return _report(problem, words, streams)
     except BrokenPipeError:
@@ -35,17 +37,28 @@ def run(words: Sequence[str], streams: Streams) -> int:
         return _report(_complaint().fault(problem, streams.stderr), words, streams)
 
 
-def _carry_out(words: Sequence[str], streams: Streams) -> int:
+def _carry_out(words: Sequence[str], streams: Streams, doors: Mapping[str, str]) -> int:
     with contextlib.redirect_stdout(streams.stdout):
         try:
             asked = grammar.parse(words)
         except SystemExit:  # --help and --version say what they say and leave
             return DONE
+    if asked.verb.opens_door:
+        return _open(asked, doors)
     session = importlib.import_module(f"{PACKAGE}.session").Session(asked, streams)
     command = importlib.import_module(f"{PACKAGE}.{asked.verb.module}")
     code: int | None = getattr(command, asked.verb.function)(session, asked)
     streams.stdout.flush()
     return code or DONE
+
+
+def _open(asked: Namespace, doors: Mapping[str, str]) -> int:
+    """Hand the process on to another door. This one knows its words and nothing else of it."""
+    word = asked.verb.words[0]
+    if word not in doors:
+        raise Unavailable(f"there is no door {word!r} here", hint=f"Run `everloop {word}`.")
+    code: int = importlib.import_module(doors[word]).serve(asked)
+    return code
 
 
 def _report(problem: EverloopError, words: Sequence[str], streams: Streams) -> int:

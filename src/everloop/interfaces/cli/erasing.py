@@ -5,6 +5,7 @@ from argparse import Namespace
 from everloop.app import Engine
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.rights import check_own
 from everloop.interfaces.cli.screen import FAINT, GOOD, STRONG, WARNING, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.shapes import impact_of, receipt_of
@@ -25,6 +26,7 @@ def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None
     if asked.preview:
         session.answer(impact_of(impact), lambda screen: _preview(screen, preview))
         return None
+    check_own(session, engine, asked.positions)
     if not session.agreed(lambda screen: _preview(screen, preview), "Erase them for good?"):
         return DECLINED
     receipt = engine.purge(asked.positions, reason=asked.reason, actor=session.actor)

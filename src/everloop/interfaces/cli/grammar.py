@@ -20,8 +20,9 @@ Everloop: a local-first home for long-lived AI, on one append-only log that you 
 EPILOG = """\
 `everloop COMMAND --help` says more about each. `everloop tour` shows an engine at work.
 """
-NAME_WIDTH = 17
+NAME_WIDTH = 19
 COMMAND = "COMMAND"
+VALUED = ("--home", "--tenant")  # options before a command that take the next word
 
 
 class Parser(ArgumentParser):
@@ -46,8 +47,8 @@ class Parser(ArgumentParser):
         raise Invalid(message, hint=f"`{self.prog} --help` shows how it is used.")
 
 
-def parser() -> Parser:
-    """The parser for the whole command line."""
+def parser(only: str | None = None) -> Parser:
+    """The parser for the whole command line, or for the commands that begin with one word."""
     top = Parser(
         prog="everloop",
         usage="everloop [options] COMMAND",
@@ -62,6 +63,8 @@ def parser() -> Parser:
     commands = top.add_subparsers(dest=COMMAND, metavar=COMMAND, help=SUPPRESS)
     groups: dict[str, Any] = {}
     for word, summary in GROUPS.items():
+        if only not in (None, word):
+            continue
         group = commands.add_parser(
             word,
             prog=f"everloop {word}",
@@ -78,6 +81,8 @@ def parser() -> Parser:
             group.usage = f"everloop {word} [COMMAND] [options]"
     for verb in VERBS:
         first, *rest = verb.words
+        if only not in (None, first):
+            continue
         if rest:
             add_verb(groups[first], verb)
         elif first not in groups:
@@ -106,10 +111,21 @@ def parse(words: Sequence[str]) -> Namespace:
     Raises:
         Invalid: the words make no command.
     """
-    asked = parser().parse_args(words)
+    asked = parser(_first(words)).parse_args(words)
     if asked.verb is None:
         raise Invalid("which command?", hint="`everloop --help` lists them.")
     return asked
+
+
+def _first(words: Sequence[str]) -> str | None:
+    """The word that a command begins with, if it is one; then no other has to be prepared."""
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word if any(verb.words[0] == word for verb in VERBS) else None
+    return None
 
 
 def _share(target: ArgumentParser) -> None:

@@ -80,6 +80,11 @@ class Session:
         else:
             draw(self.screen)
 
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is here to be asked, and wants to be."""
+        return self.stdin.isatty() and not self.json and not self._yes
+
     def agreed(self, preview: Callable[[Screen], None], question: str) -> bool:
         """Whether to go ahead: after a preview and a question, or because of `--yes`.
 

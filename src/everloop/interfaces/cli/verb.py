@@ -18,6 +18,11 @@ class Verb(NamedTuple):
     arguments: Callable[[ArgumentParser], None]
     notes: str = ""
 
+    @property
+    def opens_door(self) -> bool:
+        """Whether it is no command of ours, but opens another door."""
+        return not self.module
+
 
 def position(text: str) -> int:
     """A position as typed."""

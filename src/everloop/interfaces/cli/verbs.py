@@ -6,11 +6,17 @@ them when the command was chosen, and `docs/cli.md` is made from the same rows.
 
 from argparse import ArgumentParser
 
+from everloop.interfaces.cli.capture_verbs import CAPTURE_VERBS
+from everloop.interfaces.cli.crew_verbs import CREW_GROUPS, CREW_VERBS
+from everloop.interfaces.cli.door_verbs import DOOR_VERBS
+from everloop.interfaces.cli.lesson_verbs import LESSON_VERBS
 from everloop.interfaces.cli.memory_verbs import MEMORY_VERBS
+from everloop.interfaces.cli.thread_verbs import THREAD_GROUPS, THREAD_VERBS
 from everloop.interfaces.cli.verb import Verb, count, nothing, position
 
 LIMIT = 20
 FORMATS = ("jsonl", "parquet")
+WAREHOUSES = ("bigquery",)
 
 
 def _tail(parser: ArgumentParser) -> None:
@@ -33,6 +39,12 @@ def _tail(parser: ArgumentParser) -> None:
 def _show(parser: ArgumentParser) -> None:
     parser.add_argument("position", type=position, help="which fact")
     parser.add_argument("--branch", help="look from this branch instead of where you stand")
+
+
+def _demo(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", default="everloop-demo", help="where to; it must not exist yet"
+    )
 
 
 def _note(parser: ArgumentParser) -> None:
@@ -99,6 +111,17 @@ def _archive(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, help="by default, what the file's name says")
 
 
+def _sink(parser: ArgumentParser) -> None:
+    parser.add_argument("warehouse", choices=WAREHOUSES, help="which kind of warehouse")
+    parser.add_argument("place", metavar="PROJECT.DATASET", help="where; made if it is missing")
+    parser.add_argument(
+        "--table", metavar="NAME", help="by default `log`; for another tenant `log_TENANT`"
+    )
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="go on: copy what comes, until interrupted"
+    )
+
+
 def _rebuild(parser: ArgumentParser) -> None:
     parser.add_argument("views", nargs="*", metavar="view", help="which; by default, all")
 
@@ -121,8 +144,20 @@ def _move(parser: ArgumentParser) -> None:
     parser.add_argument("target", help=f"{where}; an empty log, or one that an earlier move began")
 
 
+def _rpc(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--as", dest="host", default="rpc", metavar="NAME", help="the host's name: `agent:NAME`"
+    )
+    parser.add_argument(
+        "--socket", metavar="PATH", help="serve many clients on a Unix socket, not standard input"
+    )
+
+
 VERBS: tuple[Verb, ...] = (
+    *THREAD_VERBS,
     *MEMORY_VERBS,
+    *LESSON_VERBS,
+    *CREW_VERBS,
     Verb(("log", "tail"), "show the newest facts", "reading", "tail", _tail),
     Verb(
         ("log", "show"), "show one fact, its sources and what came of it", "reading", "show", _show
@@ -180,6 +215,15 @@ VERBS: tuple[Verb, ...] = (
         " Run it again to go on after an interruption.",
     ),
     Verb(
+        ("log", "sink"),
+        "keep a copy of the whole log in a warehouse, to be queried there",
+        "sinking",
+        "sink",
+        _sink,
+        "Run it again to bring the copy up to date; what was purged here is erased there too."
+        " `docs/bigquery.md` says more.",
+    ),
+    Verb(
         ("verify",),
         "recompute every digest; name what is damaged",
         "upkeep",
@@ -210,18 +254,35 @@ VERBS: tuple[Verb, ...] = (
         "Run it again to go on after an interruption. The source is left as it is.",
     ),
     Verb(
+        ("rpc",),
+        "serve hosts by JSON-RPC 2.0, one JSON value per line",
+        "",
+        "serve",
+        _rpc,
+        "It answers on standard output, logs on standard error, and ends when its input ends."
+        " `docs/rpc.md` lists the methods.",
+    ),
+    Verb(
         ("doctor",),
         "say what is found, what is missing and what to do",
         "checkup",
         "doctor",
         nothing,
     ),
+    *CAPTURE_VERBS,
+    *DOOR_VERBS,
     Verb(("settings",), "show every setting and its value", "checkup", "settings", nothing),
     Verb(("tour",), "watch an engine at work in a temporary home", "tour", "tour", nothing),
+    Verb(("demo",), "make a home with a year in it, to look around in", "demo", "demo", _demo),
 )
 
 GROUPS: dict[str, str] = {
     "memories": "list what is remembered, look at it closely, carry it out and in",
+    "hosts": "say whom you trust to pass on your words",
+    "devices": "show and revoke the devices that are let in",
     "grants": "say who may ask, and within which scopes",
+    "lessons": "rules that agents propose and that facts have to carry",
+    **CREW_GROUPS,
+    **THREAD_GROUPS,
     "log": "read, branch, take back and archive the log",
 }

@@ -5,6 +5,7 @@ from argparse import Namespace
 from everloop.errors import Invalid
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.rights import check_own, check_stand, check_stream
 from everloop.interfaces.cli.screen import GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.shapes import impact_of, receipt_of
@@ -19,7 +20,7 @@ def note(session: Session, asked: Namespace) -> None:
         raise Invalid("an empty note says nothing", hint="Write some words.")
     with session.engine() as engine:
         receipt = engine.log.append(
-            asked.stream,
+            check_stream(asked.stream),
             [Draft(NoteWritten(text=text), because=tuple(asked.because))],
             actor=session.actor,
             branch=asked.branch,
@@ -54,6 +55,7 @@ def fork(session: Session, asked: Namespace) -> None:
 def stand(session: Session, asked: Namespace) -> None:
     """Make a branch the present of its tree."""
     with session.engine() as engine:
+        check_stand(session, engine, asked.branch)
         receipt = engine.log.stand(asked.branch, actor=session.actor)
     already = "You stood there already: " if not receipt.facts else "You now stand on "
     session.answer(
@@ -71,6 +73,7 @@ def rewind(session: Session, asked: Namespace) -> int | None:
         if asked.preview:
             _answer_preview(session, preview, lead)
             return None
+        check_own(session, engine, (gone.position for gone in impact.hides))
         before = engine.log.branches.standing.get(asked.tree)
         if not session.agreed(
             lambda screen: listing.draw_preview(screen, preview, lead=lead), "Go back there?"
@@ -101,6 +104,7 @@ def retract(session: Session, asked: Namespace) -> int | None:
         if asked.preview:
             _answer_preview(session, preview, lead)
             return None
+        check_own(session, engine, asked.positions)
         if not session.agreed(
             lambda screen: listing.draw_preview(screen, preview, lead=lead), "Retract?"
         ):

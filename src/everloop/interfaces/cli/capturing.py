@@ -1,0 +1,77 @@
+"""`everloop lessons capture`: proposals from files that people and agents keep."""
+
+import threading
+from argparse import Namespace
+from pathlib import Path
+
+from everloop.adapters.capture_folder import CaptureFolder
+from everloop.admission import admit
+from everloop.app import Engine
+from everloop.errors import Invalid, Rejected
+from everloop.interfaces.cli.exits import EXIT_CODES
+from everloop.interfaces.cli.listing import plural
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.lessons.capture.catcher import CAPTURE, Catcher, Report
+from everloop.memory.scopes import OWNER
+
+
+def capture(session: Session, asked: Namespace) -> int | None:
+    """Propose what the sources say, once, and with `--watch` as it comes."""
+    if asked.watch and (asked.preview or len(asked.paths) > 1):
+        raise Invalid("one place is watched at a time", hint="Leave out --preview; name one path.")
+    with session.engine() as engine:
+        folders = _folders(session, engine, asked)
+        if asked.watch:
+            session.aside.say(f"Watching {asked.paths[0]}; Ctrl-C ends it.")
+            folders[0].watch(threading.Event(), lambda report: _tell(session, report))
+            return None
+        report = sum((folder.read() for folder in folders), Report())
+    _tell(session, report, preview=asked.preview)
+    return EXIT_CODES[Rejected] if report.troubles else None
+
+
+def _folders(session: Session, engine: Engine, asked: Namespace) -> list[CaptureFolder]:
+    """Where to read. A person lets capture speak; an agent that runs it speaks for itself."""
+    actor = CAPTURE if session.actor == OWNER else session.actor
+    if actor == CAPTURE and not asked.preview:
+        admit(engine, CAPTURE, session.settings.doors)
+    catcher = Catcher(engine.log, engine.do, actor=actor, preview=asked.preview)
+    limits = session.settings.capture
+    return [
+        CaptureFolder(Path(path).expanduser(), catcher, limits, scope=asked.scope)
+        for path in asked.paths
+    ]
+
+
+def _tell(session: Session, report: Report, *, preview: bool = False) -> None:
+    proposed = "would_propose" if preview else "proposed"
+    value = {proposed: report.caught, "troubles": report.troubles}
+    session.answer(value, lambda screen: _draw(screen, report, preview=preview))
+    session.stdout.flush()
+
+
+def _draw(screen: Screen, report: Report, *, preview: bool) -> None:
+    number = plural(len(report.caught), "lesson")
+    if not report.caught:
+        screen.say(("Nothing new", STRONG), " to propose.")
+    elif preview:
+        screen.say((f"{number} would be proposed", STRONG), ":")
+    else:
+        screen.say((f"{number} proposed", GOOD), "; nothing trusts them yet:")
+    if report.caught:
+        screen.table(
+            ("lesson", "scope", "from", "what"),
+            [
+                (styled((each.lesson_id, NAME)), each.scope, each.name, each.description)
+                for each in report.caught
+            ],
+            cut=True,
+        )
+    for each in (each for each in report.caught if each.replaces):
+        screen.say((f"{each.lesson_id} was {each.replaces} before its words changed.", FAINT))
+    if report.troubles:
+        screen.say((f"{plural(len(report.troubles), 'thing')} passed over:", WARNING))
+    for trouble in report.troubles:
+        screen.say(("  ", ""), (trouble.name, NAME), f"  {trouble.problem}")
+        screen.say((f"    {trouble.hint}", FAINT))

@@ -1,0 +1,186 @@
+"""`everloop threads import`, `imports` and `export`: conversations in and out."""
+
+import os
+import re
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from everloop.adapters.exports import OpenedExport, open_export
+from everloop.app import Engine
+from everloop.errors import Forbidden
+from everloop.interfaces.cli import items
+from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.eyes import speaker
+from everloop.interfaces.cli.listing import plural
+from everloop.interfaces.cli.moments import local_with_age
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.session import USER, Session
+from everloop.interfaces.cli.threads import named
+from everloop.thread.browsing import Thread
+from everloop.thread.exporting import as_lines, as_markdown, chosen
+from everloop.thread.importing import Chat, Imported, Importer, imports
+from everloop.thread.policies import CLAIM, Remembering
+
+NAMES = {
+    "claude": "Claude's data export",
+    "chatgpt": "ChatGPT's data export",
+    "claude-code": "transcripts of Claude Code",
+    "jsonl": "lines of JSON",
+}
+ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
+
+
+class Inside(msgspec.Struct):
+    """What an export holds."""
+
+    kind: str
+    bytes: int
+    conversations: int = 0
+    messages: int = 0
+    passed_over: int = 0
+
+
+def import_chats(session: Session, asked: Namespace) -> int | None:
+    """Take in conversations from elsewhere."""
+    export = open_export(Path(asked.path), session.settings.thread.imports)
+    if asked.preview:
+        inside = _inside(session, export)
+        session.answer(inside, lambda screen: _draw_inside(screen, export, inside))
+        return None
+    if session.actor != USER:
+        raise Forbidden(
+            "conversations hold the user's words, so only the user can bring them in",
+            hint="Run it at a terminal. --preview shows what is in it.",
+        )
+    where = "the home thread" if asked.into_home else "threads of their own"
+    head = f"{export.name}: {NAMES[export.kind]}, {export.size:,} bytes, into {where}."
+    if not session.agreed(lambda screen: screen.say(head), "Import it?"):
+        return DECLINED
+    with session.engine() as engine:
+        done = _import(session, engine, export, into_home=asked.into_home)
+    session.answer(done, lambda screen: _draw_done(screen, done))
+    return None
+
+
+def imported(session: Session, _: Namespace) -> None:
+    """List what was imported."""
+    with session.engine() as engine, engine.reading() as reader:
+        found = imports(reader)
+
+    def draw(screen: Screen) -> None:
+        if not found:
+            screen.say("Nothing was imported.")
+            return
+        screen.table(
+            ("position", "begun", "#messages", "from", "name"),
+            [
+                (
+                    styled((str(one.position), NAME)),
+                    styled((local_with_age(one.begun_at, session.now), FAINT)),
+                    f"{one.messages:,}",
+                    one.source,
+                    one.name if one.ended else f"{one.name} (not all of it; run it again)",
+                )
+                for one in found
+            ],
+            cut=True,
+        )
+        items.undo(screen, [found[0].position])
+
+    session.answer({"imports": found}, draw)
+
+
+def export_chats(session: Session, asked: Namespace) -> None:
+    """Write conversations, a file each."""
+    folder = Path(asked.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with session.engine() as engine, session.progress("exporting") as progress:
+        wanted = [named(engine, name).thread_id for name in asked.threads]
+        with engine.reading() as reader:
+            threads = chosen(reader, wanted)
+        written: list[str] = []
+        for number, thread in enumerate(threads, start=1):
+            path = folder / _file_name(thread, ENDINGS[asked.format])
+            _write(path, _pieces(engine, thread, asked.format))
+            written.append(path.name)
+            if progress:
+                progress(number, len(threads))
+    session.answer(
+        {"folder": folder, "files": written},
+        lambda screen: screen.say(
+            ("Exported", GOOD), f" {plural(len(written), 'conversation')} to {folder}."
+        ),
+    )
+
+
+def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home: bool) -> Imported:
+    limits = session.settings.thread.imports
+    by = speaker(session)
+    importer = Importer(engine.log, engine.do_many, by, batch=limits.batch, into_home=into_home)
+    with session.progress("importing, in bytes") as progress:
+        done = importer.run(export, progress)
+    claim = engine.log.own(CLAIM)
+    if claim is not None:  # else a process that serves makes memory of it
+        with claim:
+            session.aside.say(("Making memory of it …", FAINT))
+            Remembering(engine.log, engine.do_many).remember()
+    return done
+
+
+def _inside(session: Session, export: OpenedExport) -> Inside:
+    inside, seen = Inside(export.kind, export.size), set[str]()
+    with session.progress("reading, in bytes") as progress:
+        for chat in export.chats():
+            if not isinstance(chat, Chat):
+                inside.passed_over += 1
+                continue
+            seen.add(chat.external_id)
+            inside.messages += len(chat.messages)
+            if progress:
+                progress(chat.done, export.size)
+    inside.conversations = len(seen)
+    return inside
+
+
+def _draw_inside(screen: Screen, export: OpenedExport, inside: Inside) -> None:
+    screen.say((export.name, STRONG), f": {NAMES[inside.kind]}, {inside.bytes:,} bytes")
+    number = plural(inside.conversations, "conversation")
+    screen.say(f"{number} with {plural(inside.messages, 'message')}.")
+    if inside.passed_over:
+        screen.say((f"{plural(inside.passed_over, 'part')} cannot be read.", WARNING))
+
+
+def _draw_done(screen: Screen, done: Imported) -> None:
+    threads = plural(len(done.threads), "thread")
+    screen.say(("Imported", GOOD), f" {plural(done.messages, 'message')} into {threads}.")
+    if done.known:
+        screen.say((f"{plural(done.known, 'message')} had come in before.", FAINT))
+    for trouble in done.troubles:
+        screen.say((f"{trouble.place}: {trouble.problem}", WARNING))
+    more = done.passed_over - len(done.troubles)
+    if more:
+        screen.say((f"{more:,} more could not be read.", WARNING))
+    items.undo(screen, [done.position])
+
+
+def _pieces(engine: Engine, thread: Thread, form: str) -> Iterable[bytes]:
+    if form == "jsonl":
+        return as_lines(engine.log, thread)
+    return (piece.encode() for piece in as_markdown(engine.log, thread))
+
+
+def _file_name(thread: Thread, ending: str) -> str:
+    """A name that says what it is, and is the same each time. The id keeps two apart."""
+    words = re.sub(r"[^\w]+", "-", thread.title.casefold()).strip("-")[:50].strip("-")
+    return f"{words}-{thread.thread_id}.{ending}" if words else f"{thread.thread_id}.{ending}"
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, whole or not at all; nobody else can read it."""
+    beside = path.with_name(f".{path.name}.part")
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.writelines(pieces)
+    beside.replace(path)

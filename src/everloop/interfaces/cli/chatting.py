@@ -1,0 +1,53 @@
+"""`everloop chat`: talking at a terminal, with or without a server beside it.
+
+The process conducts if no other does; else it records what is said, and follows the log for the
+answer. Without a terminal it takes one message and gives one answer.
+"""
+
+from argparse import Namespace
+
+from everloop.errors import EverloopError
+from everloop.interfaces.cli import complaint
+from everloop.interfaces.cli.chat_commands import Moves, Quit
+from everloop.interfaces.cli.chat_room import Chat
+from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.threads import named
+from everloop.interfaces.cli.typing_lines import Typist
+from everloop.running import Running
+
+TOOLS_WAIT_S = 5.0
+
+
+def chat(session: Session, asked: Namespace) -> None:
+    """Talk in one thread."""
+    with session.engine() as engine, Running(engine, session.settings) as running:
+        room = Chat(session, running, named(engine, asked.thread).thread_id)
+        if session.stdin.isatty():
+            talk(room)
+        else:
+            running.tool_servers.wait(TOOLS_WAIT_S)  # there is no second message to have them for
+            room.answer_once(session.stdin.read().strip())
+
+
+def talk(room: Chat) -> None:
+    """Go on until the person leaves."""
+    messages = room.history()
+    room.greet(messages)
+    known = [one.text for one in messages if one.role == "user"]
+    typist = Typist(room.session.stdin, room.session.stdout, known)
+    moves = Moves(room, typist)
+    while True:
+        try:
+            text = typist.message()
+            if text is None:
+                return
+            if text.startswith("/"):
+                moves.make(text)
+            elif text.strip():
+                room.say(text)
+        except Quit:
+            return
+        except KeyboardInterrupt:
+            room.write("\n")  # the line is dropped, the conversation goes on
+        except EverloopError as problem:
+            complaint.show(problem, room.session.stdout)

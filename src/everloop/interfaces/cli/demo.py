@@ -1,0 +1,34 @@
+"""`everloop demo`: a year of a fictional person, in a home of its own, to look around in."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from everloop.app import Engine
+from everloop.demo.loading import load_demo
+from everloop.errors import Conflict
+from everloop.interfaces.cli.screen import NAME, STRONG, Screen
+from everloop.interfaces.cli.session import Session
+
+
+def demo(session: Session, asked: Namespace) -> None:
+    """Put the year into a folder that does not exist yet."""
+    folder = Path(asked.folder).expanduser()
+    if folder.exists() and any(folder.iterdir()):
+        raise Conflict(
+            f"{str(folder)!r} is not empty", hint="Name a folder that does not exist yet."
+        )
+    with (
+        Engine.open(folder, settings=session.settings, world=session.world) as engine,
+        session.progress("a year") as progress,
+    ):
+        done = load_demo(engine, progress)
+
+    def draw(screen: Screen) -> None:
+        screen.say(
+            ("A year of a fictional person is ready: ", STRONG),
+            f"{done.messages:,} messages, {done.memories:,} memories, {done.lessons:,} lessons,"
+            f" {done.summaries:,} summaries.",
+        )
+        screen.say("Look around with  ", (f"everloop --home {folder} serve", NAME))
+
+    session.answer(done, draw)

@@ -1,0 +1,55 @@
+"""`everloop hosts`: whom the user trusts to pass on their words."""
+
+from argparse import Namespace
+
+from everloop.interfaces.cli.eyes import speaker
+from everloop.interfaces.cli.moments import local_with_age
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.lessons.books import HostStanding
+
+
+def listed(session: Session, _: Namespace) -> None:
+    """Show every host that the user has spoken of."""
+    with session.engine() as engine:
+        known = engine.lessons.hosts()
+    session.answer(known, lambda screen: _draw(screen, session, known))
+
+
+def trust(session: Session, asked: Namespace) -> None:
+    """Let a host pass on the user's words."""
+    with session.engine() as engine:
+        changed = engine.lessons.trust(asked.host, by=speaker(session))
+    _told(session, asked.host, "may pass on your words", changed=changed, trusted=True)
+
+
+def distrust(session: Session, asked: Namespace) -> None:
+    """Let it no longer. What it passed on before counts no more either."""
+    with session.engine() as engine:
+        changed = engine.lessons.distrust(asked.host, by=speaker(session))
+    _told(session, asked.host, "may not pass on your words", changed=changed, trusted=False)
+
+
+def _told(session: Session, host: str, done: str, *, changed: bool, trusted: bool) -> None:
+    def draw(screen: Screen) -> None:
+        how = ("Recorded", GOOD) if changed else "It is so already"
+        screen.say(how, ": ", (host, NAME), f" {done}.")
+
+    session.answer({"host": host, "trusted": trusted, "changed": changed}, draw)
+
+
+def _draw(screen: Screen, session: Session, known: list[HostStanding]) -> None:
+    if not known:
+        screen.say("You trust no host yet. `everloop hosts trust NAME` changes that.")
+        return
+    screen.table(
+        ("host", "since", "your words"),
+        [
+            (
+                styled((each.host, NAME)),
+                local_with_age(each.since, session.now),
+                styled(("passes them on", GOOD) if each.trusted else ("does not count", FAINT)),
+            )
+            for each in known
+        ],
+    )

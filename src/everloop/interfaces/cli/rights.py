@@ -1,0 +1,65 @@
+"""What a script may undo: what scripts and agents wrote. What the user recorded is the user's.
+
+An agent with a shell could otherwise take back a user's thumbs-down, or that they no longer trust a
+host, by going around the rules that guard both.
+"""
+
+from collections.abc import Iterable
+
+from everloop.app import Engine
+from everloop.errors import Forbidden, Invalid
+from everloop.interfaces.cli.session import USER, Session
+from everloop.log import visible
+
+NOTES = "notes"
+_THEIRS = f"SELECT l.position FROM log l WHERE l.actor = '{USER}' AND {visible('l')}"  # noqa: S608
+
+
+def check_stream(stream: str) -> str:
+    """The stream of a note, if it is one: every other stream belongs to what stands on it.
+
+    Raises:
+        Invalid: it is not.
+    """
+    if stream != NOTES and not stream.startswith(f"{NOTES}:"):
+        raise Invalid(f"{stream!r} is no stream for notes", hint=f"Use {NOTES} or {NOTES}:NAME.")
+    return stream
+
+
+def check_own(session: Session, engine: Engine, positions: Iterable[int]) -> None:
+    """Let the user undo everything, and others what is theirs.
+
+    Raises:
+        Forbidden: the user recorded one of these, and it is not the user who asks.
+    """
+    if session.actor == USER:
+        return
+    for position in positions:
+        if engine.log.record(position).actor == USER:
+            raise _forbidden(session, position)
+
+
+def check_stand(session: Session, engine: Engine, branch: str) -> None:
+    """Let others stand only where nothing goes out of sight that the user recorded.
+
+    Raises:
+        Forbidden: something would.
+    """
+    if session.actor == USER:
+        return
+    branches = engine.log.branches
+    here = branches.standing[branches[branch].root]
+    with engine.log.file.reading() as reader:
+        reader.look(branches.standing_with(here))
+        seen = {row[0] for row in reader.rows(_THEIRS)}
+        reader.look(branches.standing_with(branch))
+        lost = seen - {row[0] for row in reader.rows(_THEIRS)}
+    if lost:
+        raise _forbidden(session, min(lost))
+
+
+def _forbidden(session: Session, position: int) -> Forbidden:
+    return Forbidden(
+        f"{session.actor} cannot undo position {position}, which the user recorded",
+        hint="Only the user can, at a terminal.",
+    )

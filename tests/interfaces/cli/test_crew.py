@@ -1,0 +1,129 @@
+"""Skills, personas, teams and packs on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+PAGE = "---\nname: deploy\ndescription: Ships a release\nhooks:\n  Stop: []\n---\n\nRun it.\n"
+PACK = {
+    "id": "tidy",
+    "lessons": [{"external_id": "l1", "description": "Look first", "body": "b", "promoted": True}],
+    "skills": [{"name": "check", "description": "Checks", "body": "b"}, {"name": "Bad Name"}],
+}
+
+
+@pytest.fixture
+def crew(everloop: CommandLine) -> CommandLine:
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    return everloop
+
+
+@pytest.fixture
+def skills(tmp_path: Path) -> Path:
+    home = tmp_path / "skills" / "deploy"
+    (home / "scripts").mkdir(parents=True)
+    (home / "SKILL.md").write_text(PAGE)
+    (home / "scripts" / "run.sh").write_text("#!/bin/sh\n")
+    return home.parent
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    path = tmp_path / "tidy.json"
+    path.write_text(json.dumps(PACK))
+    return path
+
+
+def test_skills_come_in_and_go_out_as_they_were(
+    crew: CommandLine, skills: Path, tmp_path: Path
+) -> None:
+    answer = crew.typed("skills", "import", str(skills))
+    assert answer.code == 0
+    assert "To undo it: everloop log retract 1" in answer.out
+    assert "deploy" in crew.typed("skills").out
+    shown = crew.typed("skills", "show", "deploy").out
+    assert "Ships a release" in shown
+    assert "scripts/run.sh" in shown
+    assert crew.typed("skills", "export", str(tmp_path / "out")).code == 0
+    assert (tmp_path / "out" / "deploy" / "SKILL.md").read_text() == PAGE
+    again = crew.typed("skills", "import", str(tmp_path / "out"), "--json").document
+    assert [entry["what"] for entry in again["entries"]] == ["unchanged"]
+
+
+def test_an_edited_export_is_left_alone_and_named(
+    crew: CommandLine, skills: Path, tmp_path: Path
+) -> None:
+    crew.typed("skills", "import", str(skills))
+    crew.typed("skills", "export", str(tmp_path / "out"))
+    (tmp_path / "out" / "deploy" / "SKILL.md").write_text("mine")
+    answer = crew.typed("skills", "export", str(tmp_path / "out"), "deploy")
+    assert answer.code == 2
+    assert "deploy/SKILL.md" in answer.out
+    assert crew.typed("skills", "export", str(tmp_path / "out"), "none").code == 3
+
+
+def test_what_a_script_imports_waits_for_the_user(crew: CommandLine, skills: Path) -> None:
+    done = crew("skills", "import", str(skills), "--json").document
+    assert (done["entries"][0]["status"], done["entries"][0]["withheld"]) == ("draft", True)
+    assert crew("skills", "activate", "deploy").code == 5
+    assert crew.typed("skills", "activate", "deploy").code == 0
+    assert "so already" in crew.typed("skills", "activate", "deploy").out
+
+
+def test_what_a_user_wrote_is_put_away_only_by_force(crew: CommandLine, skills: Path) -> None:
+    crew.typed("skills", "import", str(skills))
+    assert crew.typed("skills", "archive", "deploy").code == 5
+    assert crew("skills", "remove", "deploy", "--force").code == 5
+    assert "is out of use" in crew.typed("skills", "archive", "deploy", "--force").out
+    assert "No skills here" in crew.typed("skills").out
+    listed = crew.typed("skills", "--status", "archived", "--json").document
+    assert [each["name"] for each in listed["skills"]] == ["deploy"]
+    assert "is gone" in crew.typed("skills", "remove", "deploy", "--force").out
+    assert crew.typed("skills", "show", "deploy").code == 3
+
+
+def test_personas_and_teams_are_written_and_written_anew(crew: CommandLine) -> None:
+    words = ("--title", "Ada", "--description", "Careful", "--body", "Be careful.")
+    assert "Written" in crew.typed("personas", "write", "ada", *words).out
+    assert "says so already" in crew.typed("personas", "write", "ada").out
+    crew.typed("personas", "write", "ada", "--description", "Very careful")
+    shown = crew.typed("personas", "show", "ada", "--json").document
+    assert shown["profile"]["title"] == "Ada"
+    assert shown["headline"]["description"] == "Very careful"
+    members = ("--member", "persona:ada", "--member", "ben")
+    crew.typed("teams", "write", "home", "--description", "Us", *members)
+    crew.typed("teams", "write", "home", "--title", "Home")
+    assert "persona:ada, user:ben" in crew.typed("teams", "show", "home").out
+    assert crew.typed("teams", "write", "away", "--description", "x", "--member", "a:b").code == 2
+
+
+def test_a_pack_is_looked_at_before_it_is_installed(crew: CommandLine, pack: Path) -> None:
+    preview = crew.typed("packs", "install", str(pack), "--preview")
+    assert "promoted at once" in preview.out
+    assert crew.typed("packs", "install", str(pack), answers="n\n").code == 1
+    assert "No packs" in crew.typed("packs").out
+    answer = crew.typed("packs", "install", str(pack), answers="y\n")
+    assert answer.code == 2  # one entry was left aside
+    assert "skills[1]" in answer.out
+    assert "tidy" in crew.typed("packs").out
+    assert crew.typed("packs", "--json").document == {"tidy": {"lesson": 1, "skill": 1}}
+
+
+def test_a_pack_that_a_script_installs_waits(crew: CommandLine, pack: Path) -> None:
+    assert crew("packs", "install", str(pack)).code == 2
+    done = crew("packs", "install", str(pack), "--yes", "--json").document
+    assert {entry["status"] for entry in done["entries"]} == {"pending", "draft"}
+    assert all(entry["withheld"] for entry in done["entries"])
+
+
+def test_nobody_sees_anothers_skills_without_a_grant(crew: CommandLine, skills: Path) -> None:
+    crew.typed("skills", "import", str(skills))
+    answer = crew("skills")
+    assert "No skills here" in answer.out
+    assert "Nobody has let agent:cli in" in answer.out
+    crew.typed("grants", "allow", "agent:cli", "*")
+    assert "deploy" in crew("skills").out
+    assert "No skills" in crew.typed("skills", "--for", "agent:other").out
+    assert crew("skills", "--for", "user").code == 5

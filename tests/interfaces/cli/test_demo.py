@@ -1,0 +1,22 @@
+"""`everloop demo` makes a home to look around in, and touches no other."""
+
+from pathlib import Path
+
+from tests.interfaces.cli.commandline import CommandLine
+
+
+def test_a_demo_has_a_home_of_its_own(everloop: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    answer = everloop("demo", str(folder))
+    assert answer.code == 0, answer.err
+    assert f"everloop --home {folder} serve" in answer.out.replace("\n", "")
+    assert folder.is_dir()
+    assert not everloop.home.exists()
+
+
+def test_a_folder_that_holds_something_is_left_alone(everloop: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    answer = everloop("demo", str(tmp_path))
+    assert answer.code != 0
+    assert "is not empty" in answer.err
+    assert [path.name for path in tmp_path.iterdir() if path != everloop.home] == ["mine.txt"]

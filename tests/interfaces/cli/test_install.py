@@ -1,0 +1,124 @@
+"""`everloop install claude-code`: shown first, asked about, and out again as it went in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home and a project of our own, so that nobody's real files are touched."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+@pytest.mark.promise("P-HOST-1")
+def test_it_shows_the_diff_and_a_no_changes_nothing(everloop: CommandLine, place: Path) -> None:
+    answer = everloop.typed("install", "claude-code", answers="n\n")
+    assert answer.code == 1
+    assert "UserPromptSubmit" in answer.err
+    assert "Write this? [y/N]" in answer.err
+    assert not (place / ".claude.json").exists()
+    assert not (place / ".claude").exists()
+
+
+def test_a_yes_writes_both_files_and_a_second_one_trusts_the_host(
+    everloop: CommandLine, place: Path
+) -> None:
+    answer = everloop.typed("install", "claude-code", answers="y\ny\n")
+    assert answer.code == 0
+    args = _json(place / ".claude.json")["mcpServers"]["everloop"]["args"]
+    assert args[-3:] == ["mcp", "--as", "claude-code"]
+    assert str(everloop.home) in args  # this is not the usual data home
+    assert set(_json(place / ".claude" / "settings.json")["hooks"]) == {
+        "SessionStart",
+        "UserPromptSubmit",
+        "Stop",
+        "SessionEnd",
+    }
+    assert everloop("--json", "hosts").document[0]["trusted"] is True
+
+
+def test_the_host_is_trusted_only_if_the_user_says_so(everloop: CommandLine, place: Path) -> None:
+    answer = everloop.typed("install", "claude-code", answers="y\nn\n")
+    assert "everloop hosts trust claude-code" in answer.out
+    assert everloop("--json", "hosts").document == []
+    assert (place / ".claude.json").exists()
+
+
+def test_without_a_terminal_yes_writes_and_trusts_nobody(
+    everloop: CommandLine, place: Path
+) -> None:
+    done = everloop("--json", "--yes", "install", "claude-code", "--scope", "project").document
+    assert done["trusted"] is False
+    assert len(done["changed"]) == 2
+    server = _json(place / "project" / ".mcp.json")["mcpServers"]["everloop"]
+    assert server["command"] == "everloop"  # a shared file names no place of ours
+    assert server["args"] == ["mcp", "--as", "claude-code"]
+    assert everloop("--json", "hosts").document == []
+
+
+def test_without_a_terminal_and_without_yes_it_refuses(everloop: CommandLine, place: Path) -> None:
+    assert everloop("install", "claude-code").code == 2
+    assert not (place / ".claude.json").exists()
+
+
+def test_yes_at_a_terminal_does_not_trust_either(everloop: CommandLine, place: Path) -> None:
+    assert everloop.typed("--yes", "install", "claude-code").code == 0
+    assert everloop("--json", "hosts").document == []
+    assert (place / ".claude.json").exists()
+
+
+def test_once_trusted_it_does_not_ask_again(everloop: CommandLine, place: Path) -> None:
+    del place
+    everloop.typed("install", "claude-code", answers="y\ny\n")
+    again = everloop.typed("install", "claude-code")
+    assert "it is so already" in again.out
+    assert "Trust" not in again.err
+
+
+@pytest.mark.promise("P-HOST-1")
+def test_it_goes_out_as_it_went_in(everloop: CommandLine, place: Path) -> None:
+    servers = place / ".claude.json"
+    servers.write_text('{\n  "numStartups": 3\n}\n')
+    before = servers.read_text()
+    everloop("--yes", "install", "claude-code")
+    assert servers.read_text() != before
+    answer = everloop.typed("install", "claude-code", "--uninstall", answers="y\n")
+    assert "Taken out of" in answer.out
+    assert servers.read_text() == before
+    assert not (place / ".claude" / "settings.json").exists()
+
+
+def test_taking_it_out_reminds_of_the_trust_that_is_left(
+    everloop: CommandLine, place: Path
+) -> None:
+    del place
+    everloop.typed("install", "claude-code", answers="y\ny\n")
+    answer = everloop.typed("install", "claude-code", "--uninstall", answers="y\n")
+    assert "everloop hosts distrust claude-code" in answer.out
+
+
+def test_taking_out_what_was_never_in_makes_no_data_home(
+    everloop: CommandLine, place: Path
+) -> None:
+    del place
+    assert "it is so already" in everloop.typed("install", "claude-code", "--uninstall").out
+    assert not everloop.home.exists()
+
+
+def test_a_broken_file_is_left_alone_with_a_message(everloop: CommandLine, place: Path) -> None:
+    (place / ".claude.json").write_text("{ not json")
+    answer = everloop("--yes", "install", "claude-code")
+    assert answer.code == 2
+    assert "is not JSON" in answer.err
+    assert (place / ".claude.json").read_text() == "{ not json"
