@@ -1,0 +1,126 @@
+"""The year as data, read from the package."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from everloop.thread.commands import HOME
+from everloop.thread.importing import Chat, Said, Trouble
+
+TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
+ANSWERED_AFTER = timedelta(minutes=1)
+_HEAD = re.compile(r"^=== (\d{4}-\d\d-\d\d \d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Something that the person wrote down."""
+
+    on: date
+    text: str
+    title: str = ""
+    pinned: bool = False
+    weight: int = 0
+    retired: str = ""
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """A rule that was drawn from the year."""
+
+    description: str
+    body: str
+    quotes: tuple[str, ...] = ()
+    trigger: str = ""
+    failure_mode: str = ""
+    correction: str = ""
+    trial: bool = False
+    stands: bool = False
+    helped: int = 0
+    harmed: int = 0
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """Something to come back to."""
+
+    title: str
+    note: str
+
+
+class Words(msgspec.Struct, frozen=True):
+    """A decision, or what is to be done."""
+
+    text: str
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """All that is kept beside what was said."""
+
+    memory: tuple[Memory, ...]
+    lesson: tuple[Lesson, ...]
+    topic: tuple[Topic, ...]
+    intent: tuple[Words, ...]
+    decision: tuple[Words, ...]
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A question and its answer."""
+
+    at: datetime
+    thread: str
+    question: str
+    answer: str
+
+
+class Year:
+    """The conversations, as an export that can be imported."""
+
+    kind = "jsonl"
+    name = "a year of Ilse"
+    identity = "everloop-demo"
+
+    def __init__(self) -> None:
+        self._said = list(exchanges())
+        self.size = len(self._said)
+
+    def chats(self) -> Iterator[Chat | Trouble]:
+        """The conversations, one after another."""
+        for thread in ("", *TITLES):
+            said = [one for one in self._said if one.thread == thread]
+            messages = tuple(message for one in said for message in _messages(one))
+            home = HOME if not thread else ""
+            yield Chat(f"demo-{thread or HOME}", TITLES.get(thread, ""), messages, self.size, home)
+
+
+def noon(day: date) -> str:
+    """The middle of a day."""
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).isoformat()
+
+
+def exchanges() -> Iterator[Exchange]:
+    """What was said in the year, in its order."""
+    _, *parts = _HEAD.split(_read("year.txt"))
+    for at, thread, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        question, _, answer = text.partition("\n---\n")
+        said_at = datetime.strptime(at, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+        yield Exchange(said_at, thread or "", question.strip(), answer.strip())
+
+
+def _messages(one: Exchange) -> Iterator[Said]:
+    name = f"demo-{one.thread}{one.at:%m%d%H%M}"
+    yield Said(f"{name}-q", "user", one.question, one.at.isoformat(), "user")
+    answered = one.at + ANSWERED_AFTER
+    yield Said(f"{name}-a", "assistant", one.answer, answered.isoformat(), "demo")
+
+
+def kept() -> Kept:
+    """What was kept beside it."""
+    read: dict[str, Any] = tomllib.loads(_read("kept.toml"))
+    return msgspec.convert(read, Kept)
+
+
+def _read(name: str) -> str:
+    return resources.files("everloop.demo").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""The demo: a year that was loaded by the commands that everybody uses."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from everloop.app import Engine
+from everloop.demo.loading import Loaded, in_its_own_words, load_demo
+from everloop.demo.year import exchanges, kept
+from everloop.errors import Conflict
+from everloop.log.verify import verify
+from everloop.memory import browsing as memories
+from everloop.memory.limits import MemorySettings
+from everloop.memory.scopes import OWNER
+from everloop.memory.shelf import Filter, asker
+from everloop.settings import Settings
+from everloop.thread import browsing
+from everloop.thread.windows import window_of
+
+SETTINGS = Settings(memory=MemorySettings(embedder="none"))
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Loaded]]:
+    """An engine with the year in it; nobody writes to it."""
+    home: Path = tmp_path_factory.mktemp("demo") / "home"
+    with Engine.open(home, settings=SETTINGS) as engine:
+        yield engine, load_demo(engine)
+
+
+def test_the_year_is_in_order_and_every_question_has_an_answer() -> None:
+    said = list(exchanges())
+    assert [one.at for one in said] == sorted(one.at for one in said)
+    assert all(one.question and one.answer for one in said)
+    assert (said[-1].at - said[0].at).days > 350
+
+
+def test_what_lessons_quote_was_said() -> None:
+    words = "\n".join(one.question for one in exchanges())
+    assert all(quote in words for lesson in kept().lesson for quote in lesson.quotes)
+
+
+def test_messages_keep_the_days_on_which_they_were_said(loaded: tuple[Engine, Loaded]) -> None:
+    engine, done = loaded
+    with engine.reading() as reader:
+        first = browsing.from_day(reader, "home", "2025-01-06", "2025-01-07")
+        titles = {thread.title for thread in browsing.threads(reader)}
+    assert first[0].text.startswith("First Monday of the year.")
+    assert {"Portuguese", "The workshop moves"} <= titles
+    assert done.messages == 2 * len(list(exchanges()))
+
+
+def test_memories_that_disagree_stand_side_by_side(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    with engine.reading() as reader:
+        who = asker(reader, OWNER)
+        items, _ = memories.page(reader, who, Filter(kinds=("fact",)), pinned=False, limit=100)
+        target = next(item for item in items if "is 50 percent" in item.text)
+        life = memories.life(reader, who, target.item_id)
+    assert [item.text for item in life.contradictions] == [
+        "The humidity target for the workshop is 45 percent."
+    ]
+
+
+def test_lessons_are_on_trial_and_some_stand(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    lessons = engine.lessons.page(OWNER, (), limit=50, offset=0).lessons
+    assert {"pending", "active", "promoted"} == {lesson.status for lesson in lessons}
+    assert all(lesson.evidence for lesson in lessons if lesson.author == "user")
+
+
+def test_a_log_with_something_in_it_is_left_alone(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    head = engine.log.head
+    with pytest.raises(Conflict):
+        load_demo(engine)
+    assert engine.log.head == head
+
+
+def test_the_log_of_the_demo_is_whole(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
+        load_demo(engine)
+    with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
+        assert verify(engine.log).ok
+
+
+def test_a_summary_keeps_questions_and_decisions() -> None:
+    lines = [
+        "2025-03-09 11:20 user: Heating yes. Door 94 cm. I take it.",
+        "2025-03-09 11:21 assistant: **Decided: it moves.** It passes.\n> Next: give notice.",
+    ]
+    gist = in_its_own_words(window_of("day:2025-03-09"), lines, 100)
+    assert gist.text == "Heating yes. Door 94 cm. Decided: it moves."
+    assert gist.title == "Heating yes"
+
+
+def test_a_log_with_a_year_in_it_verifies_while_it_is_open(
+    loaded: tuple[Engine, Loaded],
+) -> None:
+    assert verify(loaded[0].log).ok

@@ -1,0 +1,97 @@
+"""A browser for the journeys: Debian's chromium, as a phone with touch and as a laptop."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from everloop.app import Engine
+from everloop.demo.loading import load_demo
+from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+
+SIZES: dict[str, dict[str, Any]] = {
+    "phone": {
+        "viewport": {"width": 390, "height": 844},
+        "has_touch": True,
+        "is_mobile": True,
+        "device_scale_factor": 2,
+    },
+    "desktop": {"viewport": {"width": 1440, "height": 900}},
+}
+SCREENS = Path("build/screens")
+WAIT_MS = 10_000
+
+Visit = Callable[..., Page]
+Shot = Callable[[Page, str], None]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all journeys."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("no chromium on this machine")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a year in it. Visit a copy: `demo_house`."""
+    home = tmp_path_factory.mktemp("year") / "home"
+    with Engine.open(home, settings=Settings(memory=MemorySettings(embedder="none"))) as engine:
+        load_demo(engine)
+    return home
+
+
+@pytest.fixture(params=list(SIZES))
+def size(request: pytest.FixtureRequest) -> str:
+    """Phone or desktop."""
+    return str(request.param)
+
+
+@pytest.fixture
+def visit(browser: Browser, size: str) -> Iterator[Visit]:
+    """Open an address on a device of its own. What a page throws or refuses fails the test."""
+    opened: list[tuple[Any, list[str]]] = []
+
+    def visiting(address: str, *, dark: bool = False, **options: Any) -> Page:
+        scheme = "dark" if dark else "light"
+        asked: dict[str, Any] = {"color_scheme": scheme, "locale": "en-GB", **SIZES[size]}
+        context = browser.new_context(**{**asked, **options})
+        context.set_default_timeout(WAIT_MS)
+        page, troubles = context.new_page(), list[str]()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: _note(troubles, said))
+        opened.append((context, troubles))
+        page.goto(address)
+        return page
+
+    yield visiting
+    troubles = [trouble for _, found in opened for trouble in found]
+    for context, _ in opened:
+        context.close()
+    assert not troubles
+
+
+@pytest.fixture
+def shot(size: str) -> Shot:
+    """Keep a picture of a page, to be looked at."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+
+    def shooting(page: Page, name: str) -> None:
+        page.screenshot(path=SCREENS / f"{name}-{size}.png", animations="disabled")
+
+    return shooting
+
+
+def _note(troubles: list[str], said: Any) -> None:
+    expected = ("Failed to load resource", "net::ERR_")  # a refused request says so on the page
+    if said.type == "error" and not any(words in said.text for words in expected):
+        troubles.append(said.text)

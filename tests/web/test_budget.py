@@ -1,0 +1,80 @@
+"""What a first visit costs: bytes of script and style, and time on a slow phone."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.conftest import Visit
+from tests.web.house import house
+
+from everloop.interfaces.http.pages import built
+
+pytestmark = pytest.mark.xdist_group("web")
+
+BYTES_MAX = 200_000
+SLOWDOWN = 4
+
+
+def test_a_first_visit_takes_at_most_200_kilobytes(
+    tmp_path: Path, visit: Visit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with house(tmp_path, ["Hello."]) as home:
+        page = visit(home.link(), service_workers="block")
+        page.get_by_label("Write a message").wait_for()
+        page.get_by_label("Write a message").fill("Hello")
+        page.get_by_role("button", name="Send", exact=True).click()
+        page.locator("[data-role=assistant]").wait_for()
+        names = page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
+    files = [name for name in names if re.search(r"\.(js|css)$", name)]
+    total = sum(_packed(name.removeprefix(home.address)) for name in files)
+    with capsys.disabled():
+        sys.stdout.write(f"\nfirst visit: {total:,} bytes in {len(files)} files\n")
+    assert 0 < total <= BYTES_MAX
+    assert all(name.startswith(home.address) for name in names)
+
+
+def test_a_slow_phone_can_write_within_a_second(
+    tmp_path: Path, visit: Visit, size: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if size == "desktop":
+        pytest.skip("the slow one is the phone")
+    with house(tmp_path) as home:
+        page = visit(home.link())
+        page.get_by_label("Write a message").wait_for()
+        browser: Any = page.context.new_cdp_session(page)
+        browser.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+        page.goto(home.address)
+        page.get_by_label("Write a message").wait_for()
+        took = page.evaluate(
+            "Math.round(performance.getEntriesByName('everloop-ready')[0].startTime)"
+        )
+    with capsys.disabled():
+        sys.stdout.write(f"\nready on a slow phone: {took} ms\n")
+    assert took > 0
+
+
+def test_the_description_of_the_door_is_up_to_date(tmp_path: Path) -> None:
+    made = tmp_path / "openapi.json"
+    script = (
+        "import sys; sys.path.insert(0, 'web'); import openapi; print(openapi.described(), end='')"
+    )
+    told = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    made.write_text(told.stdout)
+    kept = Path("web/openapi.json").read_text()
+    assert json.loads(made.read_text()) == json.loads(kept), "run `make api`"
+
+
+def _packed(name: str) -> int:
+    """How many bytes of a file are sent: the packed copy beside it, if there is one."""
+    folder = built()
+    assert folder is not None
+    file = folder / name.lstrip("/")
+    packed = file.with_name(f"{file.name}.br")
+    return packed.stat().st_size if packed.is_file() else len(gzip.compress(file.read_bytes()))

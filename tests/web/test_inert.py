@@ -1,0 +1,85 @@
+"""What was said cannot do anything: hundreds of texts that try, and none runs."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.web.conftest import Visit
+from tests.web.house import house
+from tests.web.payloads import payloads
+from tests.web.test_thread import say
+
+from everloop.app import USER
+from everloop.errors import ModelFailed
+
+pytestmark = pytest.mark.xdist_group("web")
+
+WALK = """
+async () => { const list = document.querySelector('.history');
+  for (let top = 0; top < list.scrollHeight; top += 600) {
+    list.scrollTo(0, top); await new Promise(done => setTimeout(done, 60)); } }
+"""
+SPIED = """
+() => { window.__spied = [];
+  document.addEventListener('securitypolicyviolation', e => window.__spied.push(e.blockedURI)); }
+"""
+
+
+def test_no_text_of_a_model_runs(tmp_path: Path, visit: Visit) -> None:
+    texts = payloads()
+    assert len(texts) >= 300
+    whole = ["\n\n---\n\n".join(texts[start : start + 60]) for start in range(0, len(texts), 60)]
+    with house(tmp_path, whole) as home:
+        page = visit(home.link())
+        page.evaluate(SPIED)
+        for number, _ in enumerate(whole):
+            say(page, f"Say it, {number}")
+            expect(page.locator("[data-coming]")).to_have_count(0)
+        page.evaluate(WALK)
+        assert page.evaluate("window.__ran") is None
+        assert page.evaluate("window.__spied") == []
+        assert page.locator(".prose script, .prose iframe, .prose img, .prose object").count() == 0
+        assert page.locator(".prose a[href^='javascript' i]").count() == 0
+
+
+def test_no_text_of_a_person_runs(tmp_path: Path, visit: Visit) -> None:
+    text = "\n".join(payloads()[:120])
+    bad = "<img src=x onerror=window.__ran=1>"
+    with house(tmp_path, [ModelFailed(bad, hint=bad)]) as home:
+        page = visit(home.link())
+        say(page, text)
+        expect(page.locator("[data-state=failed]")).to_contain_text(bad)
+        home.running.talk.open(bad, USER)
+        expect(page.locator("[data-role=user]")).to_contain_text("onerror")
+        assert page.evaluate("window.__ran") is None
+        assert page.locator("main img").count() == 0
+
+
+def test_a_file_of_a_hostile_name_is_shown_as_a_name(tmp_path: Path, visit: Visit) -> None:
+    name = '"><img src=x onerror=window.__ran=1>.txt'
+    with house(tmp_path, ["Thanks."]) as home:
+        page = visit(home.link())
+        page.locator("input[type=file]").set_input_files(
+            {"name": name, "mimeType": "text/html", "buffer": b"<script>1</script>"}
+        )
+        expect(page.get_by_label("Attached")).to_contain_text("onerror")
+        say(page, "A file")
+        link = page.locator("[data-role=user] a[download]")
+        expect(link).to_contain_text("onerror")
+        answer = page.request.get(home.address + str(link.get_attribute("href")))
+        assert answer.headers["content-disposition"].startswith("attachment")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert page.evaluate("window.__ran") is None
+
+
+def test_what_a_text_may_have_is_set(tmp_path: Path, visit: Visit) -> None:
+    text = "**bold** and $e^2$\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    with house(tmp_path, [text]) as home:
+        page = visit(home.link())
+        say(page, "Show me")
+        prose = page.locator("[data-role=assistant] .prose")
+        expect(prose.locator("strong")).to_have_text("bold")
+        expect(prose.locator(".katex")).to_have_count(1)
+        expect(prose.locator("table td")).to_have_count(2)
+        expect(prose.locator(".shiki span").first).to_be_visible()
+        prose.get_by_role("button", name="Copy").click()

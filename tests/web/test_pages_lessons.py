@@ -1,0 +1,56 @@
+"""Lessons: the gate as doors, what a person says to it, and whom they trust."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.web.conftest import Visit
+from tests.web.demo_house import demo_house, enter, lesson_called
+from tests.web.house import house
+
+pytestmark = pytest.mark.xdist_group("web")
+
+
+def test_the_gate_shows_each_door_with_its_fact(year: Path, tmp_path: Path, visit: Visit) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, f"/lessons/{lesson_called(home, 'Never write to customers')}")
+        gate = page.get_by_label("The gate")
+        expect(gate.get_by_role("listitem")).to_have_count(9)
+        expect(gate).to_contain_text("doors are shut")
+        expect(gate).to_contain_text("To open it: use it 3 times more.")
+        page.get_by_role("button", name="Ask the gate").click()
+        expect(page.get_by_text("The gate stays shut.", exact=False)).to_be_visible()
+
+
+def test_feedback_is_given_and_taken_back(year: Path, tmp_path: Path, visit: Visit) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, f"/lessons/{lesson_called(home, 'Count first')}")
+        expect(page.get_by_text("0 harmed")).to_be_visible()
+        page.get_by_role("button", name="It harmed").click()
+        expect(page.get_by_text("1 harmed")).to_be_visible()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_text("0 harmed")).to_be_visible()
+
+
+def test_a_rule_is_put_forward_tried_and_let_go(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path) as home:
+        page = enter(home, visit, "/lessons")
+        page.get_by_role("button", name="Put a rule forward").first.click()
+        page.get_by_label("In one line").fill("Short answers in the morning")
+        page.get_by_label("What to do, and when").fill("Before nine: three sentences at most.")
+        page.get_by_role("button", name="Put forward", exact=True).click()
+        expect(page.get_by_role("heading", name="Short answers in the morning")).to_be_visible()
+        page.get_by_role("button", name="Put on trial").click()
+        expect(page.get_by_text("On trial")).to_be_visible()
+        page.get_by_role("button", name="Let it go").click()
+        page.get_by_role("dialog").get_by_role("button", name="Let it go").click()
+        expect(page.get_by_text("Let go", exact=True)).to_be_visible()
+
+
+def test_a_host_is_trusted_and_no_more(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path) as home:
+        page = enter(home, visit, "/lessons?view=hosts")
+        page.get_by_label("Trust another").fill("editor")
+        page.get_by_role("button", name="Trust", exact=True).click()
+        page.get_by_role("button", name="Trust no more").click()
+        expect(page.get_by_text("Not trusted since", exact=False)).to_be_visible()

@@ -1,0 +1,124 @@
+"""Memory: the list, one memory and its life, why and why not, and the timeline."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.web.conftest import Visit
+from tests.web.demo_house import demo_house, enter, item_saying
+from tests.web.house import house
+
+from everloop.app import USER
+from everloop.memory.commands import RememberItem
+
+pytestmark = pytest.mark.xdist_group("web")
+
+TARGET = "humidity target for the workshop is 50"
+
+
+def test_what_contradicts_stands_side_by_side(year: Path, tmp_path: Path, visit: Visit) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, f"/memory/{item_saying(home, TARGET)}")
+        both = page.get_by_text("These contradict each other").locator("..")
+        expect(both).to_contain_text("50 percent")
+        expect(both).to_contain_text("45 percent")
+        both.get_by_role("link", name="Open").click()
+        expect(page.locator(".prose").first).to_contain_text("45 percent")
+
+
+def test_why_and_why_not_show_the_way_of_a_memory(year: Path, tmp_path: Path, visit: Visit) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, f"/memory/{item_saying(home, TARGET)}")
+        question = page.get_by_label("Would it answer this question?")
+        question.fill("What is the humidity target?")
+        page.get_by_role("button", name="Follow it").click()
+        expect(page.get_by_text("It is in the answer.")).to_be_visible()
+        question.fill("Who bakes below?")
+        page.get_by_role("button", name="Follow it").click()
+        expect(page.get_by_text("It is not in the answer.")).to_be_visible()
+        expect(page.get_by_text("stopped here")).to_be_visible()
+
+
+def test_something_is_remembered_and_taken_back(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path) as home:
+        page = enter(home, visit, "/memory")
+        page.get_by_role("button", name="Remember", exact=True).first.click()
+        page.get_by_label("What to remember").fill("The blue key is for the bicycle.")
+        page.get_by_role("dialog").get_by_role("button", name="Remember").click()
+        expect(page.locator(".prose")).to_contain_text("The blue key")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("heading", name="Nothing of this kind yet")).to_be_visible()
+
+
+def test_a_memory_is_revised_and_the_older_words_come_back(
+    year: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, f"/memory/{item_saying(home, 'spare key')}")
+        page.get_by_role("button", name="Revise").click()
+        page.get_by_label("What it says").fill("The spare key hangs at Ferit's.")
+        page.get_by_role("dialog").get_by_role("button", name="Revise").click()
+        expect(page.locator(".prose")).to_contain_text("at Ferit's")
+        expect(page.get_by_role("heading", name="What it said before")).to_be_visible()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".prose")).to_contain_text("behind the plane shelf")
+
+
+def test_letting_a_memory_step_back_says_what_follows(
+    year: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, f"/memory/{item_saying(home, 'spare key')}")
+        page.get_by_role("button", name="Let it step back").click()
+        asked = page.get_by_role("dialog")
+        expect(asked).to_contain_text("no answer will use it any more")
+        asked.get_by_role("button", name="Let it step back").click()
+        expect(page.get_by_text("Stepped back", exact=False).first).to_be_visible()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("button", name="Let it step back")).to_be_visible()
+
+
+def test_the_timeline_is_zoomed_by_click_and_by_keyboard(
+    year: Path, tmp_path: Path, visit: Visit
+) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, "/memory?view=timeline")
+        bands = page.get_by_role("group", name="The past, from long stretches to days")
+        bands.get_by_role("button", name="June 2025: ", exact=False).click()
+        expect(page.get_by_role("heading", name="June 2025")).to_be_visible()
+        assert "window=month" in page.url
+        day = bands.get_by_role("button", name="15 June 2025", exact=False)
+        day.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("She cried at the right place.", exact=False).first).to_be_visible()
+        bands.get_by_role("button").last.focus()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("heading", name="15 June 2025")).to_have_count(0)
+        page.go_back()
+        page.go_back()
+        expect(page.get_by_role("heading", name="June 2025")).to_be_visible()
+
+
+def test_thousands_of_memories_are_a_few_on_the_page(tmp_path: Path, visit: Visit) -> None:
+    count = 3_000
+    with house(tmp_path) as home:
+        home.engine.do_many(
+            [RememberItem(f"mem-{n}", f"Note {n} about thing {n * 7}") for n in range(count)],
+            by=USER,
+        )
+        page = enter(home, visit, "/memory")
+        expect(page.get_by_text(f"{count:,} memories")).to_be_visible()
+        rows = page.locator("#main a[href^='/memory/mem-']")
+        expect(rows.first).to_be_visible()
+        page.evaluate(
+            """async (least) => {
+                const main = document.getElementById('main');
+                while (main.scrollTop < least) {
+                    main.scrollTo(0, 1e9);
+                    await new Promise(requestAnimationFrame);
+                }
+            }""",
+            20_000,
+        )
+        expect(page.get_by_text("Note 2999 about", exact=False)).to_have_count(0)
+        assert 0 < rows.count() < 100

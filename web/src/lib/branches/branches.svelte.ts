@@ -1,0 +1,49 @@
+/** The branches of a conversation: where one stands, and two of them side by side. */
+import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { rereading } from '$lib/follow.svelte';
+import { Asked } from '$lib/live/wait.svelte';
+import { toasts } from '$lib/ui';
+import type { Line } from './map';
+
+export class Branches {
+	known = new Asked<Line[]>();
+	compared = new Asked<Shape<'ComparedOut'>>();
+
+	constructor(readonly threadId: string) {}
+
+	/** Read them, and again when something changes; what is returned ends it. */
+	follow(): () => void {
+		this.read();
+		return rereading(/^thread\.|branch/, () => this.read());
+	}
+
+	read(): void {
+		const path = { thread_id: this.threadId };
+		void this.known.ask(() => told(api.GET('/api/threads/{thread_id}/branches', { params: { path } })));
+	}
+
+	compare(first: string, second: string): void {
+		const params = { path: { thread_id: this.threadId }, query: { first, second } };
+		void this.compared.ask(() => told(api.GET('/api/threads/{thread_id}/branches/compare', { params })));
+	}
+
+	/** Go on there from now on. */
+	async stand(branch: string): Promise<void> {
+		const path = { thread_id: this.threadId };
+		try {
+			const gone = await told(
+				api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch } })
+			);
+			this.read();
+			toasts.say('You stand on that branch now.', { label: 'Undo', does: () => void this.stand(gone.before) });
+		} catch (error) {
+			toasts.trouble(problemOf(error));
+		}
+	}
+}
+
+/** What a branch is called: its newest words, or its place. */
+export function nameOf(line: Line): string {
+	if (line.newest?.text) return line.newest.text.replace(/[*_`#>|]+/g, '').replace(/\s+/g, ' ').slice(0, 120);
+	return line.parent ? 'Nothing was said here yet' : 'The beginning';
+}

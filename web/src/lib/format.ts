@@ -1,0 +1,32 @@
+/** Numbers, dates and names as a person reads them. */
+const DATE: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', year: 'numeric' };
+
+/** A date with its year. */
+export function dateOf(moment: string): string {
+	return new Date(moment).toLocaleDateString(undefined, DATE);
+}
+
+/** A date and a time of day. */
+export function momentOf(moment: string): string {
+	return new Date(moment).toLocaleString(undefined, { ...DATE, hour: '2-digit', minute: '2-digit' });
+}
+
+/** A number with its noun: `1 message`, `2,410 messages`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+	return `${count.toLocaleString()} ${count === 1 ? one : many}`;
+}
+
+/** A large number in few characters: 940, 12k, 3.4M. */
+export function short(count: number): string {
+	return count.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+}
+
+/** The end of an id: enough to tell it from others. */
+export function handle(id: string): string {
+	return id.length > 12 ? id.slice(-8) : id;
+}
+
+/** The first letter large. */
+export function sentence(words: string): string {
+	return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,94 @@
+/**
+ * Markdown as HTML that cannot do anything: no raw HTML, no scripts, no address but http, https and mailto, no picture from elsewhere.
+ *
+ * Two walls: the renderer writes text for every piece of HTML it meets, and DOMPurify lets only what a text needs through.
+ */
+import DOMPurify from 'dompurify';
+import { Marked, type RendererObject, type Tokens } from 'marked';
+import { MATHS } from './maths';
+
+const SAFE = /^(https?:|mailto:|\/(?!\/)|#)/i;
+const LETTERS: Record<string, string> = {
+	'&': '&amp;',
+	'<': '&lt;',
+	'>': '&gt;',
+	'"': '&quot;',
+	"'": '&#39;'
+};
+
+/** A text that no browser takes for markup. */
+export function escaped(text: string): string {
+	return text.replace(/[&<>"']/g, (letter) => LETTERS[letter] ?? letter);
+}
+
+/** An address that may be followed, or null. Control characters and spaces hide nothing. */
+export function safeAddress(href: string): string | null {
+	// eslint-disable-next-line no-control-regex -- they are what is taken out
+	const plain = href.replace(/[\u0000-\u0020\u007f-\u009f\u200b-\u200f\u2028-\u202e]/g, '');
+	return SAFE.test(plain) ? plain : null;
+}
+
+const renderer: RendererObject = {
+	html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
+	link({ href, title, tokens }: Tokens.Link) {
+		const words = this.parser.parseInline(tokens);
+		const address = safeAddress(href);
+		if (!address) return words;
+		const away = /^https?:/i.test(address) ? ' target="_blank" rel="noopener noreferrer nofollow"' : '';
+		return `<a href="${escaped(address)}"${title ? ` title="${escaped(title)}"` : ''}${away}>${words}</a>`;
+	},
+	image: ({ text, href }: Tokens.Image) =>
+		`<span class="picture" title="${escaped(href)}">[picture: ${escaped(text || 'without a name')}]</span>`,
+	code({ text, lang }: Tokens.Code) {
+		const language = (lang ?? '').split(/\s/)[0]?.replace(/[^\w+#-]/g, '') ?? '';
+		return (
+			`<div class="fence" data-language="${escaped(language)}"><div class="fence-head"><span>${escaped(language || 'text')}</span></div>` +
+			`<pre tabindex="0"><code>${escaped(text)}</code></pre></div>`
+		);
+	},
+	table(token: Tokens.Table) {
+		const cell = (one: Tokens.TableCell, tag: string) =>
+			`<${tag}${one.align ? ` align="${one.align}"` : ''}>${this.parser.parseInline(one.tokens)}</${tag}>`;
+		const head = token.header.map((one) => cell(one, 'th')).join('');
+		const rows = token.rows.map((row) => `<tr>${row.map((one) => cell(one, 'td')).join('')}</tr>`);
+		return `<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+	},
+	checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ ')
+};
+
+const marked = new Marked({ gfm: true, breaks: true, async: false, renderer, extensions: MATHS });
+
+const ALLOWED = {
+	ALLOWED_TAGS: (
+		'a b blockquote br code del div em h1 h2 h3 h4 h5 h6 hr i li ol p pre s span strong sub sup table tbody td th thead tr ul'
+	).split(' '),
+	ALLOWED_ATTR: 'align aria-label class data-display data-language href rel role start tabindex target title'.split(' '),
+	ALLOWED_URI_REGEXP: SAFE,
+	// These hold no address: their values are not measured as one.
+	ADD_URI_SAFE_ATTR: 'align aria-label data-display data-language rel role start tabindex target'.split(' '),
+	ALLOW_DATA_ATTR: false,
+	ALLOW_ARIA_ATTR: false
+};
+
+/** Markdown as HTML that may stand on the page. */
+export function html(text: string): string {
+	return DOMPurify.sanitize(marked.parse(text) as string, ALLOWED);
+}
+
+/** Where a text that still grows can be cut: what stands before never changes again. */
+export function settledEnd(text: string): number {
+	let end = 0;
+	let fence = '';
+	let offset = 0;
+	for (const line of text.split('\n')) {
+		const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+		if (mark && !fence) fence = mark;
+		else if (mark && fence && mark.startsWith(fence)) fence = '';
+		offset += line.length + 1;
+		if (!fence && line.trim() === '' && offset <= text.length) {
+			const next = text.slice(offset);
+			if (/^\S/.test(next) && !/^([-*+>|]|\d+[.)])/.test(next)) end = offset;
+		}
+	}
+	return end;
+}

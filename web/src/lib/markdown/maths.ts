@@ -1,0 +1,32 @@
+/** Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`. They are marked here and set later, when KaTeX is there. */
+import type { TokenizerAndRendererExtension, Tokens } from 'marked';
+
+type Rule = { start: RegExp; whole: RegExp; display: boolean };
+
+const INLINE: Rule[] = [
+	{ start: /\$\$/, whole: /^\$\$([^$]+?)\$\$/, display: true },
+	// A price is no formula: no space inside the signs, no digit after the last.
+	{ start: /\$/, whole: /^\$(?!\s)((?:\\.|[^$\\\n])+?)(?<!\s)\$(?!\d)/, display: false },
+	{ start: /\\\(/, whole: /^\\\(([\s\S]+?)\\\)/, display: false },
+	{ start: /\\\[/, whole: /^\\\[([\s\S]+?)\\\]/, display: true }
+];
+
+function written(text: string): string {
+	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+}
+
+function extension(rule: Rule, index: number): TokenizerAndRendererExtension {
+	return {
+		name: `maths${index}`,
+		level: 'inline',
+		start: (source) => source.search(rule.start),
+		tokenizer(source) {
+			const found = rule.whole.exec(source);
+			return found ? { type: `maths${index}`, raw: found[0], text: found[1]?.trim() ?? '' } : undefined;
+		},
+		renderer: (token: Tokens.Generic) =>
+			`<span class="formula" data-display="${rule.display}">${written(String(token.text))}</span>`
+	};
+}
+
+export const MATHS = INLINE.map(extension);

@@ -1,0 +1,95 @@
+/** One memory with its whole life, and what can be done with it. Everything that is done can be undone. */
+import { goto } from '$app/navigation';
+import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { rereading } from '$lib/follow.svelte';
+import { Asked } from '$lib/live/wait.svelte';
+import { toasts } from '$lib/ui';
+
+type Change = Shape<'Change'>;
+
+/** Retract a fact, and go elsewhere if what it made is gone with it. */
+export async function takeBack(position: number, leave = ''): Promise<void> {
+	try {
+		const params = { path: { position } };
+		await told(api.POST('/api/retractions/{position}', { params, body: { reason: 'undone', force: true } }));
+		if (leave) await goto(leave);
+		toasts.say('Undone.');
+	} catch (error) {
+		toasts.trouble(problemOf(error));
+	}
+}
+
+export class Life {
+	known = new Asked<Shape<'LifeOut'>>();
+	stands = new Asked<Shape<'StandsOut'>>();
+	below = new Asked<Shape<'ZoomedOut'>[]>();
+
+	constructor(readonly itemId: string) {}
+
+	/** Read it, and again when memory changes; what is returned ends it. */
+	follow(): () => void {
+		this.read();
+		return rereading(/^memory\./, () => this.read());
+	}
+
+	read(): void {
+		const params = { path: { item_id: this.itemId } };
+		void this.known.ask(() => told(api.GET('/api/memories/{item_id}', { params })));
+		void this.below.ask(() => told(api.GET('/api/memories/{item_id}/below', { params })));
+	}
+
+	/** Look up who stands on it, before it steps back. */
+	preview(): void {
+		const params = { path: { item_id: this.itemId } };
+		void this.stands.ask(() => told(api.GET('/api/memories/{item_id}/retirement', { params })));
+	}
+
+	async revise(text: string, title: string): Promise<boolean> {
+		const done = await this.#change({ text, title });
+		const newest = this.known.data?.versions.at(-1)?.position;
+		if (done && newest) toasts.say('Revised.', { label: 'Undo', does: () => void this.#undone(newest) });
+		return done;
+	}
+
+	async pin(pinned: boolean): Promise<void> {
+		if (!(await this.#change({ pinned }))) return;
+		toasts.say(pinned ? 'Pinned.' : 'No longer pinned.', { label: 'Undo', does: () => void this.#change({ pinned: !pinned }) });
+	}
+
+	async rate(significance: number): Promise<void> {
+		const before = this.known.data?.item.significance ?? 0;
+		if (!(await this.#change({ significance }))) return;
+		toasts.say('Its weight is changed.', { label: 'Undo', does: () => void this.#change({ significance: before }) });
+	}
+
+	/** Let it step back; `force` where something that the person wrote stands on it. */
+	async retire(reason: string, force: boolean): Promise<boolean> {
+		const params = { path: { item_id: this.itemId } };
+		try {
+			const done = await told(api.POST('/api/memories/{item_id}/retirement', { params, body: { reason, force } }));
+			this.read();
+			toasts.say('It stepped back.', { label: 'Undo', does: () => void this.#undone(done.position) });
+			return true;
+		} catch (error) {
+			toasts.trouble(problemOf(error));
+			return false;
+		}
+	}
+
+	async #undone(position: number): Promise<void> {
+		await takeBack(position);
+		this.read();
+	}
+
+	async #change(change: Change): Promise<boolean> {
+		try {
+			const params = { path: { item_id: this.itemId } };
+			const changed = await told(api.PATCH('/api/memories/{item_id}', { params, body: change }));
+			this.known.data = changed;
+			return true;
+		} catch (error) {
+			toasts.trouble(problemOf(error));
+			return false;
+		}
+	}
+}

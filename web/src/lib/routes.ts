@@ -1,0 +1,24 @@
+/** Every address of the interface, so that no page spells one by hand. */
+export const HOME = 'home';
+
+const with_query = (path: string, query: Record<string, string | undefined>): string => {
+	const asked = new URLSearchParams();
+	for (const [name, value] of Object.entries(query)) if (value) asked.set(name, value);
+	const text = asked.toString();
+	return text ? `${path}?${text}` : path;
+};
+
+export const routes = {
+	thread: (threadId: string = HOME, at: { message?: string; day?: string } = {}) =>
+		with_query(threadId === HOME ? '/' : `/t/${encodeURIComponent(threadId)}`, at),
+	search: (query?: string) => with_query('/search', { q: query }),
+	memory: (itemId?: string) => (itemId ? `/memory/${encodeURIComponent(itemId)}` : '/memory'),
+	lessons: (lessonId?: string) =>
+		lessonId ? `/lessons/${encodeURIComponent(lessonId)}` : '/lessons',
+	inspect: (contextId: string) => `/inspect/${encodeURIComponent(contextId)}`,
+	branches: (threadId: string = HOME) => `/branches/${encodeURIComponent(threadId)}`,
+	devices: () => '/devices',
+	settings: () => '/settings',
+	usage: () => '/usage',
+	parts: () => '/parts'
+};

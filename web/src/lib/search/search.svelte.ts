@@ -1,0 +1,68 @@
+/** A search over everything that was said. What is wanted stands in the address. */
+import { api, told, type Shape } from '$lib/api/client';
+import { Asked } from '$lib/live/wait.svelte';
+import { routes } from '$lib/routes';
+
+const MODES = ['hybrid', 'text', 'semantic'] as const;
+const ROLES = ['', 'user', 'assistant'] as const;
+const LIMIT = 50;
+
+export type Wanted = {
+	q: string;
+	mode: (typeof MODES)[number];
+	role: (typeof ROLES)[number];
+	thread: string;
+	since: string;
+	before: string;
+};
+
+/** What an address asks for. */
+export function wantedOf(url: URL): Wanted {
+	const given = (name: string) => url.searchParams.get(name) ?? '';
+	return {
+		q: given('q'),
+		mode: MODES.find((mode) => mode === given('mode')) ?? 'hybrid',
+		role: ROLES.find((role) => role === given('role')) ?? '',
+		thread: given('thread'),
+		since: given('since'),
+		before: given('before')
+	};
+}
+
+/** The address that asks for it. */
+export function addressOf(wanted: Wanted): string {
+	const query = new URLSearchParams();
+	for (const [name, value] of Object.entries(wanted)) {
+		if (value && !(name === 'mode' && value === 'hybrid')) query.set(name, value);
+	}
+	return query.size ? `${routes.search()}?${query}` : routes.search();
+}
+
+export class Search {
+	found = new Asked<Shape<'SearchOut'>>();
+
+	async look(wanted: Wanted): Promise<void> {
+		const query = wanted.q.trim();
+		if (!query) return;
+		const params = {
+			query: {
+				query,
+				mode: wanted.mode,
+				role: wanted.role,
+				thread_id: wanted.thread,
+				limit: LIMIT,
+				...(wanted.since ? { since: startOf(wanted.since) } : {}),
+				...(wanted.before ? { before: startOf(wanted.before, 1) } : {})
+			}
+		};
+		// The client forgets that a boost is a pair.
+		await this.found.ask(() => told(api.GET('/api/search', { params })) as Promise<Shape<'SearchOut'>>);
+	}
+}
+
+/** Midnight of a day where this device is, or of the day after. */
+function startOf(day: string, later = 0): string {
+	const at = new Date(`${day}T00:00`);
+	at.setDate(at.getDate() + later);
+	return at.toISOString();
+}

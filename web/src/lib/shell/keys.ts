@@ -1,0 +1,53 @@
+/** Keys that work everywhere, except where a person writes. */
+import { goto } from '$app/navigation';
+import { MAIN, MORE } from './places';
+import { shell } from './shell.svelte';
+
+const SECOND_KEY_MS = 900;
+let first = { key: '', at: 0 };
+
+/** Whether keys belong to the element: then they are letters, not commands. */
+export function isWriting(target: EventTarget | null): boolean {
+	return (
+		target instanceof HTMLElement &&
+		(target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+	);
+}
+
+/** What the page does with a key, if it is one of ours. */
+export function onkey(event: KeyboardEvent): void {
+	if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+		event.preventDefault();
+		shell.palette = !shell.palette;
+		return;
+	}
+	if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;
+	if (document.querySelector('[role="dialog"]')) return;
+	const pair = event.timeStamp - first.at < SECOND_KEY_MS ? `${first.key} ${event.key}` : '';
+	first = { key: event.key, at: event.timeStamp };
+	const place = [...MAIN, ...MORE].find((one) => one.keys === pair || one.keys === event.key);
+	if (place) {
+		event.preventDefault();
+		void goto(place.href);
+	} else if (event.key === '?') {
+		event.preventDefault();
+		shell.help = true;
+	}
+}
+
+/** What the help shows. */
+export const KEYS: { keys: string; does: string }[] = [
+	{ keys: '⌘ K', does: 'Go anywhere, do anything' },
+	{ keys: '/', does: 'Search' },
+	{ keys: 'j  k', does: 'Next and previous message' },
+	{ keys: 'c', does: 'Write' },
+	{ keys: 'e', does: 'Edit the chosen message' },
+	{ keys: 'r', does: 'Answer again' },
+	{ keys: 'i', does: 'What the answer stood on' },
+	{ keys: 'm', does: 'What can be done with the message' },
+	{ keys: 'Esc', does: 'Stop the answer, or leave the composer' },
+	...[...MAIN, ...MORE]
+		.filter((place) => place.keys?.startsWith('g '))
+		.map((place) => ({ keys: place.keys ?? '', does: place.label })),
+	{ keys: '?', does: 'These keys' }
+];

@@ -1,0 +1,48 @@
+/** What of the shell is open: panes, palette, help. Panes are kept on the device. */
+const KEYBOARD = 0.75; // of the height: less than this, and a keyboard is there
+
+function kept(name: string, otherwise: boolean): boolean {
+	try {
+		return (localStorage.getItem(`everloop.${name}`) ?? String(otherwise)) === 'true';
+	} catch {
+		return otherwise;
+	}
+}
+
+class ShellState {
+	places = $state(kept('places', true));
+	margin = $state(kept('margin', true));
+	palette = $state(false);
+	help = $state(false);
+	more = $state(false);
+	/** How high the page is while a keyboard covers a part of it; 0: none does. The bar makes room then. */
+	aboveKeyboard = $state(0);
+
+	/** Watch for the keyboard of a phone; what is returned ends it. */
+	watchKeyboard(): () => void {
+		const seen = window.visualViewport;
+		let tallest = 0;
+		let width = 0;
+		const measure = () => {
+			if (!seen) return;
+			if (seen.width !== width) tallest = 0; // it was turned, or zoomed
+			width = seen.width;
+			tallest = Math.max(tallest, seen.height);
+			this.aboveKeyboard = seen.height < tallest * KEYBOARD ? seen.height : 0;
+		};
+		measure();
+		seen?.addEventListener('resize', measure);
+		return () => seen?.removeEventListener('resize', measure);
+	}
+
+	toggle(pane: 'places' | 'margin'): void {
+		this[pane] = !this[pane];
+		try {
+			localStorage.setItem(`everloop.${pane}`, String(this[pane]));
+		} catch {
+			// It holds until the page is closed.
+		}
+	}
+}
+
+export const shell = new ShellState();

@@ -1,0 +1,45 @@
+/** How the interface looks on this device. Kept on the device; `app.html` applies it before the first paint. */
+export const THEMES = [
+	{ value: 'paper', label: 'Paper' },
+	{ value: 'slate', label: 'Slate' },
+	{ value: 'moss', label: 'Moss' },
+	{ value: 'dusk', label: 'Dusk' },
+	{ value: 'contrast', label: 'Contrast' }
+];
+export const MODES = [
+	{ value: 'system', label: 'As the device' },
+	{ value: 'light', label: 'Light' },
+	{ value: 'dark', label: 'Dark' }
+];
+
+class Theme {
+	name = $state(document.documentElement.dataset.theme ?? 'paper');
+	mode = $state(document.documentElement.dataset.mode ?? 'system');
+
+	choose(name: string): void {
+		this.name = name;
+		this.#keep('theme', name);
+	}
+
+	light(mode: string): void {
+		this.mode = mode;
+		this.#keep('mode', mode);
+	}
+
+	/** Whether it is dark just now. */
+	get dark(): boolean {
+		if (this.mode !== 'system') return this.mode === 'dark';
+		return matchMedia('(prefers-color-scheme: dark)').matches;
+	}
+
+	#keep(what: 'theme' | 'mode', value: string): void {
+		document.documentElement.dataset[what] = value;
+		try {
+			localStorage.setItem(`everloop.${what}`, value);
+		} catch {
+			// A browser that keeps nothing: it holds until the page is closed.
+		}
+	}
+}
+
+export const theme = new Theme();

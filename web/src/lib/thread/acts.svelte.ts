@@ -1,0 +1,108 @@
+/** What a person can do with a message, and what is asked before. */
+import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { toasts } from '$lib/ui';
+import type { Message } from './shapes';
+
+type Asked = { way: 'rewind' | 'retract'; message: Message; impact: Shape<'ImpactOut'> | null };
+
+export class Acts {
+	/** The question that is open, with what its answer would change. */
+	asked = $state.raw<Asked | null>(null);
+	/** The answer whose prompt is open. */
+	inspected = $state.raw<Message | null>(null);
+	/** The message that is written anew. */
+	editing = $state.raw<Message | null>(null);
+
+	constructor(readonly threadId: string) {}
+
+	async copy(message: Message): Promise<void> {
+		await navigator.clipboard.writeText(message.text);
+		toasts.say('Copied.');
+	}
+
+	again(message: Message): Promise<void> {
+		return this.#try(async () => {
+			const path = { message_id: message.message_id };
+			await told(api.POST('/api/messages/{message_id}/again', { params: { path } }));
+		});
+	}
+
+	stop(turnId: string): Promise<void> {
+		return this.#try(async () => {
+			await told(api.POST('/api/turns/{turn_id}/stop', { params: { path: { turn_id: turnId } } }));
+		});
+	}
+
+	stand(branch: string): Promise<void> {
+		return this.#try(async () => {
+			const path = { thread_id: this.threadId };
+			await told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch } }));
+		});
+	}
+
+	hide(message: Message, hidden: boolean): Promise<void> {
+		return this.#try(async () => {
+			const path = { message_id: message.message_id };
+			await told(api.PUT('/api/messages/{message_id}/hidden', { params: { path }, body: { hidden } }));
+			if (!hidden) return;
+			const undo = { label: 'Undo', does: () => void this.hide(message, false) };
+			toasts.say('Hidden, here and from prompts.', undo);
+		});
+	}
+
+	/** Ask before going back or taking back, with a preview of what it would change. */
+	ask(way: Asked['way'], message: Message): Promise<void> {
+		this.asked = { way, message, impact: null };
+		return this.#try(async () => {
+			const path = { message_id: message.message_id };
+			const impact =
+				way === 'rewind'
+					? await told(api.GET('/api/messages/{message_id}/rewind', { params: { path } }))
+					: await told(api.GET('/api/messages/{message_id}/retraction', { params: { path } }));
+			if (this.asked?.message === message) this.asked = { way, message, impact };
+		});
+	}
+
+	/** Do what was asked about. */
+	confirm(): Promise<void> {
+		const { asked } = this;
+		this.asked = null;
+		if (!asked) return Promise.resolve();
+		return asked.way === 'rewind' ? this.rewind(asked.message) : this.#retract(asked.message);
+	}
+
+	/** Go on from right after a message; what came later stays on its branch. */
+	rewind(message: Message, words = 'You are back at this message.'): Promise<void> {
+		return this.#try(async () => {
+			const path = { message_id: message.message_id };
+			const gone = await told(api.POST('/api/messages/{message_id}/rewind', { params: { path } }));
+			toasts.say(words, { label: 'Undo', does: () => void this.stand(gone.before) });
+		});
+	}
+
+	#retract(message: Message): Promise<void> {
+		return this.#try(async () => {
+			const params = { path: { message_id: message.message_id } };
+			const done = await told(
+				api.POST('/api/messages/{message_id}/retraction', { params, body: { reason: '' } })
+			);
+			const undo = { label: 'Undo', does: () => void this.#undo(done.position) };
+			toasts.say('Taken back, with all that came from it.', undo);
+		});
+	}
+
+	#undo(position: number): Promise<void> {
+		return this.#try(async () => {
+			const body = { reason: 'undone', force: false };
+			await told(api.POST('/api/retractions/{position}', { params: { path: { position } }, body }));
+		});
+	}
+
+	async #try(act: () => Promise<void>): Promise<void> {
+		try {
+			await act();
+		} catch (error) {
+			toasts.trouble(problemOf(error));
+		}
+	}
+}

@@ -1,0 +1,41 @@
+/** Days and times as a person says them, in the zone of this device. */
+const DAY_MS = 86_400_000;
+
+/** The day of a moment, as `2026-11-15`. */
+export function dayOf(moment: string | Date): string {
+	const at = new Date(moment);
+	const two = (number: number) => String(number).padStart(2, '0');
+	return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/** A day in words: today, yesterday, a weekday, a date. */
+export function dayInWords(day: string, today: string = dayOf(new Date())): string {
+	const at = new Date(`${day}T12:00`);
+	const ago = Math.round((Date.parse(`${today}T12:00`) - at.getTime()) / DAY_MS);
+	if (ago === 0) return 'Today';
+	if (ago === 1) return 'Yesterday';
+	const sameYear = day.slice(0, 4) === today.slice(0, 4);
+	return at.toLocaleDateString(undefined, {
+		weekday: 'long',
+		day: 'numeric',
+		month: 'long',
+		...(sameYear ? {} : { year: 'numeric' })
+	});
+}
+
+/** A time of day. */
+export function timeOf(moment: string): string {
+	return new Date(moment).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+}
+
+/** A window of the pyramid in words; `until` is the first day that is no longer in it. */
+export function windowInWords(tier: string, first: string, until: string): string {
+	const at = new Date(`${first}T12:00`);
+	if (tier === 'day') return dayInWords(first);
+	if (tier === 'month') return at.toLocaleDateString(undefined, { month: 'long', year: 'numeric' });
+	if (tier === 'year') return first.slice(0, 4);
+	const last = new Date(Date.parse(`${until}T12:00`) - DAY_MS);
+	if (tier === 'decade') return `${first.slice(0, 4)} to ${dayOf(last).slice(0, 4)}`;
+	const short = (date: Date) => date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+	return `${short(at)} to ${short(last)}`;
+}

@@ -1,0 +1,33 @@
+/** Where a conversation parts: which branches go on after a message, and which of them is the one at hand. */
+import type { Line } from './shapes';
+
+export type Siblings = { branches: string[]; now: number };
+
+/** The ways on after a message (`""`: from the very beginning), or null where there is only one. */
+export function siblingsAfter(lines: Line[], messageId: string): Siblings | null {
+	const forks = lines.filter((line) => line.parent && line.left_after === messageId);
+	const parent = lines.find((line) => line.branch === forks[0]?.parent);
+	if (!parent) return null;
+	const branches = [parent.branch, ...forks.map((line) => line.branch)];
+	const lineage = lineageOf(lines);
+	const now = branches.findLastIndex((branch) => lineage.has(branch));
+	return { branches: branches.map((branch) => tipOf(lines, branch, lineage)), now: Math.max(0, now) };
+}
+
+function lineageOf(lines: Line[]): Set<string> {
+	const seen = new Set<string>();
+	let line = lines.find((one) => one.standing);
+	while (line && !seen.has(line.branch)) {
+		seen.add(line.branch);
+		const { parent } = line;
+		line = lines.find((one) => one.branch === parent);
+	}
+	return seen;
+}
+
+/** Where to stand to see a way: where one stands already, if that lies on it. */
+function tipOf(lines: Line[], branch: string, lineage: Set<string>): string {
+	const standing = lines.find((line) => line.standing)?.branch ?? branch;
+	const forks = lines.filter((line) => line.parent === branch && lineage.has(line.branch));
+	return lineage.has(branch) && !forks.length ? standing : branch;
+}
