@@ -9,8 +9,9 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 
-RUN := $(BIN)/everloop tour
+RUN := $(BIN)/everloop serve
 BENCH := $(BIN)/python -m bench
+MILLION := recall-all-1000000 recall-scope-1000000 recall-witness-1000000 recall-growth-1000000
 DOCS := $(BIN)/python -m docs.generate
 # `logical`: with psutil installed, `auto` would count physical cores only.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist loadgroup
@@ -23,7 +24,7 @@ export UV_SYSTEM_CERTS ?= 1
 
 say = @printf '\033[1m→ %s\033[0m\n' $(1)
 
-.PHONY: help setup run test check fix bench bench-recall bench-peers soak cover docs lock clean
+.PHONY: help setup web dev api run test browser check fix bench bench-recall bench-peers soak cover docs lock clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,15 +32,36 @@ help:  ## List these commands
 setup: $(VENV)/.project  ## Make .venv with everything in it (the others call this)
 	@echo ".venv is ready"
 
-run: setup  ## Open an engine in a temporary home and show it at work
+web: setup src/everloop/web/index.html  ## Build the web pages into the package, if they changed
+
+dev: setup web/node_modules/.package-lock.json  ## The engine and the web pages with hot reload, in a home of their own
+	$(call say,"engine on 7777, pages on 5173: open the link below with 5173 in place of 7777")
+	@trap 'kill 0' EXIT; $(BIN)/everloop --home build/dev-home serve --port 7777 & \
+		cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run dev
+
+api: web/node_modules/.package-lock.json  ## Write the web pages' typed client anew, from the engine's own description
+	$(call say,"web/openapi.json and its types")
+	@$(BIN)/python web/openapi.py
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent api
+
+run: setup web  ## Serve your data home to a browser on this machine, and print the address
 	$(call say,"$(RUN)")
 	@$(RUN)
 
-test: check  ## Check, then run the tests
+test: check web browser  ## Check, then run the tests
 	$(call say,"tests")
 	@$(PYTEST) --durations 10 --durations-min 0.5
 
-check: setup  ## Format, lint, types, import contracts; changes nothing
+browser:  # Debian's chromium, for the tests that look at the pages; without it they are skipped
+	@if ! command -v chromium > /dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+			printf '\033[1m→ chromium, by apt-get\033[0m\n'; \
+			{ apt-get update -qq || true; } > /dev/null 2>&1; \
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null \
+				|| echo "chromium could not be installed: the browser tests are skipped"; \
+		else echo "no chromium: the browser tests are skipped (Debian: apt install chromium)"; fi; fi
+
+check: setup web/node_modules/.package-lock.json  ## Format, lint, types, import contracts; changes nothing
 	$(call say,"format: ruff format --check")
 	@$(BIN)/ruff format --check .
 	$(call say,"lint: ruff check")
@@ -50,6 +72,8 @@ check: setup  ## Format, lint, types, import contracts; changes nothing
 	@$(BIN)/basedpyright
 	$(call say,"import contracts: lint-imports")
 	@$(BIN)/lint-imports --no-logo
+	$(call say,"web: types, lint, unit tests")
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" && npm run --silent check && npm run --silent lint && npm test --silent
 
 fix: setup  ## Format, and mend what the linter can mend by itself
 	$(call say,"ruff format and ruff check --fix")
@@ -73,6 +97,8 @@ bench-peers: setup  ## Install memory's peers for make bench (700 MB; PEERS_PYTH
 soak: setup  ## The long tests: kills, faults, many rounds (minutes to hours)
 	$(call say,"soak tests")
 	@SOAK=1 $(PYTEST) -m soak --timeout 7200 --durations 10
+	$(call say,"recall among a million items")
+	@OPENBLAS_NUM_THREADS=1 $(BENCH) $(MILLION)
 
 cover: setup  ## Run the tests and show which lines and branches they miss
 	$(call say,"tests under coverage")
@@ -87,9 +113,12 @@ docs: setup  ## Write the generated reference pages anew
 
 lock: $(VENV)/.uv  ## Pin the dependencies anew (UPGRADE=1: to the newest)
 	$(call say,"requirements/uv.lock.txt")
-	@echo uv | $(COMPILE) --output-file requirements/uv.lock.txt -
+	@cp requirements/uv.lock.txt requirements/.uv.lock.txt
+	@echo uv | $(COMPILE) --output-file requirements/.uv.lock.txt -
+	@cmp -s requirements/.uv.lock.txt requirements/uv.lock.txt \
+		&& rm requirements/.uv.lock.txt || mv requirements/.uv.lock.txt requirements/uv.lock.txt
 	$(call say,"requirements/dev.lock.txt")
-	@$(COMPILE) --output-file requirements/dev.lock.txt --extra embed --extra parquet --extra postgres --group dev pyproject.toml
+	@$(COMPILE) --output-file requirements/dev.lock.txt --extra bigquery --extra claude --extra embed --extra mcp --extra models --extra parquet --extra postgres --extra serve --group dev pyproject.toml
 	@if grep -nE '://|--(extra-)?index-url|--find-links' requirements/*.lock.txt; then \
 		echo "A lock file carries an address (above); it must not."; exit 1; fi
 
@@ -131,3 +160,18 @@ $(VENV)/.project: pyproject.toml $(VENV)/.dependencies
 	$(call say,"setup 3/3: everloop itself (editable)")
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# --- The web pages: built again only when what they are made of changed ----------------------------
+
+WEB_SOURCES := $(shell find web/src web/static -type f 2>/dev/null) \
+	web/package.json web/svelte.config.js web/vite.config.ts web/tsconfig.json
+
+web/node_modules/.package-lock.json: web/package-lock.json $(VENV)/.dependencies
+	$(call say,"web: npm ci")
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --ignore-scripts
+	@touch $@
+
+src/everloop/web/index.html: $(WEB_SOURCES) web/node_modules/.package-lock.json
+	$(call say,"web: build (half a minute)")
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
+	@rm -rf src/everloop/web && cp -r web/build src/everloop/web

@@ -7,7 +7,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import appends, histories, memory, peer, postgres, replays, report
+from bench import (
+    appends,
+    gate,
+    histories,
+    http,
+    manifest,
+    memory,
+    peer,
+    postgres,
+    replays,
+    report,
+    rpc,
+    thread,
+)
 from bench.race import Outcome
 from bench.workshop import FULL, QUICK, TINY, Workshop, workshop
 
@@ -32,7 +45,14 @@ MEASURES: dict[str, Measure] = {
     "peer-replay": peer.replay,
     "postgres": postgres.clients,
     "postgres-nodes": postgres.nodes,
+    "rpc-start": rpc.start,
+    "rpc-get": rpc.get,
+    "rpc-list": rpc.listed,
     **memory.measures(),
+    **manifest.measures(),
+    **gate.measures(),
+    **http.measures(),
+    **thread.measures(),
 }
 NAMED = MEASURES | memory.soaked()  # those that take an hour are run only by name
 
@@ -59,6 +79,8 @@ def _measured(names: Iterable[str], shop: Workshop, console: Console) -> Iterabl
             yield NAMED[name](shop)
             shop.close()
     memory.close()
+    manifest.close()
+    thread.close()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,7 +3,8 @@
 
     python rival_side.py PEER FOLDER ITEMS
 
-The folder holds `texts.json` and `vectors.npy`. Each line that comes in is a number of seconds and
+The folder holds the texts of items and questions, and the vectors of both. Each question is asked
+once before anything is measured. Each line that comes in is a number of seconds and
 a number of items: so many are added at once, or none, and then it searches. Each line that goes out
 is how often that was done per second.
 """
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -138,14 +140,19 @@ SIDES = {"langgraph": LangGraph, "chroma": Chroma, "mem0": Mem0}
 
 def main(peer: str, folder: Path, items: int) -> None:
     """Fill the peer's store, then do as told."""
-    texts: list[str] = json.loads((folder / "texts.json").read_bytes())
-    vectors = np.load(folder / "vectors.npy")
-    place = {text: number % len(vectors) for number, text in enumerate(texts)}
-    side: Any = SIDES[peer](folder, lambda text: vectors[place.get(text, hash(text) % 1_000)])
+    given = json.loads((folder / "texts.json").read_bytes())
+    texts, questions = given["items"], given["questions"]
+    vectors, asked_of = np.load(folder / "vectors.npy"), np.load(folder / "asked.npy")
+    known = dict(zip(texts, vectors, strict=True)) | dict(zip(questions, asked_of, strict=True))
+    side: Any = SIDES[peer](
+        folder, lambda text: known.get(text, vectors[crc32(text.encode()) % 1_000])
+    )
     start = perf_counter()
     for first in range(0, items, CHUNK):
         chosen = slice(first, min(items, first + CHUNK))
         side.fill(list(range(items))[chosen], texts[chosen], vectors[chosen])
+    for text, vector in zip(questions, asked_of, strict=True):
+        side.search(text, vector)
     print(perf_counter() - start, flush=True)
     asked = added = 0
     for line in sys.stdin:
@@ -154,7 +161,8 @@ def main(peer: str, folder: Path, items: int) -> None:
         while spent < seconds:
             if not written:
                 asked += 1
-                side.search(texts[asked % 64], vectors[asked % 64])
+                at = asked % len(questions)
+                side.search(questions[at], asked_of[at])
             else:
                 numbers = range(items + added, items + added + written)
                 added += written

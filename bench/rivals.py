@@ -6,8 +6,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 import numpy as np
@@ -30,9 +28,10 @@ class Rival:
 
     def __init__(self, peer: str, folder: Path, items: int) -> None:
         folder.mkdir(parents=True)
-        texts = [text for at in range(0, items, shelves.BATCH) for text in shelves.texts(at, 1_000)]
-        (folder / "texts.json").write_bytes(msgspec.json.encode(texts))
-        np.save(folder / "vectors.npy", shelves.unit_vectors(items, seed=4))
+        given = {"items": shelves.all_texts(items), "questions": shelves.questions()}
+        (folder / "texts.json").write_bytes(msgspec.json.encode(given))
+        np.save(folder / "vectors.npy", shelves.unit_vectors(items))
+        np.save(folder / "asked.npy", shelves.asked_vectors())
         python = str(rivals_python() or sys.executable)
         self._process = subprocess.Popen(  # noqa: S603 - our own script
             [python, SIDE, peer, folder, str(items)],
@@ -51,16 +50,7 @@ class Rival:
         """The rate of its adds, of so many items each."""
         return lambda seconds: self._told(f"{seconds} {written}")
 
-    def __enter__(self) -> Self:
-        """Use it in a `with`."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Stop its process."""
         self._process.kill()
         self._process.wait()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import apsw
 import numpy as np
@@ -35,6 +36,9 @@ BATCH = 1_000
 HITS = 10
 NARROW = "project:narrow"
 GUEST = "guest"
+CLUSTERS, CLUSTERED = 2_000, 10_000  # of vectors, and vectors made at a time
+COMMON, SPREAD = 0.8, 0.8  # what all vectors share, and how far those of a cluster lie apart
+STRANGERS = 1_000  # vectors for texts that are not of the shelf
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 _SYLLABLES = ("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo")
@@ -42,20 +46,25 @@ _BARE = "SELECT rowid FROM memory_words WHERE memory_words MATCH ? ORDER BY rank
 
 
 class FreeEmbedder:
-    """Random unit vectors, the same in every run. Questions are embedded before the race."""
+    """Vectors that were made before the race; every side is given the same ones."""
 
-    name = "random"
+    name = "given"
     dimensions = DIMENSIONS
 
-    def __init__(self) -> None:
-        self._chance = np.random.default_rng(2)
-        self._asked = dict(zip(questions(), unit_vectors(QUESTIONS, seed=3), strict=True))
+    def __init__(self, items: int = 0) -> None:
+        self._place = {text: place for place, text in enumerate(all_texts(items))}
+        self._vectors = unit_vectors(max(items, STRANGERS))
+        self._asked = dict(zip(questions(), asked_vectors(), strict=True))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """The vector of a question, or new ones."""
+        """The vectors of questions and of items; any for a text that is new."""
         if len(texts) == 1 and texts[0] in self._asked:
-            return self._asked[texts[0]][None, :]
-        return _unit(self._chance.standard_normal((len(texts), DIMENSIONS), np.float32))
+            asked: Vectors = self._asked[texts[0]][None, :]
+            return asked
+        strange = (crc32(text.encode()) % STRANGERS for text in texts)
+        places = [self._place.get(text, any_) for text, any_ in zip(texts, strange, strict=True)]
+        found: Vectors = self._vectors[places]
+        return found
 
 
 class Shelf:
@@ -67,8 +76,9 @@ class Shelf:
         views = [MemoryWords(), MemoryShelf(), Audiences()]
         self.log = open_log(folder / "everloop.db", views, world=world)
         self.engine = Engine(self.log, world, Settings(), DECIDERS)
-        self.space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder())
-        self.keeper = Keeper(self.log, self.engine.do, world.clock, world.ids, self.space)
+        self.space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(items))
+        do, do_many = self.engine.do, self.engine.do_many
+        self.keeper = Keeper(self.log, do, do_many, world.clock, world.ids, self.space)
         if items:
             self.log.append("audience:guest", [AudienceGranted(GUEST, ("*",))], actor="user")
             for batch in remembered(0, items):
@@ -85,13 +95,14 @@ class Bare:
 
     def __init__(self, shelf: Shelf, items: int) -> None:
         self._db = apsw.Connection(str(shelf.log.file.path), flags=apsw.SQLITE_OPEN_READONLY)
-        self._vectors = unit_vectors(items, seed=4)
+        self._vectors = unit_vectors(items)
+        self._asked = dict(zip(questions(), asked_vectors(), strict=True))
 
     def search(self, text: str) -> int:
         """The ten best by words, and the ten best by meaning; nothing is done with them."""
         match = question(text).match()
         words = self._db.execute(_BARE, (match, HITS)).fetchall()
-        cosines = self._vectors @ self._vectors[0]
+        cosines = self._vectors @ self._asked[text]
         meaning = np.argpartition(-cosines, HITS)[:HITS]
         return len(words) + len(meaning)
 
@@ -115,7 +126,8 @@ def texts(first: int, count: int) -> list[str]:
     chance = np.random.default_rng([1, first])
     words = vocabulary()
     drawn = chance.choice(VOCABULARY, (count, SENTENCE), p=_frequencies())
-    return [" ".join(words[word] for word in row) for row in drawn.tolist()]
+    rows: list[list[int]] = drawn.tolist()
+    return [" ".join(words[word] for word in row) for row in rows]
 
 
 @cache
@@ -123,12 +135,39 @@ def questions() -> tuple[str, ...]:
     """What is asked, over and over."""
     words = vocabulary()
     drawn = np.random.default_rng(5).choice(VOCABULARY, (QUESTIONS, ASKED), p=_frequencies())
-    return tuple(" ".join(words[word] for word in row) for row in drawn.tolist())
+    rows: list[list[int]] = drawn.tolist()
+    return tuple(" ".join(words[word] for word in row) for row in rows)
 
 
-def unit_vectors(count: int, *, seed: int) -> Vectors:
-    """Random unit vectors, the same in every run."""
-    return _unit(np.random.default_rng(seed).standard_normal((count, DIMENSIONS), np.float32))
+def all_texts(items: int) -> list[str]:
+    """The texts of so many items, in their order."""
+    return [text for at in range(0, items, BATCH) for text in texts(at, min(BATCH, items - at))]
+
+
+def unit_vectors(count: int) -> Vectors:
+    """Unit vectors, the same in every run: in clusters, and all a little alike, as texts are."""
+    found = np.empty((count, DIMENSIONS), np.float32)
+    for start in range(0, count, CLUSTERED):
+        rows = found[start : start + CLUSTERED]
+        chance = np.random.default_rng([4, start])
+        rows[:] = COMMON * _clusters()[0] + _clusters()[chance.integers(1, CLUSTERS, len(rows))]
+        rows += SPREAD * _unit(chance.standard_normal(rows.shape, np.float32))
+        rows[:] = _unit(rows)
+    return found
+
+
+@cache
+def asked_vectors() -> Vectors:
+    """The vectors of the questions: each near to those of some items."""
+    chance = np.random.default_rng(3)
+    noise = _unit(chance.standard_normal((QUESTIONS, DIMENSIONS), np.float32))
+    noise *= SPREAD
+    return _unit(unit_vectors(QUESTIONS) + noise)
+
+
+@cache
+def _clusters() -> Vectors:
+    return _unit(np.random.default_rng(6).standard_normal((CLUSTERS, DIMENSIONS), np.float32))
 
 
 @cache
@@ -152,13 +191,16 @@ def _item(number: int, text: str) -> Remembered:
         happened_at=at.isoformat(),
         follows=f"mem-{number - 1:07d}" if number % SESSION else "",
         derived_from=(),
+        session="",
     )
 
 
 @cache
 def _frequencies() -> NDArray[np.float64]:
-    weights: NDArray[np.float64] = 1.0 / (np.arange(VOCABULARY) + 20.0)
-    return weights / weights.sum()
+    weights = np.ones(VOCABULARY)
+    weights /= np.arange(VOCABULARY) + 20.0
+    weights /= weights.sum()
+    return weights
 
 
 def _word(number: int) -> str:

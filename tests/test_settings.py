@@ -71,3 +71,11 @@ def test_a_password_is_never_shown(address: str, shown: str) -> None:
 def test_a_key_is_never_shown() -> None:
     secret = Settings(memory=MemorySettings(endpoint_key="hush"))
     assert "hush" not in {setting.value for setting in described(secret)}
+
+
+def test_a_setting_in_a_section_of_a_section_has_its_variable_too() -> None:
+    for one in described():
+        if one.kind.startswith("whole number") and one.name.count(".") == 2:
+            load({one.variable: str(one.default)}, home="/nowhere")
+    found = load({"EVERLOOP_THREAD_IMPORTS_BATCH": "7"}, home="/nowhere")
+    assert found.thread.imports.batch == 7

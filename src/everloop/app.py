@@ -14,8 +14,21 @@ from threading import Event as Signal
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from everloop.access.deciders import ACCESS_DECIDERS
 from everloop.adapters.system import system_world
 from everloop.errors import Invalid, Unavailable
+from everloop.lessons.books import HostBook, PhaseBook
+from everloop.lessons.capture.deciders import CAPTURE_DECIDERS
+from everloop.lessons.crew.deciders import CREW_DECIDERS
+from everloop.lessons.crew.guild import Guild
+from everloop.lessons.crew.views import CrewBook
+from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
+from everloop.lessons.herald import Herald
+from everloop.lessons.sentiment.deciders import SENTIMENT_DECIDERS
+from everloop.lessons.sentiment.policies import Listener
+from everloop.lessons.sentiment.views import SessionBook
+from everloop.lessons.teacher import Teacher
+from everloop.lessons.views import LessonShelf, LessonSignals, LessonWords
 from everloop.log import (
     Command,
     Context,
@@ -35,8 +48,10 @@ from everloop.memory.keeper import Keeper
 from everloop.memory.limits import MemorySettings
 from everloop.memory.policies import Embedding
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords, text_digests
-from everloop.ports import Progress, World
+from everloop.ports import Model, Progress, World
 from everloop.settings import Settings, hide_password
+from everloop.thread.deciders import THREAD_DECIDERS
+from everloop.thread.views import ThreadBook, ThreadNotes
 
 T = TypeVar("T")
 
@@ -45,8 +60,29 @@ FILE = "everloop.db"
 
 VECTORS = "vectors.db"
 
-DECIDERS: tuple[Decider[Any, Any], ...] = MEMORY_DECIDERS  # every command of every domain
-PROJECTIONS: tuple[type[Projection], ...] = (MemoryWords, MemoryShelf, Audiences)  # every view
+DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
+    *MEMORY_DECIDERS,
+    *LESSON_DECIDERS,
+    *CREW_DECIDERS,
+    *SENTIMENT_DECIDERS,
+    *CAPTURE_DECIDERS,
+    *THREAD_DECIDERS,
+    *ACCESS_DECIDERS,
+)
+PROJECTIONS: tuple[type[Projection], ...] = (  # every view
+    MemoryWords,
+    MemoryShelf,
+    Audiences,
+    LessonShelf,
+    LessonSignals,
+    LessonWords,
+    HostBook,
+    PhaseBook,
+    SessionBook,
+    CrewBook,
+    ThreadBook,
+    ThreadNotes,
+)
 
 
 class Engine:
@@ -62,13 +98,55 @@ class Engine:
         self.log = log
         self._world = world
         self._settings = settings
-        self._deciders = {decider.command: decider for decider in deciders}
+        decided = (*deciders, gate_decider(settings.lessons))
+        self._deciders = {decider.command: decider for decider in decided}
 
     @cached_property
     def memory(self) -> Keeper:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
         space = _open_space(self.log.file.path.parent / VECTORS, self._settings.memory)
-        return Keeper(self.log, self.do, self._world.clock, self._world.ids, space)
+        return Keeper(self.log, self.do, self.do_many, self._world.clock, self._world.ids, space)
+
+    @property
+    def world(self) -> World:
+        """The outside world that this engine lives in."""
+        return self._world
+
+    @cached_property
+    def lessons(self) -> Teacher:
+        """What agents proposed, and how it stands."""
+        world, settings = self._world, self._settings
+        return Teacher(
+            self.log,
+            self.do,
+            world.clock,
+            world.ids,
+            settings.lessons,
+            lambda: _narrative_model(settings),
+        )
+
+    @cached_property
+    def crew(self) -> Guild:
+        """Skills, personas and teams, and the packs that bring them."""
+        return Guild(self.log, self.do, self.lessons)
+
+    @cached_property
+    def herald(self) -> Herald:
+        """What tells a host's model what there is."""
+        world, settings = self._world, self._settings
+        outside = (world.clock, world.ids)
+        return Herald(
+            self.log,
+            self.do_many,
+            lambda: self.memory,
+            outside,
+            settings.lessons,
+            settings.manifest,
+        )
+
+    def listener(self, model: Model | None) -> Listener:
+        """Who hears feedback in users' words. Without a model, only interrupts are heard."""
+        return Listener(self.log, self.do, model, self._settings.sentiment)
 
     def embed_in_background(self, progress: Progress | None = None) -> Embedding:
         """Give every item its vectors, now and as items come, until it is stopped."""
@@ -109,6 +187,10 @@ class Engine:
     ) -> Receipt:
         """Carry out a command and return when what it led to is durable."""
         return self.log.writer.write(self._work(command, by, branch, request_id))
+
+    def do_many(self, commands: Sequence[Command], *, by: Context = USER) -> list[Receipt]:
+        """Carry out commands in their order, sharing transactions. Each is decided by itself."""
+        return self.log.writer.write_all([self._work(each, by, None, None) for each in commands])
 
     async def do_soon(
         self,
@@ -249,3 +331,11 @@ def _open_space(path: Path, settings: MemorySettings) -> Any:
         return None
     vectors = importlib.import_module("everloop.memory.vectors")
     return vectors.VectorSpace(vectors.VectorCache(path), embedder)
+
+
+def _narrative_model(settings: Settings) -> Model:
+    """The model that says why a lesson holds: looked for when one is asked to."""
+    models = importlib.import_module("everloop.adapters.models")
+    found = models.found_models(settings.models)
+    chosen: Model = models.chosen_model(settings.models, "narrative", found)
+    return chosen

@@ -17,12 +17,131 @@ import msgspec
 from msgspec import Meta, inspect
 
 from everloop.errors import Invalid
+from everloop.lessons.capture.limits import CaptureSettings
+from everloop.lessons.limits import LessonSettings
+from everloop.lessons.manifest_settings import ManifestSettings
+from everloop.lessons.sentiment.limits import SentimentSettings
 from everloop.log.backups import BackupPlan
 from everloop.log.limits import Limits
+from everloop.log.sinking import SinkLimits
 from everloop.memory.limits import MemorySettings
+from everloop.model_settings import ModelSettings
+from everloop.thread.limits import ThreadSettings
+from everloop.thread.tool_servers import Servers
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
+HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # what Claude Code tells whatever it starts
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+OTHERS = {  # names that others gave to what we need too, and what they are called here
+    "ANTHROPIC_API_KEY": "anthropic_key",
+    "ANTHROPIC_BASE_URL": "anthropic_url",
+    "OPENAI_API_KEY": "openai_key",
+    "OPENAI_BASE_URL": "openai_url",
+    "OPENROUTER_API_KEY": "openrouter_key",
+}
+
+
+class DoorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who comes in, and how much one may say at a time; section `[doors]`."""
+
+    admit_hosts: Annotated[
+        str,
+        Meta(
+            pattern="^(all|granted)$",
+            description="`all`: a host that nobody decided about may ask within every scope."
+            " `granted`: only those that you let in with `everloop grants allow`.",
+        ),
+    ] = "all"
+    line_bytes_max: Annotated[
+        int, Meta(ge=1_024, description="Longest line that the JSON-RPC door reads, in bytes.")
+    ] = 10_000_000
+    depth_max: Annotated[
+        int, Meta(ge=4, le=500, description="Deepest nesting of a JSON value that it reads.")
+    ] = 64
+    batch_max: Annotated[
+        int, Meta(ge=1, description="Most requests that one JSON-RPC batch may hold.")
+    ] = 1_000
+    connections_max: Annotated[
+        int, Meta(ge=1, description="Most clients that its socket serves at the same time.")
+    ] = 64
+    results_max: Annotated[
+        int, Meta(ge=1, description="Most results that one call of an MCP tool gives.")
+    ] = 50
+    preview_characters: Annotated[
+        int, Meta(ge=80, description="How much of a text an MCP list shows; the rest is by id.")
+    ] = 1_000
+    text_characters_max: Annotated[
+        int, Meta(ge=280, description="Longest text that an MCP tool takes in.")
+    ] = 50_000
+
+
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host's prompt is given by itself; section `[hooks]`."""
+
+    prompt_characters_min: Annotated[
+        int, Meta(ge=0, description="A prompt shorter than this is given nothing.")
+    ] = 20
+    recall_limit: Annotated[
+        int, Meta(ge=0, description="Most memories that a prompt is given. 0: none.")
+    ] = 5
+    recall_mode: Annotated[
+        str,
+        Meta(
+            pattern="^(text|semantic|hybrid)$",
+            description="`text` is quick; `hybrid` and `semantic` load the embedder each time.",
+        ),
+    ] = "text"
+    similarity_min: Annotated[
+        float, Meta(ge=0, le=1, description="How near a memory must be, 0 to 1, to be given.")
+    ] = 0.4
+    tokens_max: Annotated[
+        int, Meta(ge=100, description="Most tokens that a hook adds to a prompt.")
+    ] = 4_000
+
+
+class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the HTTP door listens, and by which names it is known; section `[serve]`."""
+
+    host: Annotated[
+        str, Meta(description="The address to listen on. Beyond loopback, name it on purpose.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="The port. 0: any that is free.")] = 7777
+    hosts: Annotated[
+        str,
+        Meta(
+            description="Names by which browsers may reach it besides loopback, with commas"
+            " between them. Requests for any other name are refused."
+        ),
+    ] = ""
+    secure: Annotated[
+        bool, Meta(description="Whether browsers reach it by https, through a proxy or a tunnel.")
+    ] = False
+    body_bytes_max: Annotated[int, Meta(ge=1_000, description="The largest request.")] = 30_000_000
+    import_bytes_max: Annotated[
+        int, Meta(ge=1_000, description="The largest export of conversations that is taken in.")
+    ] = 2_000_000_000
+    code_lives_s: Annotated[
+        int, Meta(ge=30, description="How long a code for pairing a device holds, in seconds.")
+    ] = 600
+    tries_max: Annotated[
+        int, Meta(ge=1, description="How often one peer may try to sign in within a minute.")
+    ] = 10
+    access_url: Annotated[
+        str,
+        Meta(
+            description="Cloudflare Access: `https://TEAM.cloudflareaccess.com`. Whoever it lets"
+            " through is signed in. Empty: its tokens are ignored."
+        ),
+    ] = ""
+    access_audience: Annotated[
+        str, Meta(description="The audience tag (AUD) of the Cloudflare Access application.")
+    ] = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which browsers may reach it besides loopback."""
+        return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +155,21 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     log: Limits = Limits()
     backups: BackupPlan = BackupPlan()
+    sink: SinkLimits = SinkLimits()
     memory: MemorySettings = MemorySettings()
+    lessons: LessonSettings = LessonSettings()
+    manifest: ManifestSettings = ManifestSettings()
+    models: ModelSettings = ModelSettings()
+    thread: ThreadSettings = ThreadSettings()
+    serve: ServeSettings = ServeSettings()
+    doors: DoorSettings = DoorSettings()
+    hooks: HookSettings = HookSettings()
+    sentiment: SentimentSettings = SentimentSettings()
+    capture: CaptureSettings = CaptureSettings()
+    tools: Annotated[
+        Servers,
+        Meta(description="MCP servers whose tools a model may use, each a section `[tools.NAME]`."),
+    ] = {}
 
     @property
     def folder(self) -> Path:
@@ -54,6 +187,7 @@ def load(environment: Mapping[str, str] | None = None, *, home: str | None = Non
     chosen = home or variables.get("EVERLOOP_HOME") or variables.get("LOOP_HOME") or "~/.everloop"
     values = _from_file(Path(chosen).expanduser() / FILE)
     values["home"] = chosen
+    _borrow(values, variables)
     for name, value in sorted(variables.items()):
         if name.startswith(PREFIX) and name != "EVERLOOP_HOME":
             _set(values, name, value)
@@ -61,6 +195,13 @@ def load(environment: Mapping[str, str] | None = None, *, home: str | None = Non
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as problem:
         raise Invalid(f"a setting is wrong: {problem}", hint="See docs/settings.md.") from problem
+
+
+def host_session(environment: Mapping[str, str] | None = None) -> str:
+    """The run of the host that started this process, by the host's own name; empty if unknown."""
+    variables = os.environ if environment is None else environment
+    said = variables.get(HOST_SESSION, "")
+    return said if _SESSION.fullmatch(said) else ""
 
 
 class Described(msgspec.Struct, frozen=True):
@@ -97,6 +238,8 @@ def _described(
         if isinstance(default, msgspec.Struct):
             yield from _described(value, default, f"{prefix}{field.name}.")
             continue
+        if isinstance(default, dict):  # of named sections, the names are shown
+            value, default = ", ".join(sorted(value)), ""
         name, shape = f"{prefix}{field.name}", inspect.type_info(field.type)
         yield Described(
             name=name,
@@ -143,20 +286,30 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise Invalid(f"{path.name} is not valid TOML: {problem}") from problem
 
 
+def _borrow(values: dict[str, Any], variables: Mapping[str, str]) -> None:
+    """Take over what other programs' variables say, where the settings file says nothing."""
+    section = values.setdefault("models", {})
+    for name, setting in OTHERS.items():
+        if variables.get(name) and isinstance(section, dict):
+            cast("dict[str, Any]", section).setdefault(setting, variables[name])
+
+
 def _set(values: dict[str, Any], name: str, value: str) -> None:
-    path = name.removeprefix(PREFIX).lower()
-    for field in msgspec.structs.fields(Settings):
-        if path == field.name:
-            values[path] = value
-            return
-        inner = path.removeprefix(f"{field.name}_")
-        if inner != path and _has(field.type, inner):
-            values.setdefault(field.name, {})[inner] = value
-            return
-    raise Invalid(f"{name} is not a setting", hint="`everloop settings` lists them.")
+    if not _put(values, Settings, name.removeprefix(PREFIX).lower(), value):
+        raise Invalid(f"{name} is not a setting", hint="`everloop settings` lists them.")
 
 
-def _has(section: Any, name: str) -> bool:
+def _put(values: dict[str, Any], section: Any, path: str, value: str) -> bool:
+    """Set what a path names in a section or in one below it; False if it names nothing there."""
     if not (isinstance(section, type) and issubclass(section, msgspec.Struct)):
         return False
-    return any(field.name == name for field in msgspec.structs.fields(section))
+    for field in msgspec.structs.fields(section):
+        if path == field.name:
+            values[path] = value
+            return True
+        inner = path.removeprefix(f"{field.name}_")
+        below = values.get(field.name, {})
+        if inner != path and _put(below, field.type, inner, value):
+            values[field.name] = below
+            return True
+    return False

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+from tests.golden.lives import let_in, talk, teach
 from tests.log.test_golden import Expected, views_digest
 
 from everloop import __version__
@@ -45,15 +46,16 @@ def make() -> None:
     """Write the log and what it must come to, beside this file."""
     target = Path(__file__).parent / f"{__version__}.jsonl"
     with TemporaryDirectory() as folder:
-        log = Stage().open(Path(folder) / "everloop.db", [view() for view in PROJECTIONS])
-        fill(log)
+        stage = Stage()
+        log = stage.open(Path(folder) / "everloop.db", [view() for view in PROJECTIONS])
+        fill(log, stage)
         export_jsonl(log, target)
         expected = Expected(log.head, views_digest(log))
         log.close()
     target.with_suffix(".expected.json").write_bytes(msgspec.json.encode(expected) + b"\n")
 
 
-def fill(log: Log) -> None:
+def fill(log: Log, stage: Stage) -> None:
     """Make everything happen that can happen."""
     log.append("notes", [NoteWritten(f"note {number}") for number in range(990)], actor="user")
     log.append("notes", [Draft(NoteWritten("derived"), (1, 2))], actor="agent:x")
@@ -63,13 +65,16 @@ def fill(log: Log) -> None:
     retraction = log.retract([2], reason="slip", actor="user")
     log.retract([retraction.position], reason="no slip", actor="user")
     log.purge([5], reason="privacy", actor="user")
-    remember(log)
+    engine = Engine(log, stage.world, Settings())
+    remember(log, engine)
+    teach(engine, stage)
+    talk(engine, stage)
+    let_in(engine)
     log.append("future", [from_the_future()], actor="engine")
 
 
-def remember(log: Log) -> None:
+def remember(log: Log, engine: Engine) -> None:
     """Make everything happen that can happen to memories."""
-    engine = Engine(log, Stage().world, Settings())
     origin = Origin("host", "session", "model", "folder")
     engine.do(GrantAudience("agent:x", ("project:*", "user")))
     engine.do(RememberItem("one", "The garden gate is green.", origin=origin))

@@ -1,0 +1,98 @@
+"""The gate over many lessons at once, with all that it looks at; and a page of their list."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import process_time
+
+from bench.race import Claim, Outcome, bounded, require
+from bench.workshop import Workshop
+from everloop.adapters.system import system_world
+from everloop.app import PROJECTIONS, Engine
+from everloop.lessons import gate, shelf
+from everloop.lessons.cases import cases
+from everloop.lessons.events import (
+    FeedbackGiven,
+    LessonActivated,
+    LessonNarrated,
+    LessonProposed,
+    LessonUsed,
+    MemoryEvidence,
+    Narrative,
+)
+from everloop.lessons.limits import GateRules
+from everloop.lessons.state import text_digest
+from everloop.log import Draft, Log, open_log
+from everloop.memory.commands import RememberItem
+from everloop.memory.scopes import OWNER, Asker
+from everloop.settings import Settings
+
+LESSONS, MEMORIES, USES = 10_000, 500, 3
+RULES = GateRules(age_hours_min=0)  # the lessons of a bench are young
+NOTE = "processor time; no waiting for the disk or for other programs"
+WHOLE = Asker(OWNER, ("*",))
+
+
+def measures() -> dict[str, partial[Outcome]]:
+    """Every measure by name."""
+    return {"gate": partial(over_all, lessons=LESSONS)}
+
+
+def over_all(shop: Workshop, *, lessons: int) -> Outcome:
+    """List a page of lessons, and ask the gate about every lesson there is."""
+    title = f"gate over {lessons:,} lessons, and a page of their list"
+    claim = Claim("gate", title, "", "ms", "at most", goal=1_000, note=NOTE)
+    folder = shop.path("gate").with_suffix("")
+    folder.mkdir(parents=True)
+    world = system_world(10)
+    log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
+    _fill(Engine(log, world, Settings()), lessons)
+
+    def act() -> None:
+        with log.reading() as reader:
+            shelf.page(reader, WHOLE, limit=50)
+            found = cases(reader, shelf.positions(reader, WHOLE), world.clock.now())
+            passing = sum(not gate.violations(case, RULES) for case in found)
+        require(len(found) == lessons and passing == lessons, "the gate did not let all through")
+
+    taken = [_ms(act) for _ in range(5)]
+    log.close()
+    return bounded(claim, taken)
+
+
+def _fill(engine: Engine, lessons: int) -> None:
+    for number in range(MEMORIES):
+        engine.do(RememberItem(f"mem-{number}", f"Part {number} was stale."))
+    for number in range(lessons):
+        _one(engine.log, number)
+
+
+def _one(log: Log, number: int) -> None:
+    """A lesson that lacks nothing: what its agent did, and the user's praise."""
+    name, item = f"les-{number:06d}", f"mem-{number % MEMORIES}"
+    words = (f"Check part {number}", f"Before step {number}, check that part.")
+    digest = text_digest(*words)
+    proposed = LessonProposed(
+        name, *words, "user", "agent", f"s{number}", (MemoryEvidence(item),), "", "", None, ""
+    )
+    told = Narrative("A step.", "A stale part.", "It was checked.", "inferred")
+    drafts = [
+        Draft(proposed),
+        Draft(LessonActivated(name), beside=(0,)),
+        *_used(name, digest, number),
+        Draft(LessonNarrated(name, digest, told, "", f"s{number}"), beside=(0,)),
+    ]
+    at = log.append(f"lesson:{name}", drafts, actor="agent:bench").facts[0].position
+    praise = FeedbackGiven(name, digest, True, "praise", "thumbs", 1.0, False, "")
+    log.append(f"lesson:{name}", [Draft(praise, (at,))], actor=OWNER)
+
+
+def _used(name: str, digest: str, number: int) -> Iterator[Draft]:
+    for use in range(USES):
+        yield Draft(LessonUsed(name, digest, f"s{number + use}", f"use-{use}"), beside=(0,))
+
+
+def _ms(act: Callable[[], None]) -> float:
+    """How long the processor worked on something."""
+    start = process_time()
+    act()
+    return 1_000 * (process_time() - start)

@@ -1,0 +1,180 @@
+"""One side of the HTTP measures, in a process of its own: our server, a bare one, or the watchers.
+
+`ours FOLDER` prints its port and a credential, `bare` its port, and `watch PORT CREDENTIAL CLIENTS
+EVENTS` what the watchers saw. A number on standard input makes our server write so many ticks.
+"""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import create_server
+from statistics import quantiles
+from time import perf_counter
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from everloop.access import keys
+from everloop.app import USER, Engine
+from everloop.interfaces.http.app import application
+from everloop.log import Event, event
+from everloop.memory.limits import MemorySettings
+from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Usage
+from everloop.running import Running
+from everloop.settings import Settings
+
+TICKS_S = 10
+PAUSE_S = 1 / TICKS_S
+WORDS = 5
+NAME = "clocked"
+
+
+@event("bench.ticked")
+class Ticked(Event, frozen=True):
+    """A moment, as this machine counts it."""
+
+    at: float
+
+
+class Stamped(BaseModel):
+    """What a bare route gives: the same fields as a thread in a list."""
+
+    thread_id: str
+    title: str
+    archived: bool
+    opened_at: datetime
+    newest_at: datetime
+
+
+class ClockedModel:
+    """A model that says what time it is, word by word."""
+
+    name = NAME
+
+    def generate(self, prompt: Prompt, params: Params) -> "ClockedStream":
+        """The time at which it was called, then a few more."""
+        del prompt, params
+        return ClockedStream()
+
+
+class ClockedStream:
+    """An answer being given."""
+
+    def __init__(self) -> None:
+        self._chunks = self._given()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The chunks."""
+        return self._chunks
+
+    def __next__(self) -> Chunk:
+        """The next one."""
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _given(self) -> Iterator[Chunk]:
+        for _ in range(WORDS):
+            yield Delta(f"{perf_counter():.6f} ")
+            threading.Event().wait(0.02)
+        yield Usage(NAME, tokens_in=1, tokens_out=1)
+        yield Finish("stop")
+
+
+def ours(folder: str) -> None:
+    """Our server, until standard input ends."""
+    settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
+    with Engine.open(Path(folder), settings=settings) as engine:
+        code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
+        credential = keys.pair(engine.do, engine.world, "bench", way="code", via=code)
+        running = Running(engine, settings, ClockedModel())
+        running.talk.home(USER)
+        running.conductor.start()
+        _serve(application(running), credential.text, lambda count: _tick(engine, count))
+        running.conductor.close()
+
+
+def bare() -> None:
+    """A FastAPI application with one route that gives what ours gives, and does nothing else."""
+    app = FastAPI()
+    now = datetime.now(UTC)  # noqa: TID251 - a constant of this process
+    home = Stamped(thread_id="home", title="Home", archived=False, opened_at=now, newest_at=now)
+
+    @app.get("/api/threads")
+    def threads() -> list[Stamped]:
+        return [home]
+
+    _serve(app, "", lambda _: None)
+
+
+def _serve(app: Any, credential: str, wish: Callable[[int], None]) -> None:
+    listening = create_server(("127.0.0.1", 0), backlog=2_048)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    server = uvicorn.Server(config)
+
+    def listen() -> None:
+        for line in sys.stdin:
+            wish(int(line))
+        server.should_exit = True
+
+    print(listening.getsockname()[1], credential, flush=True)
+    threading.Thread(target=listen, daemon=True).start()
+    server.run(sockets=[listening])
+
+
+def _tick(engine: Engine, count: int) -> None:
+    started = perf_counter()
+    for number in range(count):
+        engine.log.append("ticks", [Ticked(perf_counter())], actor="user")
+        left = started + (number + 1) * PAUSE_S - perf_counter()
+        threading.Event().wait(max(0.0, left))
+
+
+async def watch(port: int, credential: str, clients: int, events: int) -> None:
+    """Many clients on the stream: says when all are there, then how late events came."""
+    opened = [await _joined(port, credential) for _ in range(clients)]
+    print("ready", flush=True)
+    found = await asyncio.gather(*(_delays(reader, events) for reader, _ in opened))
+    late = [delay for one in found for delay in one]
+    for _, writer in opened:
+        writer.close()
+    lost = clients * events - len(late)
+    print(json.dumps({"lost": lost, "p99_ms": quantiles(late, n=100)[98]}), flush=True)
+
+
+async def _joined(port: int, credential: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    asked = ("GET /api/stream HTTP/1.1", "Host: localhost", f"Authorization: Bearer {credential}")
+    writer.write("\r\n".join((*asked, "", "")).encode())
+    await reader.readuntil(b"event: hello")
+    return reader, writer
+
+
+async def _delays(reader: asyncio.StreamReader, events: int) -> list[float]:
+    """How long each event took, in milliseconds."""
+    found: list[float] = []
+    while len(found) < events:
+        line = await reader.readline()
+        if not line:
+            break
+        if line.startswith(b'data: {"position"') and b'"bench.ticked"' in line:
+            at = float(line.rpartition(b'"at":')[2].rstrip(b"}\r\n"))
+            found.append(1_000 * (perf_counter() - at))
+    return found
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:]
+    if what == "ours":
+        ours(rest[0])
+    elif what == "bare":
+        bare()
+    else:
+        asyncio.run(watch(int(rest[0]), rest[1], int(rest[2]), int(rest[3])))

@@ -1,0 +1,212 @@
+"""The manifest: what one costs among many lessons and memories, and beside a few of them.
+
+A manifest is a whole one, with a question to memory; only the embedding of the question is left
+out. It is measured without and with what it records: its ledger, and what was shown. That adds a
+trip to the disk, whatever the log holds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from time import process_time
+
+from bench import shelves
+from bench.race import Claim, Outcome, Rate, bounded, dearer, race, require, steady
+from bench.shelves import BATCH, FreeEmbedder, remembered
+from bench.workshop import Workshop
+from everloop.adapters.system import system_world
+from everloop.app import PROJECTIONS, Engine
+from everloop.lessons.crew.events import CrewWritten, Skill
+from everloop.lessons.events import LessonActivated, LessonProposed, LessonUsed
+from everloop.lessons.herald import Herald
+from everloop.lessons.limits import LessonSettings
+from everloop.lessons.manifest import Wish
+from everloop.lessons.manifest_settings import ManifestSettings
+from everloop.lessons.state import text_digest
+from everloop.log import Command, Context, Draft, Receipt, open_log
+from everloop.memory.keeper import Keeper
+from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.settings import Settings
+
+LESSONS, FEW, MEMORIES, SKILLS = 10_000, 100, 100_000, 50
+GOAL_MS = 20.0
+NOTE = "processor time; no waiting for the disk or for other programs"
+USER = Context()
+ASKER = "agent:bench"
+
+
+class School:
+    """An open log of lessons, memories and skills. A third of the lessons was used, some often."""
+
+    def __init__(self, folder: Path, lessons: int, memories: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        world = system_world(10)
+        self.log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
+        engine = Engine(self.log, world, Settings())
+        space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(memories))
+        self.keeper = Keeper(self.log, engine.do, engine.do_many, world.clock, world.ids, space)
+        self._outside = (world.clock, world.ids)
+        self._do_many = engine.do_many
+        _fill(self, lessons, memories)
+
+    def herald(self, *, recording: bool = True) -> Herald:
+        """What puts manifests together; without recording, to measure all the rest."""
+        return Herald(
+            self.log,
+            self._do_many if recording else _unrecorded,
+            lambda: self.keeper,
+            self._outside,
+            LessonSettings(),
+            ManifestSettings(),
+        )
+
+    def close(self) -> None:
+        """Close the log."""
+        self.log.close()
+
+
+def whole(shop: Workshop, *, lessons: int, memories: int, recording: bool) -> Outcome:
+    """One manifest after the other, as in every turn of a host: our own time, without waiting."""
+    name, more = ("manifest-recorded", ", recorded") if recording else ("manifest", "")
+    title = f"manifest{more}, among {lessons:,} lessons and {memories:,} memories"
+    claim = Claim(name, title, "", "ms", "at most", goal=GOAL_MS, note=NOTE)
+    act = _asked(_school(shop, lessons, memories).herald(recording=recording))
+    for _ in shelves.questions():
+        act()
+    return bounded(claim, [_own_ms(act) for _ in range(10 * shop.pace(share=0.3)["rounds"])])
+
+
+def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
+    """How many times dearer a manifest is among many lessons than among few; no memories."""
+    title = f"manifest among {many:,} lessons, beside the same among {few:,}"
+    claim = Claim("manifest-growth", title, f"among {few:,}", "ms", "at most", goal=1.5)
+    small, large = _school(shop, few, 0), _school(shop, many, 0)
+    wish = Wish(memory_query="")
+    rounds = race(
+        _told(large.herald(recording=False), wish),
+        _told(small.herald(recording=False), wish),
+        **shop.pace(share=0.3),
+    )
+    return dearer(claim, rounds)
+
+
+def opening(shop: Workshop, *, lessons: int) -> Outcome:
+    """The first manifest of a process, which reads the order of the lessons; no question."""
+    title = f"first manifest of a process, among {lessons:,} lessons"
+    claim = Claim("manifest-first", title, "", "ms", "at most", goal=200, note=NOTE)
+    school = _school(shop, lessons, 0)
+    heralds = [school.herald(recording=False) for _ in range(5)]
+    found = [_own_ms(partial(each.manifest, Wish(), by=USER)) for each in heralds]
+    return bounded(claim, found)
+
+
+def measures() -> dict[str, partial[Outcome]]:
+    """Every measure by name."""
+    return {
+        "manifest": partial(whole, lessons=LESSONS, memories=MEMORIES, recording=False),
+        "manifest-recorded": partial(whole, lessons=LESSONS, memories=MEMORIES, recording=True),
+        "manifest-growth": partial(growth, few=FEW, many=LESSONS),
+        "manifest-first": partial(opening, lessons=LESSONS),
+    }
+
+
+_schools: dict[tuple[int, int], School] = {}  # made once in a run
+
+
+def close() -> None:
+    """Close the logs that were made for this run."""
+    for school in _schools.values():
+        school.close()
+    _schools.clear()
+
+
+def _school(shop: Workshop, lessons: int, memories: int) -> School:
+    key = (lessons, memories)
+    if key not in _schools:
+        folder = shop.path(f"manifest-{lessons}-{memories}").with_suffix("")
+        _schools[key] = School(folder, lessons, memories)
+    return _schools[key]
+
+
+def _asked(herald: Herald) -> Callable[[], int]:
+    """A manifest with the next question."""
+    texts = cycle(shelves.questions())
+
+    def act() -> int:
+        found = herald.manifest(Wish(memory_query=next(texts)), by=USER)
+        require(len(found.lessons) == 5 and len(found.memories) == 5, "a manifest was not full")
+        return 1
+
+    return act
+
+
+def _own_ms(act: Callable[[], object]) -> float:
+    """How long the processor worked on something."""
+    start = process_time()
+    act()
+    return 1_000 * (process_time() - start)
+
+
+def _told(herald: Herald, wish: Wish) -> Rate:
+    def act() -> int:
+        found = herald.manifest(wish, by=USER)
+        require(len(found.lessons) == 5, "a manifest was not full")
+        return 1
+
+    return steady(act)
+
+
+def _unrecorded(commands: Sequence[Command], *, by: Context) -> list[Receipt]:
+    del commands, by
+    return []
+
+
+def _fill(school: School, lessons: int, memories: int) -> None:
+    log = school.log
+    for batch in remembered(0, memories):
+        log.append("memory:bench", batch, actor="user")
+    for drafts in _proposed(lessons):
+        facts = log.append("lesson:bench", drafts, actor=ASKER).facts
+        places = [(f.position, f.event) for f in facts if isinstance(f.event, LessonProposed)]
+        log.append("lesson:bench", [d for at, new in places for d in _lived(at, new)], actor=ASKER)
+    skill = Skill("Does what it is asked to do, and says so", "Read. Think. Do.")
+    written = [
+        CrewWritten("skill", f"skill-{n}", skill, "user", "active", "user", "", (), "")
+        for n in range(SKILLS)
+    ]
+    log.append("skill:bench", written, actor="user")
+    school.keeper.embed_missing()
+
+
+def _proposed(lessons: int) -> Iterator[list[Draft]]:
+    for first in range(0, lessons, BATCH):
+        numbers = range(first, min(lessons, first + BATCH))
+        texts = shelves.texts(first, len(numbers))
+        yield [Draft(_lesson(n, text)) for n, text in zip(numbers, texts, strict=True)]
+
+
+def _lesson(number: int, text: str) -> LessonProposed:
+    return LessonProposed(
+        lesson_id=f"les-{number:06d}",
+        description=text[:60],
+        body=text,
+        scope="user",
+        author="agent",
+        session="bench",
+        evidence=(),
+        pack_id="",
+        external_id="",
+        source=None,
+        target_skill="",
+    )
+
+
+def _lived(at: int, new: LessonProposed) -> Iterator[Draft]:
+    """What happened to a lesson: most are on trial, a third was used, one in a hundred often."""
+    number = int(new.lesson_id[4:])
+    yield Draft(LessonActivated(new.lesson_id), (at,))
+    digest = text_digest(new.description, new.body)
+    uses = 100 if number % 100 == 0 else int(number % 3 == 0)
+    for use in range(uses):
+        yield Draft(LessonUsed(new.lesson_id, digest, f"s{use}", ""), (at,))

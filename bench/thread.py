@@ -1,0 +1,199 @@
+"""A conversation of ten years: our own time from a recorded turn to the call of the model.
+
+The prompt is a whole one: the dialogue of two days, the pyramid with summaries as long as they may
+be, what memory has on the question, lessons, notes and tools; its ledger is kept and the turn is
+taken before the model is called. Only the embedding of the question is left out.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import count, cycle
+from pathlib import Path
+from time import process_time
+
+from bench import shelves
+from bench.race import Claim, Outcome, Rate, bounded, dearer, race, require, steady
+from bench.workshop import Workshop
+from everloop.adapters.model_offline import ReadyStream
+from everloop.app import USER, Engine
+from everloop.memory.commands import RememberItem
+from everloop.memory.limits import MemorySettings
+from everloop.ports import Delta, Finish, Params, Prompt, Stream, Usage
+from everloop.running import Running
+from everloop.settings import Settings
+from everloop.thread.answering import ENGINE, Answer
+from everloop.thread.brief import TOKENS, shortened
+from everloop.thread.commands import (
+    HOME,
+    BeginImport,
+    ImportMessages,
+    NoteDecision,
+    NoteSummary,
+    StopTurn,
+)
+from everloop.thread.context import Preparing
+from everloop.thread.events import MessageImported
+from everloop.thread.policies import today
+from everloop.thread.state import CONVERSATION, stream_of
+from everloop.thread.talk import Letter
+from everloop.thread.windows import Window, pyramid
+
+FEW, MANY, YEARS, BATCH = 1_000, 100_000, 10, 5_000
+DECISIONS = 40
+GOAL_MS, GOAL_RATIO = 30.0, 2.0
+NOTE = "processor time; no waiting for the disk or for other programs"
+
+
+class Stopwatch:
+    """A model that notes when it is called, and says one word."""
+
+    name = "stopwatch"
+
+    def __init__(self) -> None:
+        self.called_at = 0.0
+        self.asked: Prompt | None = None
+
+    def generate(self, prompt: Prompt, params: Params) -> Stream:
+        """Note the time."""
+        del params
+        self.called_at, self.asked = process_time(), prompt
+        return ReadyStream([Delta("Yes."), Usage(self.name, 1, 1), Finish("stop")])
+
+
+class Conversation:
+    """A thread of so many messages over ten years, up to today."""
+
+    def __init__(self, folder: Path, messages: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = Settings(memory=MemorySettings(embedder="none"))
+        self.engine = Engine.open(folder, settings=settings)
+        self.model = Stopwatch()
+        self.running = Running(self.engine, settings, self.model)
+        self.running.talk.home(USER)
+        self.today = today(self.engine.log, self.engine.world.clock)
+        self._questions = cycle(shelves.questions())
+        _fill(self, messages)
+        self._preparing = Preparing(
+            self.engine.log,
+            self.engine.memory,
+            self.engine.world.clock,
+            limits=settings.thread.context,
+        )
+        self._asked = self._say()
+        self.engine.do(StopTurn(HOME, self._asked))  # so that the next turn need not wait
+
+    def answer_ms(self) -> float:
+        """How long the processor worked between a recorded turn and the call of the model."""
+        turn_id = self._say()
+        known = self.engine.log.state(CONVERSATION, stream_of(HOME))
+        turn = known.next_turn if known else None
+        if turn is None or turn.turn_id != turn_id:
+            raise RuntimeError("the measure is wrong: no turn was recorded")
+        branch = stream_of(HOME)
+        answer = Answer(self.running.means, lambda: self.model, HOME, turn, branch)
+        start = process_time()
+        answer.run(lambda: self._preparing(HOME, turn_id, branch, self.running.tools), "conductor")
+        require(self.model.called_at > start, "the model was not called")
+        return 1_000 * (self.model.called_at - start)
+
+    def prepare(self) -> int:
+        """Put the prompt of one turn together."""
+        made = self._preparing(HOME, self._asked, stream_of(HOME), self.running.tools)
+        require(made.ledger.tokens > 1_000, "the prompt was not full")
+        return 1
+
+    def close(self) -> None:
+        """Close the log."""
+        self.running.close()
+        self.engine.close()
+
+    def _say(self) -> str:
+        return self.running.talk.send(HOME, Letter(next(self._questions)), USER).turn_id
+
+
+def answering(shop: Workshop, *, messages: int) -> Outcome:
+    """One turn after the other, in a long conversation."""
+    title = f"from a recorded turn to the call of the model, among {messages:,} messages"
+    claim = Claim("turn", title, "", "ms", "at most", goal=GOAL_MS, note=NOTE)
+    talk = _conversation(shop, messages)
+    for _ in range(5):
+        talk.answer_ms()
+    return bounded(claim, [talk.answer_ms() for _ in range(10 * shop.pace(share=0.3)["rounds"])])
+
+
+def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
+    """How many times dearer the prompt is in a long conversation than in a short one."""
+    title = f"the prompt of a turn among {many:,} messages, beside the same among {few:,}"
+    claim = Claim("turn-growth", title, f"among {few:,}", "ms", "at most", goal=GOAL_RATIO)
+    short, long = _conversation(shop, few), _conversation(shop, many)
+    return dearer(claim, race(_told(long), _told(short), **shop.pace(share=0.3)))
+
+
+def measures() -> dict[str, partial[Outcome]]:
+    """Every measure by name."""
+    return {
+        "turn": partial(answering, messages=MANY),
+        "turn-growth": partial(growth, few=FEW, many=MANY),
+    }
+
+
+_conversations: dict[int, Conversation] = {}  # made once in a run
+
+
+def close() -> None:
+    """Close the logs that were made for this run."""
+    for one in _conversations.values():
+        one.close()
+    _conversations.clear()
+
+
+def _conversation(shop: Workshop, messages: int) -> Conversation:
+    if messages not in _conversations:
+        folder = shop.path(f"thread-{messages}").with_suffix("")
+        _conversations[messages] = Conversation(folder, messages)
+    return _conversations[messages]
+
+
+def _told(talk: Conversation) -> Rate:
+    return steady(talk.prepare)
+
+
+def _fill(talk: Conversation, messages: int) -> None:
+    engine = talk.engine
+    engine.do(BeginImport(HOME, "imp", "bench", "bench"))
+    for batch in _said(messages, engine.world.clock.now()):
+        engine.do(ImportMessages(HOME, "imp", tuple(batch)))
+    talk.running.remembering.remember()
+    oldest = talk.today - timedelta(days=365 * YEARS)
+    for window in pyramid(talk.today, oldest):
+        _sum_up(engine, window)
+    for number in range(DECISIONS):
+        engine.do(NoteDecision(HOME, f"dec-{number}", f"We decided on number {number}."))
+
+
+def _said(messages: int, now: datetime) -> Iterator[list[MessageImported]]:
+    """Messages evenly over the years, the last of them now."""
+    step = timedelta(days=365 * YEARS) / messages
+    numbers = count()
+    for first in range(0, messages, BATCH):
+        texts = shelves.texts(first, min(BATCH, messages - first))
+        yield [_message(next(numbers), text, now - step * messages, step) for text in texts]
+
+
+def _message(number: int, text: str, begun: datetime, step: timedelta) -> MessageImported:
+    at = (begun + step * number).isoformat()
+    role = "assistant" if number % 2 else "user"
+    return MessageImported(HOME, f"msg-{number}", role, text, at, "me", str(number))
+
+
+def _sum_up(engine: Engine, window: Window) -> None:
+    """A summary of a window as long as it may be, straight from the messages."""
+    budget = int(getattr(Settings().thread.detail, window.tier))
+    words = " ".join(shelves.texts(window.first.toordinal() % 50_000, 400))
+    text = shortened(words, budget)
+    require(TOKENS(text) > budget // 2, "a summary is too short")
+    item = RememberItem(f"sum-{window.key}", text, window.key, kind="summary")
+    kept = engine.do(item, by=ENGINE)
+    noted = NoteSummary(HOME, window.key, item.item_id, kept.position, (kept.position,))
+    engine.do(noted, by=ENGINE)
