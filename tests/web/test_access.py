@@ -17,12 +17,15 @@ TOUCH_PX = 44
 TEXT = "# Title\n\n- one\n\n```python\nx = 1\n```\n\n| a |\n|---|\n| 1 |\n\n[link](https://example.org)"
 
 
+PAINTED = "() => new Promise((r) => requestAnimationFrame(() => setTimeout(r, 250)))"
+
+
 def faults(page: Page) -> list[str]:
     """What axe finds that matters."""
     page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
-        f"{fault['id']}: {fault['nodes'][0]['html'][:200]}"
+        f"{fault['id']}: {fault['nodes'][0]['target']} {fault['nodes'][0]['failureSummary']}"
         for fault in found["violations"]
         if fault["impact"] in SERIOUS
     ]
@@ -69,6 +72,7 @@ def test_every_theme_has_contrast_by_day_and_by_night(
                 "([theme, mode]) => Object.assign(document.documentElement.dataset, {theme, mode})",
                 [theme, mode],
             )
+            page.evaluate(PAINTED)
             assert faults(page) == [], mode
 
 

@@ -50,6 +50,7 @@ def test_a_slow_phone_can_write_within_a_second(
         browser.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
         page.goto(home.address)
         page.get_by_label("Write a message").wait_for()
+        page.wait_for_function("performance.getEntriesByName('everloop-ready').length > 0")
         took = page.evaluate(
             "Math.round(performance.getEntriesByName('everloop-ready')[0].startTime)"
         )

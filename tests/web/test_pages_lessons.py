@@ -41,7 +41,7 @@ def test_a_rule_is_put_forward_tried_and_let_go(tmp_path: Path, visit: Visit) ->
         page.get_by_role("button", name="Put forward", exact=True).click()
         expect(page.get_by_role("heading", name="Short answers in the morning")).to_be_visible()
         page.get_by_role("button", name="Put on trial").click()
-        expect(page.get_by_text("On trial")).to_be_visible()
+        expect(page.get_by_text("On trial", exact=True)).to_be_visible()
         page.get_by_role("button", name="Let it go").click()
         page.get_by_role("dialog").get_by_role("button", name="Let it go").click()
         expect(page.get_by_text("Let go", exact=True)).to_be_visible()

@@ -285,7 +285,7 @@ export class ThreadView {
 		if (!turn) return;
 		this.coming = known
 			? this.coming.map((one) => (one === known ? { ...one, turn } : one))
-			: [...this.coming, { turn, text: '' }];
+			: [...this.coming, { turn, text: this.#waiting.get(turnId) ?? '' }]; // its words may be quicker
 	}
 
 	#hide(fact: Fact): void {
