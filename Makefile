@@ -35,7 +35,7 @@ setup: $(VENV)/.project  ## Make .venv with everything in it (the others call th
 web: setup src/everloop/web/index.html  ## Build the web pages into the package, if they changed
 
 dev: setup web/node_modules/.package-lock.json  ## The engine and the web pages with hot reload, in a home of their own
-	$(call say,"engine on 7777, pages on 5173: open the link below with 5173 in place of 7777")
+	$(call say,"engine on 7777 and pages on 5173: open the link below with 5173 in place of 7777")
 	@trap 'kill 0' EXIT; $(BIN)/everloop --home build/dev-home serve --port 7777 & \
 		cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run dev
 
@@ -72,7 +72,7 @@ check: setup web/node_modules/.package-lock.json  ## Format, lint, types, import
 	@$(BIN)/basedpyright
 	$(call say,"import contracts: lint-imports")
 	@$(BIN)/lint-imports --no-logo
-	$(call say,"web: types, lint, unit tests")
+	$(call say,"web: types and lint and unit tests")
 	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" && npm run --silent check && npm run --silent lint && npm test --silent
 
 fix: setup  ## Format, and mend what the linter can mend by itself
