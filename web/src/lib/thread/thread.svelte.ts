@@ -35,7 +35,7 @@ export class ThreadView {
 	#rows = $derived.by<Row[]>(() => rowsOf(this.folds, this.messages, this.coming, this.outbox.letters));
 	#bands: Band[] = [];
 	#since: Fact[] | null = null;
-	#waiting = new Map<string, string>(); // words of turns, until the next frame
+	#spoken = new Map<string, string>(); // what was heard of turns that have not ended
 	#frame = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#reading = false;
@@ -225,7 +225,7 @@ export class ThreadView {
 	#resume(turns: Turn[]): void {
 		const known = new Map(this.coming.map((one) => [one.turn.turn_id, one.text]));
 		this.coming = turns.map((turn) => {
-			const heard = this.#waiting.get(turn.turn_id) ?? known.get(turn.turn_id) ?? '';
+			const heard = this.#spoken.get(turn.turn_id) ?? known.get(turn.turn_id) ?? '';
 			return { turn, text: heard.length > turn.saved.length ? heard : turn.saved };
 		});
 	}
@@ -272,7 +272,10 @@ export class ThreadView {
 			if (!this.later) this.messages = withMessage(this.messages, message);
 		}
 		const ended = endedIn(fact);
-		if (ended) this.coming = this.coming.filter((one) => one.turn.turn_id !== ended);
+		if (ended) {
+			this.coming = this.coming.filter((one) => one.turn.turn_id !== ended);
+			this.#spoken.delete(ended);
+		}
 		this.#advance(fact);
 		if (/^thread\.message_(un)?hidden$/.test(fact.kind)) this.#hide(fact);
 		if (fact.kind === 'thread.message_imported') this.#soon();
@@ -284,8 +287,8 @@ export class ThreadView {
 		const turn = turnAfter(known?.turn, fact);
 		if (!turn) return;
 		this.coming = known
-			? this.coming.map((one) => (one === known ? { ...one, turn } : one))
-			: [...this.coming, { turn, text: this.#waiting.get(turnId) ?? '' }]; // its words may be quicker
+			? this.coming.map((one) => (one === known ? { turn, text: this.#spoken.get(turnId) ?? one.text } : one))
+			: [...this.coming, { turn, text: this.#spoken.get(turnId) ?? '' }]; // its words may be quicker
 	}
 
 	#hide(fact: Fact): void {
@@ -299,19 +302,18 @@ export class ThreadView {
 	#heard(words: Words): void {
 		if (words.thread_id !== this.threadId || !words.text) return;
 		const known = this.coming.find((one) => one.turn.turn_id === words.turn_id);
-		const before = this.#waiting.get(words.turn_id) ?? known?.text ?? '';
+		const before = this.#spoken.get(words.turn_id) ?? known?.text ?? '';
 		const after = joined(before, words);
 		if (after === null) return this.#soon();
-		this.#waiting.set(words.turn_id, after);
+		this.#spoken.set(words.turn_id, after);
 		this.#frame ||= requestAnimationFrame(() => this.#show());
 	}
 
 	#show(): void {
 		this.#frame = 0;
 		this.coming = this.coming.map((one) => {
-			const text = this.#waiting.get(one.turn.turn_id);
+			const text = this.#spoken.get(one.turn.turn_id);
 			return text === undefined ? one : { ...one, text };
 		});
-		for (const one of this.coming) this.#waiting.delete(one.turn.turn_id);
 	}
 }
