@@ -209,7 +209,9 @@ def test_two_hosts_that_hear_the_same_turn_at_once_give_one_signal(room: Room) -
     room.script(*[answer()] * 8)
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(room.hear, [turn()] * 8))
-    assert {outcome.kind for outcome in outcomes} == {"heard"}
+    kinds = {outcome.kind for outcome in outcomes}
+    assert "heard" in kinds
+    assert kinds <= {"heard", "ignored"}  # who comes after the cooldown began hears nothing new
     assert len(room.facts(TurnWeighed)) == len(room.facts(FeedbackGiven)) == 1
 
 
