@@ -35,9 +35,8 @@ setup: $(VENV)/.project  ## Make .venv with everything in it (the others call th
 web: setup src/everloop/web/index.html  ## Build the web pages into the package, if they changed
 
 dev: setup web/node_modules/.package-lock.json  ## The engine and the web pages with hot reload, in a home of their own
-	$(call say,"engine on 7777 and pages on 5173: open the link below with 5173 in place of 7777")
-	@trap 'kill 0' EXIT; $(BIN)/everloop --home build/dev-home serve --port 7777 & \
-		cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run dev
+	$(call say,"the engine and the pages: open the link below")
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python web/dev.py
 
 api: web/node_modules/.package-lock.json  ## Write the web pages' typed client anew, from the engine's own description
 	$(call say,"web/openapi.json and its types")
@@ -150,7 +149,8 @@ $(VENV)/.uv: requirements/uv.lock.txt
 # uv is fast but knows nothing of pip's settings (a local index, a folder of wheels): where uv fails, pip tries.
 $(VENV)/.dependencies: requirements/dev.lock.txt $(VENV)/.uv
 	$(call say,"setup 2/3: locked dependencies (a few hundred MB: up to a minute the first time)")
-	@$(BIN)/uv pip sync --python $(BIN)/python --require-hashes --compile-bytecode requirements/dev.lock.txt || { \
+	@$(BIN)/uv pip sync --python $(BIN)/python --require-hashes --compile-bytecode requirements/dev.lock.txt 2>&1 \
+		| awk '!/^ \+ / {print; fflush()}' || { \
 		echo "uv could not install them; trying again with pip, which is slower"; \
 		$(BIN)/python -m pip install --disable-pip-version-check --require-hashes \
 			--requirement requirements/dev.lock.txt; }
@@ -173,5 +173,6 @@ web/node_modules/.package-lock.json: web/package-lock.json $(VENV)/.dependencies
 
 src/everloop/web/index.html: $(WEB_SOURCES) web/node_modules/.package-lock.json
 	$(call say,"web: build (half a minute)")
-	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" && \
+		told=$$(npm run --silent build -- --logLevel error 2>&1) || { echo "$$told"; exit 1; }
 	@rm -rf src/everloop/web && cp -r web/build src/everloop/web

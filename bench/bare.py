@@ -37,7 +37,7 @@ def inserts(shop: Workshop) -> Rate:
     """Insert rows as the log writes them into the same table, and commit each."""
     rows = _rows(shop)
     db = connect(shop.path("bare"))
-    db.execute(MIGRATIONS[0])
+    db.execute("".join(MIGRATIONS))
 
     def act() -> int:
         db.execute(INSERT, next(rows))

@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
+from itertools import cycle, islice
 from time import perf_counter
 from typing import IO, cast
 
+from bench import shelves
 from bench.race import Claim, Outcome, bounded, faster, race, require, steady
 from bench.workshop import Workshop
 
@@ -43,10 +45,12 @@ def read(shop: Workshop) -> Outcome:
 
 
 def ask(shop: Workshop) -> Outcome:
-    """From a request that says something to the call of the model."""
-    claim = Claim("http-ask", "POST a message to the model's call", "", "ms", "at most", goal=30)
-    with _ours(shop) as (port, credential, _):
-        found = [_asked(port, credential) for _ in range(WARM + ASKED)][WARM:]
+    """From a request that says something to the call of the model, in a long conversation."""
+    messages = shop.scale.retracted
+    title = f"POST a message to the model's call, among {messages:,} messages"
+    claim = Claim("http-ask", title, "", "ms", "at most", goal=30)
+    with _ours(shop, messages) as (port, credential, _):
+        found = [_asked(port, credential, text) for text in _questions()][WARM:]
     return bounded(claim, [called for called, _ in found])
 
 
@@ -54,7 +58,7 @@ def word(shop: Workshop) -> Outcome:
     """From a model's first word to the client that watches."""
     claim = Claim("http-word", "the first word to the client", "", "ms", "at most", goal=20)
     with _ours(shop) as (port, credential, _):
-        found = [_asked(port, credential) for _ in range(WARM + ASKED)][WARM:]
+        found = [_asked(port, credential, text) for text in _questions()][WARM:]
     return bounded(claim, [heard for _, heard in found])
 
 
@@ -95,7 +99,11 @@ class _Reader:
         self._connection.close()
 
 
-def _asked(port: int, credential: str) -> tuple[float, float]:
+def _questions() -> list[str]:
+    return list(islice(cycle(shelves.questions()), WARM + ASKED))
+
+
+def _asked(port: int, credential: str, text: str) -> tuple[float, float]:
     """Milliseconds from a message to the call of the model, and from its first word to here."""
     known = {"authorization": f"Bearer {credential}", "content-type": "application/json"}
     with (
@@ -106,8 +114,9 @@ def _asked(port: int, credential: str) -> tuple[float, float]:
         stream = watching.getresponse()
         stream.readline()
         saying.connect()
+        body = json.dumps({"text": text}).encode()
         said = perf_counter()
-        saying.request("POST", "/api/threads/home/messages", b'{"text": "When?"}', known)
+        saying.request("POST", "/api/threads/home/messages", body, known)
         require(saying.getresponse().status == 201, "the message was not taken")
         called = heard = 0.0
         while True:
@@ -120,10 +129,10 @@ def _asked(port: int, credential: str) -> tuple[float, float]:
 
 
 @contextmanager
-def _ours(shop: Workshop) -> Generator[tuple[int, str, IO[str]]]:
+def _ours(shop: Workshop, messages: int = 0) -> Generator[tuple[int, str, IO[str]]]:
     folder = shop.path("http").with_suffix("")
     folder.mkdir()
-    with _side("ours", str(folder)) as told:
+    with _side("ours", str(folder), str(messages)) as told:
         yield told
 
 

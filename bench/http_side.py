@@ -1,11 +1,14 @@
 """One side of the HTTP measures, in a process of its own: our server, a bare one, or the watchers.
 
-`ours FOLDER` prints its port and a credential, `bare` its port, and `watch PORT CREDENTIAL CLIENTS
-EVENTS` what the watchers saw. A number on standard input makes our server write so many ticks.
+`ours FOLDER MESSAGES` prints its port and a credential, `bare` its port, and `watch PORT CREDENTIAL
+CLIENTS EVENTS` what the watchers saw. A number on standard input makes our server write so many
+ticks.
 """
 
 import asyncio
+import gc
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,12 +17,14 @@ from pathlib import Path
 from socket import create_server
 from statistics import quantiles
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
+import uvloop
 from fastapi import FastAPI
 from pydantic import BaseModel
 
+from bench import thread
 from everloop.access import keys
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
@@ -33,6 +38,8 @@ TICKS_S = 10
 PAUSE_S = 1 / TICKS_S
 WORDS = 5
 NAME = "clocked"
+TICK = re.compile(rb'"at":([0-9.]+)}')  # as a tick says when it was
+TICK_BYTES_MAX = 64
 
 
 @event("bench.ticked")
@@ -88,14 +95,16 @@ class ClockedStream:
         yield Finish("stop")
 
 
-def ours(folder: str) -> None:
-    """Our server, until standard input ends."""
+def ours(folder: str, messages: int) -> None:
+    """Our server with so long a conversation, until standard input ends."""
     settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
     with Engine.open(Path(folder), settings=settings) as engine:
         code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
         credential = keys.pair(engine.do, engine.world, "bench", way="code", via=code)
         running = Running(engine, settings, ClockedModel())
         running.talk.home(USER)
+        if messages:
+            thread.fill(engine, running, messages)
         running.conductor.start()
         _serve(application(running), credential.text, lambda count: _tick(engine, count))
         running.conductor.close()
@@ -137,44 +146,73 @@ def _tick(engine: Engine, count: int) -> None:
         threading.Event().wait(max(0.0, left))
 
 
+class Watcher(asyncio.Protocol):
+    """One client on the stream.
+
+    It looks for the ticks and reads nothing else: what its reading takes, it takes from the same
+    machine as the server.
+    """
+
+    def __init__(self, asked: bytes) -> None:
+        self.late: list[float] = []  # how long each tick took, in milliseconds
+        self._asked, self._rest, self._most = asked, b"", -1  # nothing is waited for yet
+        loop = asyncio.get_running_loop()
+        self._inside, self._over = loop.create_future(), loop.create_future()
+
+    async def join(self, port: int) -> None:
+        """Come in, and wait for the first word."""
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: self, "127.0.0.1", port)
+        await self._inside
+
+    async def hear(self, ticks: int) -> None:
+        """Wait for so many ticks, or for the end of the stream."""
+        self._most = ticks
+        await self._over
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask for the stream."""
+        cast("asyncio.Transport", transport).write(self._asked)
+
+    def data_received(self, data: bytes) -> None:
+        """Note when ticks came."""
+        now, text, read = perf_counter(), self._rest + data, 0
+        for tick in TICK.finditer(text):
+            self.late.append(1_000 * (now - float(tick[1])))
+            read = tick.end()
+        self._rest = text[read:][-TICK_BYTES_MAX:]
+        if not self._inside.done() and b"event: hello" in text:
+            self._inside.set_result(None)
+        if len(self.late) == self._most and not self._over.done():
+            self._over.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The stream ended; what did not come is lost."""
+        del exc
+        for waiting in (self._inside, self._over):
+            if not waiting.done():
+                waiting.set_result(None)
+
+
 async def watch(port: int, credential: str, clients: int, events: int) -> None:
     """Many clients on the stream: says when all are there, then how late events came."""
-    opened = [await _joined(port, credential) for _ in range(clients)]
+    asked = ("GET /api/stream HTTP/1.1", "Host: localhost", f"Authorization: Bearer {credential}")
+    watchers = [Watcher("\r\n".join((*asked, "", "")).encode()) for _ in range(clients)]
+    for one in watchers:
+        await one.join(port)
+    gc.freeze()
     print("ready", flush=True)
-    found = await asyncio.gather(*(_delays(reader, events) for reader, _ in opened))
-    late = [delay for one in found for delay in one]
-    for _, writer in opened:
-        writer.close()
+    await asyncio.gather(*(one.hear(events) for one in watchers))
+    late = [delay for one in watchers for delay in one.late]
     lost = clients * events - len(late)
     print(json.dumps({"lost": lost, "p99_ms": quantiles(late, n=100)[98]}), flush=True)
-
-
-async def _joined(port: int, credential: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    asked = ("GET /api/stream HTTP/1.1", "Host: localhost", f"Authorization: Bearer {credential}")
-    writer.write("\r\n".join((*asked, "", "")).encode())
-    await reader.readuntil(b"event: hello")
-    return reader, writer
-
-
-async def _delays(reader: asyncio.StreamReader, events: int) -> list[float]:
-    """How long each event took, in milliseconds."""
-    found: list[float] = []
-    while len(found) < events:
-        line = await reader.readline()
-        if not line:
-            break
-        if line.startswith(b'data: {"position"') and b'"bench.ticked"' in line:
-            at = float(line.rpartition(b'"at":')[2].rstrip(b"}\r\n"))
-            found.append(1_000 * (perf_counter() - at))
-    return found
 
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
     if what == "ours":
-        ours(rest[0])
+        ours(rest[0], int(rest[1]))
     elif what == "bare":
         bare()
     else:
-        asyncio.run(watch(int(rest[0]), rest[1], int(rest[2]), int(rest[3])))
+        uvloop.run(watch(int(rest[0]), rest[1], int(rest[2]), int(rest[3])))

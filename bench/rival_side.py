@@ -4,9 +4,9 @@
     python rival_side.py PEER FOLDER ITEMS
 
 The folder holds the texts of items and questions, and the vectors of both. Each question is asked
-once before anything is measured. Each line that comes in is a number of seconds and
-a number of items: so many are added at once, or none, and then it searches. Each line that goes out
-is how often that was done per second.
+once before anything is measured. Each line that comes in is a number of seconds, a number of items
+to add at once, and whether (1) or not (0) to search then. Each line that goes out is how often that
+was done per second.
 """
 
 import json
@@ -42,6 +42,7 @@ class LangGraph:
         index = {"dims": 384, "embed": embed, "fields": ["text"]}
         self._store = SqliteStore(connection, index=index)
         self._store.setup()
+        connection.execute("PRAGMA journal_mode = WAL")  # as ours; by itself it is slower
         self._put = PutOp
 
     def add(self, numbers: Sequence[int], texts: Sequence[str], vectors: Any) -> None:
@@ -156,18 +157,18 @@ def main(peer: str, folder: Path, items: int) -> None:
     print(perf_counter() - start, flush=True)
     asked = added = 0
     for line in sys.stdin:
-        seconds, written = float(line.split()[0]), int(line.split()[1])
+        seconds, written, found = float(line.split()[0]), *map(int, line.split()[1:])
         done, spent, begun = 0, 0.0, perf_counter()
         while spent < seconds:
-            if not written:
-                asked += 1
-                at = asked % len(questions)
-                side.search(questions[at], asked_of[at])
-            else:
+            if written:
                 numbers = range(items + added, items + added + written)
                 added += written
                 new = [f"{texts[number % items]} {number}" for number in numbers]
                 side.add(list(numbers), new, vectors[: len(new)])
+            if found:
+                asked += 1
+                at = asked % len(questions)
+                side.search(questions[at], asked_of[at])
             done += 1
             spent = perf_counter() - begun
         print(done / spent, flush=True)

@@ -34,7 +34,7 @@ class Rival:
         np.save(folder / "asked.npy", shelves.asked_vectors())
         python = str(rivals_python() or sys.executable)
         self._process = subprocess.Popen(  # noqa: S603 - our own script
-            [python, SIDE, peer, folder, str(items)],
+            [python, "-P", SIDE, peer, folder, str(items)],  # our modules are none of its business
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -44,11 +44,11 @@ class Rival:
 
     def searches(self) -> Rate:
         """The rate of its searches."""
-        return lambda seconds: self._told(f"{seconds} 0")
+        return lambda seconds: self._told(f"{seconds} 0 1")
 
-    def adds(self, written: int) -> Rate:
-        """The rate of its adds, of so many items each."""
-        return lambda seconds: self._told(f"{seconds} {written}")
+    def adds(self, written: int, *, found: bool) -> Rate:
+        """The rate of its adds, of so many items each; and of a search after each of them."""
+        return lambda seconds: self._told(f"{seconds} {written} {int(found)}")
 
     def close(self) -> None:
         """Stop its process."""

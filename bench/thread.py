@@ -13,7 +13,7 @@ from pathlib import Path
 from time import process_time
 
 from bench import shelves
-from bench.race import Claim, Outcome, Rate, bounded, dearer, race, require, steady
+from bench.race import Claim, Outcome, Round, bounded, dearer, require
 from bench.workshop import Workshop
 from everloop.adapters.model_offline import ReadyStream
 from everloop.app import USER, Engine
@@ -30,7 +30,6 @@ from everloop.thread.commands import (
     ImportMessages,
     NoteDecision,
     NoteSummary,
-    StopTurn,
 )
 from everloop.thread.context import Preparing
 from everloop.thread.events import MessageImported
@@ -41,6 +40,8 @@ from everloop.thread.windows import Window, pyramid
 
 FEW, MANY, YEARS, BATCH = 1_000, 100_000, 10, 5_000
 DECISIONS = 40
+WARM = 5  # turns before any is timed
+PROMPT_MIN = 20_000  # characters, with a whole pyramid
 GOAL_MS, GOAL_RATIO = 30.0, 2.0
 NOTE = "processor time; no waiting for the disk or for other programs"
 
@@ -52,12 +53,12 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.called_at = 0.0
-        self.asked: Prompt | None = None
+        self.told = ""
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
         """Note the time."""
         del params
-        self.called_at, self.asked = process_time(), prompt
+        self.called_at, self.told = process_time(), prompt.system
         return ReadyStream([Delta("Yes."), Usage(self.name, 1, 1), Finish("stop")])
 
 
@@ -71,17 +72,14 @@ class Conversation:
         self.model = Stopwatch()
         self.running = Running(self.engine, settings, self.model)
         self.running.talk.home(USER)
-        self.today = today(self.engine.log, self.engine.world.clock)
         self._questions = cycle(shelves.questions())
-        _fill(self, messages)
+        fill(self.engine, self.running, messages)
         self._preparing = Preparing(
             self.engine.log,
             self.engine.memory,
             self.engine.world.clock,
             limits=settings.thread.context,
         )
-        self._asked = self._say()
-        self.engine.do(StopTurn(HOME, self._asked))  # so that the next turn need not wait
 
     def answer_ms(self) -> float:
         """How long the processor worked between a recorded turn and the call of the model."""
@@ -95,13 +93,8 @@ class Conversation:
         start = process_time()
         answer.run(lambda: self._preparing(HOME, turn_id, branch, self.running.tools), "conductor")
         require(self.model.called_at > start, "the model was not called")
+        require(len(self.model.told) > PROMPT_MIN, "the prompt was not full")
         return 1_000 * (self.model.called_at - start)
-
-    def prepare(self) -> int:
-        """Put the prompt of one turn together."""
-        made = self._preparing(HOME, self._asked, stream_of(HOME), self.running.tools)
-        require(made.ledger.tokens > 1_000, "the prompt was not full")
-        return 1
 
     def close(self) -> None:
         """Close the log."""
@@ -117,17 +110,18 @@ def answering(shop: Workshop, *, messages: int) -> Outcome:
     title = f"from a recorded turn to the call of the model, among {messages:,} messages"
     claim = Claim("turn", title, "", "ms", "at most", goal=GOAL_MS, note=NOTE)
     talk = _conversation(shop, messages)
-    for _ in range(5):
+    for _ in range(WARM):
         talk.answer_ms()
     return bounded(claim, [talk.answer_ms() for _ in range(10 * shop.pace(share=0.3)["rounds"])])
 
 
 def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
-    """How many times dearer the prompt is in a long conversation than in a short one."""
-    title = f"the prompt of a turn among {many:,} messages, beside the same among {few:,}"
-    claim = Claim("turn-growth", title, f"among {few:,}", "ms", "at most", goal=GOAL_RATIO)
+    """How many times dearer a turn is in a long conversation than in a short one."""
+    title = f"from a recorded turn to the call of the model among {many:,} messages"
+    claim = Claim("turn-growth", title, f"among {few:,}", "ms", "at most", GOAL_RATIO, NOTE)
     short, long = _conversation(shop, few), _conversation(shop, many)
-    return dearer(claim, race(_told(long), _told(short), **shop.pace(share=0.3)))
+    turns = [_a_turn_of(long, short) for _ in range(WARM + 10 * shop.pace(share=0.3)["rounds"])]
+    return dearer(claim, turns[WARM:])
 
 
 def measures() -> dict[str, partial[Outcome]]:
@@ -155,18 +149,18 @@ def _conversation(shop: Workshop, messages: int) -> Conversation:
     return _conversations[messages]
 
 
-def _told(talk: Conversation) -> Rate:
-    return steady(talk.prepare)
+def _a_turn_of(long: Conversation, short: Conversation) -> Round:
+    return Round(1_000 / long.answer_ms(), 1_000 / short.answer_ms())
 
 
-def _fill(talk: Conversation, messages: int) -> None:
-    engine = talk.engine
+def fill(engine: Engine, running: Running, messages: int) -> None:
+    """So many messages over ten years, their memory, a whole pyramid, and decisions."""
     engine.do(BeginImport(HOME, "imp", "bench", "bench"))
     for batch in _said(messages, engine.world.clock.now()):
         engine.do(ImportMessages(HOME, "imp", tuple(batch)))
-    talk.running.remembering.remember()
-    oldest = talk.today - timedelta(days=365 * YEARS)
-    for window in pyramid(talk.today, oldest):
+    running.remembering.remember()
+    day = today(engine.log, engine.world.clock)
+    for window in pyramid(day, day - timedelta(days=365 * YEARS)):
         _sum_up(engine, window)
     for number in range(DECISIONS):
         engine.do(NoteDecision(HOME, f"dec-{number}", f"We decided on number {number}."))
@@ -184,7 +178,7 @@ def _said(messages: int, now: datetime) -> Iterator[list[MessageImported]]:
 def _message(number: int, text: str, begun: datetime, step: timedelta) -> MessageImported:
     at = (begun + step * number).isoformat()
     role = "assistant" if number % 2 else "user"
-    return MessageImported(HOME, f"msg-{number}", role, text, at, "me", str(number))
+    return MessageImported(HOME, f"msg-{number}", role, text, at, "me", str(number), ())
 
 
 def _sum_up(engine: Engine, window: Window) -> None:

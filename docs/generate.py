@@ -70,7 +70,9 @@ def settings() -> str:
             "# Settings",
             GENERATED,
             f"A setting in the environment wins over `{FILE}` in the data home, which wins over the"
-            " default. `everloop settings` shows the values in force.",
+            " default. `everloop settings` shows the values in force. Whoever starts a process also"
+            " chooses its variables, so none may lower a threshold of the gate, or open the doors"
+            " (`doors.admit_hosts`), against what the file or the default says.",
             _table(("setting", "in the environment", "type", "default", "meaning"), rows),
             f"In `{FILE}`, a name with a dot is a key in a section:",
             "```toml\n[backups]\nkept = 14\n```",

@@ -23,6 +23,19 @@ hypothesis.settings.register_profile("soak", deadline=None, print_blob=True, max
 hypothesis.settings.load_profile("soak" if SOAKING else "quick")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m soak` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let `make soak` run whatever runs longer there: what asks, and every property test."""
+    for item in items:
+        test = item.obj if isinstance(item, pytest.Function) else None
+        if SOAKING and (hypothesis.is_hypothesis_test(test) or "soaking" in _asked(item)):
+            item.add_marker("soak")
+
+
+def _asked(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
 @pytest.fixture(scope="session")
 def soaking() -> bool:
     """Whether to run for long: more rounds, more processes, more events."""

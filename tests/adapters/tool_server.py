@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 from mcp.server import MCPServer
 from mcp_types import TextContent
@@ -35,8 +36,10 @@ def leave() -> str:
 
 
 @server.tool()
-def dawdle() -> str:
-    """Take long."""
+def dawdle(sign: str = "") -> str:
+    """Take long; a file is the sign that it has begun."""
+    if sign:
+        Path(sign).touch()
     time.sleep(30)
     return "at last"
 

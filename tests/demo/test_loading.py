@@ -5,19 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from everloop.app import Engine
+from everloop.adapters.system import system_world
+from everloop.app import USER, Engine
 from everloop.demo.loading import Loaded, in_its_own_words, load_demo
 from everloop.demo.year import exchanges, kept
 from everloop.errors import Conflict
 from everloop.log.verify import verify
 from everloop.memory import browsing as memories
+from everloop.memory.commands import RememberItem
 from everloop.memory.limits import MemorySettings
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
 from everloop.settings import Settings
-from everloop.thread import browsing
+from everloop.thread import browsing, tree
 from everloop.thread.windows import window_of
 
+LOCK_WAIT_S = 10
 SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 
 
@@ -25,8 +28,9 @@ SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Loaded]]:
     """An engine with the year in it; nobody writes to it."""
     home: Path = tmp_path_factory.mktemp("demo") / "home"
+    done = load_demo(home, SETTINGS, system_world(LOCK_WAIT_S))
     with Engine.open(home, settings=SETTINGS) as engine:
-        yield engine, load_demo(engine)
+        yield engine, done
 
 
 def test_the_year_is_in_order_and_every_question_has_an_answer() -> None:
@@ -70,17 +74,18 @@ def test_lessons_are_on_trial_and_some_stand(loaded: tuple[Engine, Loaded]) -> N
     assert all(lesson.evidence for lesson in lessons if lesson.author == "user")
 
 
-def test_a_log_with_something_in_it_is_left_alone(loaded: tuple[Engine, Loaded]) -> None:
-    engine, _ = loaded
-    head = engine.log.head
+def test_a_log_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    with Engine.open(tmp_path, settings=SETTINGS) as engine:
+        engine.memory.remember(RememberItem("mem-mine", "Mine."), by=USER)
+        head = engine.log.head
     with pytest.raises(Conflict):
-        load_demo(engine)
-    assert engine.log.head == head
+        load_demo(tmp_path, SETTINGS, system_world(LOCK_WAIT_S))
+    with Engine.open(tmp_path, settings=SETTINGS) as engine:
+        assert engine.log.head == head
 
 
 def test_the_log_of_the_demo_is_whole(tmp_path: Path) -> None:
-    with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
-        load_demo(engine)
+    load_demo(tmp_path / "home", SETTINGS, system_world(LOCK_WAIT_S))
     with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
         assert verify(engine.log).ok
 
@@ -99,3 +104,27 @@ def test_a_log_with_a_year_in_it_verifies_while_it_is_open(
     loaded: tuple[Engine, Loaded],
 ) -> None:
     assert verify(loaded[0].log).ok
+
+
+def test_what_models_took_is_spread_over_the_year(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    with engine.reading() as reader:
+        rows = reader.rows("SELECT at, purpose FROM thread_calls")
+    months = {at // (30 * 24 * 3600 * 1_000_000) for at, _ in rows}
+    assert len(months) >= 12
+    assert {purpose for _, purpose in rows} == {"answer", "summary"}
+
+
+def test_the_home_thread_has_another_way_and_stands_on_the_first(
+    loaded: tuple[Engine, Loaded],
+) -> None:
+    engine, _ = loaded
+    lines = tree.lines(engine.log, "home")
+    assert [line.standing for line in lines] == [True, False]
+    assert lines[1].own == 2
+
+
+def test_there_is_a_crew_and_a_host_that_is_trusted(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    assert all(engine.crew.headlines(OWNER, sort) for sort in ("skill", "persona", "team"))
+    assert [host.host for host in engine.lessons.hosts() if host.trusted] == ["claude-code"]

@@ -12,9 +12,13 @@ from pathlib import Path
 MEMORY = "/dev/shm"  # noqa: S108 - Linux keeps a file system in memory there
 
 
+def scratch_place() -> str | None:
+    """The disk in memory, if there is one."""
+    return MEMORY if os.access(MEMORY, os.W_OK) else None
+
+
 @contextmanager
 def scratch_folder() -> Generator[Path]:
     """An empty folder that is gone afterwards."""
-    place = MEMORY if os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="everloop-faults-", dir=place) as name:
+    with tempfile.TemporaryDirectory(prefix="everloop-faults-", dir=scratch_place()) as name:
         yield Path(name)

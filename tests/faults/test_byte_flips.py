@@ -95,7 +95,7 @@ def names(found: Verification, position: int) -> bool:
     return any(d.first <= position <= d.last and d.last - d.first < 3 for d in found.damage)
 
 
-@pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("flips", [1_000, pytest.param(20_000, marks=pytest.mark.soak)])
 @pytest.mark.promise("P-LOG-14")
 def test_every_flipped_byte_of_a_record_is_found_and_the_rest_can_be_exported(
     specimen: Specimen, folder: Path, chance: Chance, flips: int

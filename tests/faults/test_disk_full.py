@@ -14,9 +14,11 @@ from tests.log.samples import Said
 
 from everloop.errors import Unavailable
 from everloop.log import Log
+from everloop.log.archive import export_jsonl
+from everloop.log.backups import make_backup
 from everloop.testing.audit import audit
 from everloop.testing.disk import faulty_disk
-from everloop.testing.stage import Stage
+from everloop.testing.stage import NEW_YEAR, Stage
 
 NOBODY = 65_534
 DISK_BYTES = 2_000_000
@@ -121,6 +123,24 @@ def test_a_disk_that_is_really_full_stops_appends_and_not_reads_until_there_is_s
         assert append(log, failed) == failed + 1
         assert append(log, failed + 1) == failed + 2
     assert audit(path, VIEWS) == []
+
+
+def test_a_copy_that_has_no_room_blames_its_own_folder_and_the_log_goes_on(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    (small_disk / "ballast").write_bytes(bytes(DISK_BYTES - 20_000))
+    with closing(Stage().open(tmp_path / "everloop.db", VIEWS)) as log:
+        for number in range(40):
+            append(log, number)
+        with pytest.raises(Unavailable, match="no copy can be kept") as backup:
+            make_backup(log.file, small_disk / "copies", NEW_YEAR)
+        assert str(small_disk) in str(backup.value)
+        with pytest.raises(Unavailable, match="cannot be written") as archive:
+            export_jsonl(log, small_disk / "log.jsonl")
+        assert backup.value.hint
+        assert archive.value.hint
+        assert append(log, 40) == 41
+    assert list((small_disk / "copies").iterdir()) == []
 
 
 @contextmanager

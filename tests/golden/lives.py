@@ -156,7 +156,7 @@ def note(engine: Engine, stage: Stage) -> None:
     do(t.OpenImport("imp", "jsonl", "old.jsonl"), by=USER)
     do(t.BeginImport("home", "imp", "jsonl", "old.jsonl"), by=USER)
     said = stage.clock.time - timedelta(days=400)
-    old = MessageImported("home", "i1", "user", "Long ago.", said.isoformat(), "me", "1")
+    old = MessageImported("home", "i1", "user", "Long ago.", said.isoformat(), "me", "1", ())
     do(t.ImportMessages("home", "imp", (old,)), by=USER)
     do(t.EndImport("imp", 1), by=USER)
     gist = RememberItem("day", "A day.", kind="summary", derived_from=("i1",))

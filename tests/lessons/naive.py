@@ -28,6 +28,7 @@ class NaiveItem:
     hands: list[Context]
     order: int
     sources: tuple[str, ...] = ()
+    gone: bool = False
 
 
 @dataclass
@@ -37,7 +38,7 @@ class NaiveLesson:
     words: list[Wording]
     cites: set[str]
     uses: set[tuple[str, str, str, str]] = field(default_factory=set[tuple[str, str, str, str]])
-    praise: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    praise: list[tuple[str, Context, str]] = field(default_factory=list[tuple[str, Context, str]])
     blame: set[str] = field(default_factory=set[str])
     verdicts: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     told: tuple[str, str, bool] | None = None
@@ -78,15 +79,21 @@ class NaiveWorld:
         if any(wording.by.actor == "user" for wording in lesson.words):
             return False
         return any(
-            text == lesson.text and (actor == "user" or actor in self.trusted)
-            for _, actor, text in lesson.praise
+            text == lesson.text and (by.actor == "user" or self._passed_on(lesson, by))
+            for _, by, text in lesson.praise
         )
+
+    def _passed_on(self, lesson: NaiveLesson, by: Context) -> bool:
+        """The user trusts who passes it on, and the run did not write the lesson itself."""
+        own = any(_same(by, wording.by) for wording in lesson.words)
+        return by.actor in self.trusted and not own
 
     def _stands_on(self, lesson: NaiveLesson, item: str) -> bool:
         """A memory was there before, and nobody who wrote the lesson had a hand in it."""
         found = self.items.get(item)
         return (
             found is not None
+            and not found.gone
             and found.order < lesson.words[-1].order
             and not any(
                 _same(hand, wording.by)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from everloop.app import Engine
-from everloop.errors import Forbidden, Invalid
+from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.lessons.capture.catcher import CAPTURE, Catcher
 from everloop.lessons.capture.changes import additions, changes
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
@@ -19,7 +19,8 @@ from everloop.lessons.capture.state import SOURCE, Captured, SourceState
 from everloop.lessons.commands import EditLesson
 from everloop.lessons.events import LessonProposed, MemoryEvidence, QuoteEvidence, Source
 from everloop.log import Event
-from everloop.memory.commands import GrantAudience
+from everloop.memory.commands import GrantAudience, ReviseItem
+from everloop.memory.events import Remembered
 from everloop.testing.stage import Stage, given
 
 PAGE = Origin("page", "auto_memory", "CLAUDE.md")
@@ -313,3 +314,24 @@ def test_a_long_description_is_cut_at_a_word() -> None:
 )
 def test_a_folder_gives_a_scope(folder: str, scope: str) -> None:
     assert project_scope(folder) == scope
+
+
+@pytest.mark.promise("P-LES-3")
+def test_taking_back_a_message_takes_back_what_was_captured_from_it(desk: Desk) -> None:
+    [caught] = desk.catcher.take_piece(TALK, [SAID], Mark(10, "h")).caught
+    [message] = desk.facts(Remembered)
+    evidence = desk.lesson(caught.lesson_id).evidence[1]
+    assert isinstance(evidence, MemoryEvidence)
+    desk.engine.do(ReviseItem(evidence.item_id, text="No, use pnpm."))
+    assert desk.engine.lessons.find("user", caught.lesson_id).body == "No, use pnpm."
+    desk.engine.log.retract([message.position], reason="private", actor="user")
+    with pytest.raises(NotFound):
+        desk.engine.lessons.find("user", caught.lesson_id)
+
+
+def test_erasing_a_message_erases_what_was_captured_from_it(desk: Desk) -> None:
+    desk.catcher.take_piece(TALK, [SAID], Mark(10, "h"))
+    [message] = desk.facts(Remembered)
+    desk.engine.purge([message.position], reason="private", actor="user")
+    [proposed] = desk.facts(LessonProposed)
+    assert proposed.data is None

@@ -5,7 +5,10 @@ import pytest
 from tests.lessons.classroom import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, Classroom
 
 from everloop.errors import Forbidden
+from everloop.lessons.citers import known_citers
 from everloop.lessons.commands import DiscardLesson, SupersedeLesson
+from everloop.lessons.crew.commands import EnlistEntry
+from everloop.lessons.crew.events import Persona
 from everloop.lessons.events import MemoryEvidence
 from everloop.log.rebuild import rebuild
 from everloop.memory.commands import (
@@ -15,7 +18,7 @@ from everloop.memory.commands import (
     RetireItem,
     ReviseItem,
 )
-from everloop.memory.immunity import Citations, citation_counts, user_citers
+from everloop.memory.immunity import Citations, citation_counts, links, user_citers
 from everloop.memory.shelf import asker
 
 
@@ -138,3 +141,26 @@ def test_a_memory_that_the_author_may_not_see_gets_no_link(room: Classroom) -> N
     room.propose("mem-1", by=HELPER, new=msgspec.structs.replace(SHORT, author="user"))
     assert room.kinds() == ["lesson_proposed"]
     assert counts(room) == Citations()
+
+
+@pytest.mark.promise("P-LES-5")
+def test_who_may_not_see_a_citer_is_told_neither_its_name_nor_that_there_is_one(
+    room: Classroom,
+) -> None:
+    room.remember("mem-1", scope="team:t")
+    secret = msgspec.structs.replace(SHORT, scope="project:p", author="user")
+    shared = msgspec.structs.replace(SHORT, scope="team:t", author="user")
+    room.propose("mem-1", new=secret, lesson_id="les-secret", by=USER)
+    room.propose("mem-1", new=shared, lesson_id="les-shared", by=USER)
+    for name, scope in (("hidden", "project:p"), ("open", "team:t")):
+        entry = Persona(title=name, description="Careful.", body="Be careful.")
+        command = EnlistEntry("persona", name, entry, scope=scope, evidence=("mem-1",))
+        room.engine.do(command, by=USER)
+    room.engine.do(GrantAudience("agent:x", ("team:t",)))
+    with room.log.reading() as reader:
+        who, all_seeing = asker(reader, "agent:x"), asker(reader, AGENT.actor)
+        told = [link.citer for link in links(reader, who, "mem-1", known_citers)]
+        assert told == ["les-shared", "persona:open"]
+        assert citation_counts(reader, who, ["mem-1"], known_citers) == {"mem-1": Citations(2, 2)}
+        assert citation_counts(reader, who, ["mem-1"]) == {"mem-1": Citations()}
+        assert len(links(reader, all_seeing, "mem-1", known_citers)) == 4

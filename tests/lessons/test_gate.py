@@ -154,6 +154,11 @@ def test_one_thumbs_down_blocks_whoever_gave_it_and_of_whatever_words(
         (Heard(14, "d", True, "agent:a"),),
         (Heard(14, "d", True, "agent:b"),),
         (Heard(14, "old", True, "agent:b", trusted_at=9),),
+        (Heard(14, "d", True, "agent:b", "s2"),),
+        (Heard(14, "d", True, "agent:a", "s1", trusted_at=9),),
+        (Heard(14, "d", True, "agent:a", "s1/x", trusted_at=9),),
+        (Heard(14, "d", True, "agent:a", trusted_at=9),),
+        (Heard(14, "d", True, "agent:b", "s1", trusted_at=9),),
         (Heard(14, "d", True, "engine"),),
     ],
 )
@@ -163,8 +168,11 @@ def test_praise_that_is_not_the_users_word_on_these_words_is_no_support(
     assert told(but(heard=heard)) == ["missing-external-signal-sources"]
 
 
-def test_praise_that_a_trusted_host_passes_on_is_support() -> None:
-    assert told(but(heard=(Heard(14, "d", True, "agent:b", trusted_at=9),))) == []
+@pytest.mark.parametrize(("actor", "session"), [("agent:b", ""), ("agent:a", "s2")])
+def test_praise_that_another_run_of_a_trusted_host_passes_on_is_support(
+    actor: str, session: str
+) -> None:
+    assert told(but(heard=(Heard(14, "d", True, actor, session, trusted_at=9),))) == []
 
 
 def test_blame_is_no_support() -> None:
@@ -235,6 +243,8 @@ def test_an_observed_narrative_with_evidence_passes() -> None:
     ("changes", "expected"),
     [
         ({"position": 0}, "cited-memory-not-found: 'mem-1'"),
+        ({"retired": True}, "cited-memory-retired: 'mem-1'"),
+        ({"retired": True, "scope": "project:x"}, "cited-memory-retired: 'mem-1'"),
         ({"scope": "project:x"}, "cited-memory-out-of-scope: 'mem-1'"),
         ({"restricted": True}, "cited-memory-out-of-scope: 'mem-1'"),
         ({"changed_at": 10}, "cited-memory-not-older: 'mem-1'"),

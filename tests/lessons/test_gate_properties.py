@@ -35,7 +35,7 @@ from everloop.lessons.commands import (
 from everloop.lessons.events import MemoryEvidence, Narrative
 from everloop.lessons.lifecycle import Status
 from everloop.log import Context
-from everloop.memory.commands import GrantAudience, RememberItem, ReviseItem
+from everloop.memory.commands import GrantAudience, RememberItem, RetireItem, ReviseItem
 
 AGENTS = [
     Context(actor=actor, session=session)
@@ -104,6 +104,15 @@ class GateMachine(RuleBasedStateMachine):
             item.hands.append(Context(actor=who.actor))
             item.order = self.steps
 
+    @rule(slot=slots)
+    def retire(self, slot: int) -> None:
+        """The user lets a memory go, on a bad day."""
+        item = self.naive.items.get(f"mem-{slot}")
+        if item is None or self.steps % 7:
+            return
+        if self.tries(self.room.engine.do, RetireItem(f"mem-{slot}", "", force=True), by=USER):
+            item.gone = True
+
     @rule(
         who=people, lesson=lessons, text=texts, cites=st.sets(slots), author=st.sampled_from("au")
     )
@@ -168,7 +177,7 @@ class GateMachine(RuleBasedStateMachine):
         if self.tries(self.room.teacher.feedback, GiveFeedback(lesson, helpful, signal), by=who):
             known = self.naive.lessons[lesson]
             if helpful:
-                known.praise.append((signal, who.actor, known.text))
+                known.praise.append((signal, who, known.text))
             else:
                 known.blame.add(signal)
 
@@ -346,7 +355,7 @@ def test_what_is_taken_back_leaves_things_as_if_it_had_never_happened(
 
 
 @pytest.mark.promise("P-LES-3")
-@pytest.mark.parametrize("harm", ["blame", "verdict", "withdrawal", "edit"])
+@pytest.mark.parametrize("harm", ["blame", "verdict", "withdrawal", "edit", "memory"])
 def test_taking_back_one_harm_does_not_promote_what_another_stands_against(
     room: Classroom, harm: str
 ) -> None:
@@ -360,8 +369,10 @@ def test_taking_back_one_harm_does_not_promote_what_another_stands_against(
             room.verdict(passed=False)
         case "withdrawal":
             room.teacher.withdraw(WithdrawFeedback("les-1", "praise"), by=USER)
+        case "memory":
+            room.engine.do(RetireItem("mem-of-les-1", "it was wrong"), by=USER)
         case _:
-            room.teacher.edit(EditLesson("les-1", body="Other words."), by=AGENTS[0])
+            room.teacher.edit(EditLesson("les-1", body="Other words."), by=USER)
     room.log.retract([poison], reason="poison", actor="user")
     assert room.codes()
     assert room.status() is Status.ACTIVE
@@ -369,6 +380,7 @@ def test_taking_back_one_harm_does_not_promote_what_another_stands_against(
 
 @pytest.mark.promise("P-LES-3")
 def test_a_verdict_is_bound_to_the_very_words_that_were_tried(room: Classroom) -> None:
+    room.teacher.trust(AGENTS[2].actor.removeprefix("agent:"), by=USER)
     room.promoted()
     for body in ("Other words.", "Clear the cache before you build. "):
         room.teacher.edit(EditLesson("les-1", body=body), by=AGENTS[2])

@@ -161,5 +161,7 @@ def test_without_a_model_it_says_so(room: Classroom) -> None:
     room.propose()
     world, settings = room.stage.world, room.teacher.settings
     alone = Teacher(room.log, room.engine.do, world.clock, world.ids, settings)
-    with pytest.raises(Unavailable, match="no model is at hand"):
-        alone.narrate("les-1", by=AGENT)
+    quoting = taught(room, ScriptedModel(name="offline"))
+    for teacher in (alone, quoting):
+        with pytest.raises(Unavailable, match="no model is at hand"):
+            teacher.narrate("les-1", by=AGENT)

@@ -39,7 +39,9 @@ def test_promoting_twice_changes_nothing(room: Classroom) -> None:
     room.promoted()
     head = room.log.head
     again = room.promote()
-    assert (again.passed, again.before) == (True, Status.PROMOTED)
+    assert (again.passed, again.before, again.cited) == (
+        True, Status.PROMOTED, ("mem-of-les-1",)
+    )  # fmt: skip
     assert room.log.head == head
 
 
@@ -223,6 +225,7 @@ def test_an_edit_voids_uses_praise_verdicts_and_narrative_and_starts_the_age_ane
 ) -> None:
     room.promoted()
     room.verdict(passed=True)
+    room.teacher.trust("a", by=USER)
     edited = room.teacher.edit(EditLesson("les-1", body="Other words."), by=AGENT)
     assert (edited.status, edited.uses) == (Status.ACTIVE, 3)
     assert room.codes() == [
@@ -335,7 +338,7 @@ def _detour_by_branch(room: Classroom) -> None:
 
 
 def _detour_by_edit(room: Classroom) -> None:
-    room.teacher.edit(EditLesson("les-1", body="Slip."), by=AGENT)
+    room.teacher.edit(EditLesson("les-1", body="Slip."), by=USER)
     edit = next(
         fact.position
         for fact in room.log.read("lesson:les-1")

@@ -18,10 +18,16 @@ from everloop.lessons.commands import (
     SupersedeLesson,
     WithdrawFeedback,
 )
+from everloop.lessons.crew.commands import ArchiveEntry, EnlistEntry, RemoveEntry
+from everloop.lessons.crew.events import Skill
 from everloop.lessons.lifecycle import Status
+from everloop.lessons.sentiment.turns import Heard, Shown
 from everloop.log import Context
 from everloop.memory.commands import DemoteItem, RememberItem
+from everloop.memory.compress import Compressor, Refusal
+from everloop.memory.extract import extractive
 from everloop.memory.immunity import user_citers
+from everloop.testing.model import ScriptedModel
 
 PACK = ProposeLesson(
     "", "Pin it", "Pin every version.", author="pack", pack_id="p", external_id="1"
@@ -120,6 +126,27 @@ def test_l126_lessons_that_were_let_go_give_no_protection_back(room: Classroom) 
     assert citers(room, "mem-1") == []
 
 
+@pytest.mark.parametrize("letting_go", [ArchiveEntry, RemoveEntry])
+def test_l127_a_skill_that_is_archived_or_removed_releases_its_memories(
+    room: Classroom, letting_go: type[ArchiveEntry | RemoveEntry]
+) -> None:
+    room.remember("mem-1", by=AGENT)
+    skill = Skill(description="Deploys.", body="Run it.")
+    room.engine.crew.enlist(EnlistEntry("skill", "deploy", skill, evidence=("mem-1",)), by=USER)
+    assert citers(room, "mem-1") == ["skill:deploy"]
+    room.engine.crew.change(letting_go("skill", "deploy", force=True), by=USER)
+    assert citers(room, "mem-1") == []
+
+
+def test_l128_a_summary_is_as_narrow_as_what_it_was_made_from(room: Classroom) -> None:
+    for name in ("mem-1", "mem-2"):
+        room.remember(name, scope="project:p", text=f"The build of {name} failed on Friday.")
+    compressor = Compressor(room.log, room.engine.do, extractive())
+    made = compressor.compress(("mem-1", "mem-2"), principal="user")
+    assert not isinstance(made, Refusal)
+    assert room.engine.memory.find("user", made.summary_id).scope == "project:p"
+
+
 def test_l129_letting_a_lesson_go_after_compression_releases_the_summary_too(
     room: Classroom,
 ) -> None:
@@ -154,6 +181,19 @@ def test_l38_a_pack_does_not_bring_back_what_was_discarded(room: Classroom) -> N
     room.teacher.discard(DiscardLesson(lesson, force=True), by=USER)
     newer = msgspec.structs.replace(PACK, body="Pin all versions.", seed_as_promoted=True)
     assert room.propose(new=newer, by=USER).status is Status.DISCARDED
+
+
+def test_l131_the_pretrigger_runs_first_and_most_turns_never_reach_a_model(
+    room: Classroom,
+) -> None:
+    room.propose()
+    model = ScriptedModel()
+    listener = room.engine.listener(model)
+    shown = (Shown("les-1", "Clear the cache"),)
+    for number in range(20):
+        turn = Heard(f"t{number}", f"Please add a page about part {number}.", shown=shown)
+        assert listener.hear(turn, by=AGENT).kind == "ignored"
+    assert model.asked == []
 
 
 def test_l132_a_lesson_and_its_links_are_written_all_or_nothing(room: Classroom) -> None:

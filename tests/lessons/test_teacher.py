@@ -21,7 +21,7 @@ from everloop.lessons.commands import (
 from everloop.lessons.events import QuoteEvidence, Source
 from everloop.lessons.lifecycle import Status
 from everloop.log import Context
-from everloop.memory.commands import GrantAudience, RevokeAudience
+from everloop.memory.commands import GrantAudience, ReviseItem, RevokeAudience
 
 PACK = ProposeLesson(
     "", "Pin it", "Pin every version.", author="pack", pack_id="p", external_id="1"
@@ -217,12 +217,12 @@ def test_new_words_of_a_seeded_pack_keep_their_standing_only_if_seeded_again(
     assert room.teacher.find("user", lesson).body == "Pin them all."
 
 
-def test_what_a_host_seeded_is_as_pending_as_before_when_it_is_trusted_no_more(
+def test_what_a_host_installed_is_as_pending_as_before_when_it_is_trusted_no_more(
     room: Classroom,
 ) -> None:
     room.teacher.trust("a", by=USER)
-    lesson = room.propose(new=seeded(), by=TRUSTED).lesson_id
-    assert room.status(lesson) is Status.PROMOTED
+    lesson = room.propose(new=PACK, by=TRUSTED).lesson_id
+    assert room.status(lesson) is Status.ACTIVE
     room.teacher.distrust("a", by=USER)
     assert room.status(lesson) is Status.PENDING
     assert room.teacher.page("user").total == 1
@@ -413,3 +413,18 @@ def test_recall_reads_the_words_as_they_are_now(room: Classroom) -> None:
     assert len(room.teacher.recall("user", "ovens")) == 1
     with pytest.raises(Invalid, match="nothing to look for"):
         room.teacher.recall("user", "  ")
+
+
+@pytest.mark.promise("P-LES-3")
+def test_a_lesson_goes_with_what_it_was_made_from_and_stays_without_what_it_cites(
+    room: Classroom,
+) -> None:
+    said, cited = room.remember("mem-said"), room.remember("mem-cited")
+    made = msgspec.structs.replace(SHORT, because=(said,))
+    room.propose("mem-cited", new=made)
+    room.engine.do(ReviseItem("mem-said", text="Said otherwise."), by=USER)
+    room.log.retract([cited], reason="wrong", actor="user")
+    assert room.status() is Status.PENDING
+    room.log.retract([said], reason="wrong", actor="user")
+    with pytest.raises(NotFound):
+        room.status()

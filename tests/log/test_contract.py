@@ -156,31 +156,37 @@ def test_a_failed_append_does_not_fail_those_that_share_its_commit(store: Log) -
 
 
 @pytest.mark.promise("P-LOG-10")
-def test_a_follower_sees_everything_once_and_in_order_while_others_write(store: Log) -> None:
+@pytest.mark.parametrize(
+    ("appends", "size"), [(100, 1), pytest.param(3_400, 100, marks=pytest.mark.soak)]
+)
+def test_a_follower_sees_everything_once_and_in_order_while_others_write(
+    store: Log, appends: int, size: int
+) -> None:
     seen: list[int] = []
     stop = threading.Event()
+    total = 3 * appends * size
 
     def listen() -> None:
         for fact in store.follow(stop=stop):
             seen.append(fact.position)
-            if len(seen) == 300:
+            if len(seen) == total:
                 return
 
     listener = threading.Thread(target=listen)
     listener.start()
 
     def write(stream: str) -> None:
-        for _ in range(100):
-            store.append(stream, [Said("x")], actor="user")
+        for _ in range(appends):
+            store.append(stream, [Said("x")] * size, actor="user")
 
     writers = [threading.Thread(target=write, args=(f"s{n}",)) for n in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
-    listener.join(timeout=30)
+    listener.join(timeout=60)
     stop.set()
-    assert seen == list(range(1, 301))
+    assert seen == list(range(1, total + 1))
 
 
 def test_closing_the_log_ends_its_followers(store: Log) -> None:
@@ -247,6 +253,25 @@ def test_a_rewind_hides_the_future_and_standing_there_again_brings_it_back(store
     assert texts(store) == ["a", "other b"]
     store.stand("main", actor="user")
     assert texts(store) == ["a", "b"]
+
+
+def test_the_preview_of_a_rewind_is_the_difference_that_it_makes(store: Log) -> None:
+    store.plant("thread", actor="user")
+    store.append("thread", [Said("a"), Said("b")], actor="user")
+    store.append("s", [Draft(Said("from b"), (3,))], actor="user")
+    store.retract([2], reason="", actor="user")
+    preview = store.preview_rewind(2, tree="thread")
+    assert [touched.position for touched in preview.hides] == [3, 4]
+    assert [touched.position for touched in preview.restores] == [2]
+    store.rewind(2, tree="thread", actor="user")
+    assert (texts(store, "thread"), texts(store, "s")) == (["a"], [])
+
+
+@pytest.mark.parametrize("position", [-1, 3])
+def test_a_rewind_to_nowhere_is_refused_by_its_preview_too(store: Log, position: int) -> None:
+    store.append("s", [Said("a"), Said("b")], actor="user")
+    with pytest.raises(Invalid, match="between 0 and 2"):
+        store.preview_rewind(position)
 
 
 @pytest.mark.promise("P-LOG-11")

@@ -10,12 +10,13 @@ import pytest
 from tests.log.samples import Said
 from tests.log.test_invariants import lived
 
-from everloop.errors import Conflict, Corrupt, Invalid, NotFound
+from everloop.errors import Conflict, Corrupt, Invalid, NotFound, Unavailable
 from everloop.log import BackupPlan, Log, open_log
 from everloop.log.archive import export_jsonl, import_jsonl
 from everloop.log.backups import backups, make_backup, restore_backup
 from everloop.log.moving import move
 from everloop.log.rebuild import rebuild
+from everloop.log.restoring import restore_log
 from everloop.log.verify import verify
 from everloop.testing.stage import Stage
 
@@ -74,7 +75,9 @@ HURTS: list[tuple[Callable[[Lines], Lines], str]] = [
     (lambda lines: [*lines[:2], lines[2].replace(b'"b"', b'"x"'), *lines[3:]], "line 3"),
     (lambda lines: [*lines[:3], *lines[4:]], "line 4"),
     (lambda lines: lines[:-1], "cut short"),
-    (lambda lines: [*lines[:-2], lines[-1]], "should hold"),
+    (lambda lines: [*lines[:-2], lines[-1]], "there should be"),
+    (lambda lines: [*lines, lines[1]], "follows its end"),
+    (lambda lines: [*lines[:-1], b'{"records":"many"}\n'], "is damaged"),
     (lambda lines: [*lines[:2], b"{}\n", *lines[3:]], "line 3"),
     (lambda lines: [*lines[:2], b'{"position": NaN}\n', *lines[3:]], "line 3"),
 ]
@@ -89,20 +92,46 @@ def test_a_damaged_archive_is_refused_and_nothing_is_taken_in(
     lines = (tmp_path / "log.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "log.jsonl").write_bytes(b"".join(hurt(lines)))
     copy = stage.open(tmp_path / "copy.db")
-    with pytest.raises(Corrupt, match=line):
+    with pytest.raises(Corrupt, match=line) as refusal:
         import_jsonl(copy, tmp_path / "log.jsonl")
+    assert "Nothing was taken in" in refusal.value.hint
     assert copy.head == 0
     copy.close()
 
 
-def test_a_cut_compressed_archive_is_refused(old: Log, stage: Stage, tmp_path: Path) -> None:
-    export_jsonl(old, tmp_path / "log.jsonl.gz")
-    data = (tmp_path / "log.jsonl.gz").read_bytes()
-    (tmp_path / "log.jsonl.gz").write_bytes(data[: len(data) // 2])
+COMPRESSED_HURTS: list[Callable[[bytes], bytes]] = [
+    lambda data: data[: len(data) // 2],
+    lambda data: data + b"more",
+    *(lambda data, at=at: _flipped(data, at) for at in (60, 200, -6)),
+]
+
+
+def _flipped(data: bytes, at: int) -> bytes:
+    hurt = bytearray(data)
+    hurt[at] ^= 0x55
+    return bytes(hurt)
+
+
+@pytest.mark.parametrize("hurt", COMPRESSED_HURTS)
+def test_a_damaged_compressed_archive_is_refused(
+    old: Log, stage: Stage, tmp_path: Path, hurt: Callable[[bytes], bytes]
+) -> None:
+    archive = tmp_path / "log.jsonl.gz"
+    export_jsonl(old, archive)
+    archive.write_bytes(hurt(archive.read_bytes()))
     copy = stage.open(tmp_path / "copy.db")
-    with pytest.raises(Corrupt):
-        import_jsonl(copy, tmp_path / "log.jsonl.gz")
+    with pytest.raises((Corrupt, Invalid)) as refusal:
+        import_jsonl(copy, archive)
+    assert refusal.value.hint
+    assert copy.head == 0
     copy.close()
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
+def test_an_archive_that_cannot_be_written_says_so(old: Log, tmp_path: Path, name: str) -> None:
+    with pytest.raises(Unavailable, match="cannot be written") as refusal:
+        export_jsonl(old, tmp_path / "nowhere" / name)
+    assert refusal.value.hint
 
 
 def test_a_file_that_is_no_archive_is_refused_with_a_hint(log: Log, tmp_path: Path) -> None:
@@ -110,12 +139,22 @@ def test_a_file_that_is_no_archive_is_refused_with_a_hint(log: Log, tmp_path: Pa
     with pytest.raises(Invalid, match="not an archive") as refusal:
         import_jsonl(log, tmp_path / "letter.txt")
     assert "export" in refusal.value.hint
-    with pytest.raises(Invalid, match="cannot be opened"):
+    with pytest.raises(Invalid, match="not an archive"):
+        import_jsonl(log, _written(tmp_path / "empty.jsonl", b""))
+    with pytest.raises(Invalid, match="not an archive"):
+        import_jsonl(log, _written(tmp_path / "letter.gz", b"Dear Sir,\n"))
+    with pytest.raises(NotFound, match=r"nowhere\.jsonl") as absent:
         import_jsonl(log, tmp_path / "nowhere.jsonl")
+    assert absent.value.hint
     with gzip.open(tmp_path / "newer.jsonl.gz", "wb") as newer:
         newer.write(b'{"everloop":"log","format":99}\n')
     with pytest.raises(Invalid, match="newer Everloop"):
         import_jsonl(log, tmp_path / "newer.jsonl.gz")
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
 
 
 def test_an_archive_is_not_mixed_into_another_log(old: Log, stage: Stage, tmp_path: Path) -> None:
@@ -199,6 +238,42 @@ def test_a_backup_is_made_after_a_time_with_changes_and_not_without(
     stage.clock.time += timedelta(hours=2)
     assert open_and_close(quiet, 0) == 1
     assert open_and_close(quiet, 1) == 2
+
+
+def test_backups_go_on_after_an_older_one_was_restored(stage: Stage, tmp_path: Path) -> None:
+    path, folder = tmp_path / "everloop.db", tmp_path / "backups"
+
+    def say_and_close(count: int) -> None:
+        log = open_log(path, world=stage.world, backups=BackupPlan())
+        log.append("s", [Said("x")] * count, actor="user")
+        log.close()
+        stage.clock.tick(days=2)
+
+    say_and_close(1)
+    say_and_close(4)
+    oldest = backups(folder)[-1]
+    restore_log(oldest.path, path, stage.world)
+    stage.clock.tick(minutes=1)
+    say_and_close(1)
+    assert backups(folder)[0].head == 2, "the log that was replaced had gone further"
+
+
+def test_a_folder_that_takes_no_backup_is_named_until_it_does(stage: Stage, tmp_path: Path) -> None:
+    log = open_log(tmp_path / "everloop.db", world=stage.world, backups=BackupPlan(every_events=1))
+    folder = tmp_path / "backups"
+    folder.write_text("in the way")
+    log.append("s", [Said("x")] * 9, actor="user")
+    log.upkeep.written(log.head)
+    log.upkeep.back_up()
+    (trouble,) = log.troubles
+    assert str(folder) in str(trouble)
+    assert trouble.hint
+    log.upkeep.checkpoint()
+    assert log.troubles == [trouble], "what works beside it does not mend it"
+    folder.unlink()
+    log.upkeep.back_up()
+    assert log.troubles == []
+    log.close()
 
 
 @pytest.mark.promise("P-LOG-17")

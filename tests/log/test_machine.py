@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from tests.faults.places import scratch_place
 from tests.log.naive import NaiveLog
 from tests.log.nodes import Place
 from tests.log.samples import WORDS, Said, Sayings, Tally, Words
@@ -37,7 +38,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="everloop-machine-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="everloop-machine-", dir=scratch_place()))
         self.stage = Stage()
         self.naive = NaiveLog()
         self.requests: dict[str, tuple[str, str, int]] = {}
@@ -138,12 +139,17 @@ class LogMachine(RuleBasedStateMachine):
     def rewind(self, data: st.DataObject) -> None:
         tree = data.draw(st.sampled_from(sorted(self.naive.standing)))
         to = data.draw(st.integers(0, self.naive.head))
+        before = self._spoken(self.naive.standing[tree])
+        impact = self.log.preview_rewind(to, tree=tree)
         receipt = self.log.rewind(to, tree=tree, actor="user")
         forked: Any = receipt.facts[0].event
         self.naive.add("log", "main")
         self.naive.add("log", "main")
         self.naive.parents[forked.branch] = (self.naive.standing[tree], to)
         self.naive.standing[tree] = forked.branch
+        after = self._spoken(forked.branch)
+        assert {t.position for t in impact.hides} == before - after
+        assert {t.position for t in impact.restores} == after - before
 
     @rule(data=st.data())
     def retract(self, data: st.DataObject) -> None:
@@ -209,6 +215,9 @@ class LogMachine(RuleBasedStateMachine):
     def _counting(self, branch: str) -> set[int]:
         return {e.position for e in self.naive.entries if self.naive.counts(e.position, branch)}
 
+    def _spoken(self, branch: str) -> set[int]:
+        return {p for p in self._counting(branch) if self.naive.entries[p - 1].stream != "log"}
+
     def _sources(self, data: st.DataObject, branch: str) -> tuple[int, ...]:
         own = [
             e.position
@@ -249,12 +258,15 @@ class SqliteMachine(LogMachine):
     """On a SQLite file."""
 
 
-TestSqlite = SqliteMachine.TestCase
-TestSqlite.settings = settings(
-    max_examples=40,
-    stateful_step_count=40,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+
+
+@pytest.mark.timeout(7_200)
+def test_sqlite_agrees_with_the_naive_log(soaking: bool) -> None:
+    examples = settings(
+        max_examples=5_000 if soaking else 100, stateful_step_count=40, suppress_health_check=SLOW
+    )
+    run_state_machine_as_test(SqliteMachine, settings=examples)
 
 
 class PostgresMachine(LogMachine):
@@ -275,14 +287,10 @@ class PostgresMachine(LogMachine):
         self.log = self.open()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(7_200)
 def test_postgres_agrees_with_the_naive_log(postgres: PostgresServer, soaking: bool) -> None:
     PostgresMachine.server = postgres
-    run_state_machine_as_test(
-        PostgresMachine,
-        settings=settings(
-            max_examples=500 if soaking else 15,
-            stateful_step_count=25,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        ),
+    examples = settings(
+        max_examples=2_000 if soaking else 15, stateful_step_count=25, suppress_health_check=SLOW
     )
+    run_state_machine_as_test(PostgresMachine, settings=examples)

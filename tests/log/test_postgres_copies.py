@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -14,6 +15,7 @@ from tests.log.nodes import Nodes, Place, eventually, reach, said, say, whole
 from everloop.errors import Corrupt
 from everloop.log import Log
 from everloop.log.postgres_schema import MIGRATIONS
+from everloop.log.verify import verify
 from everloop.testing.postgres import PostgresServer
 
 PRIVATE = "the private words that must go"
@@ -125,6 +127,42 @@ def unguarded(nodes: Nodes) -> Generator[tuple[psycopg.Connection, sql.Identifie
         db.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(table))
         yield db, table
         db.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(table))
+
+
+@pytest.mark.promise("P-LOG-14")
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("UPDATE {} SET data = replace(data, 'two', 'ten') WHERE position = 2", "is not what"),
+        ("UPDATE {} SET digest = sha256('x') WHERE position = 2", "is not what"),
+        ("UPDATE {} SET recorded_at = recorded_at - 1 WHERE position = 2", "is not what"),
+        ("DELETE FROM {} WHERE position = 2", "is missing at the server"),
+    ],
+)
+def test_damage_at_the_server_is_found_by_a_node_that_has_a_good_copy(
+    nodes: Nodes, damage: LiteralString, problem: str
+) -> None:
+    a = nodes.open("a")
+    say(a, "one", "two", "three")
+    assert verify(a).ok
+    with unguarded(nodes) as (db, table):
+        db.execute(sql.SQL(damage).format(table))
+    (found,) = verify(a).damage
+    assert (found.first, found.last) == (2, 2)
+    assert problem in found.problem
+
+
+def test_what_another_node_purged_a_moment_ago_is_no_damage(nodes: Nodes) -> None:
+    a = nodes.open("a")
+    say(a, "one", "two")
+    with unguarded(nodes) as (db, table):  # as it is before the news of the purge has arrived
+        db.execute(
+            sql.SQL(
+                "UPDATE {} SET seal = sha256(salt || convert_to(data, 'UTF8')), data = NULL,"
+                " salt = NULL WHERE position = 2"
+            ).format(table)
+        )
+    assert verify(a).ok
 
 
 def test_a_copy_that_is_ahead_of_a_restored_server_is_dropped(nodes: Nodes) -> None:

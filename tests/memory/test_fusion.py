@@ -28,8 +28,7 @@ def ranked(
     takers = np.array(padded, np.int64).reshape(len(givers), width).T.ravel()
     given = boosts or {}
     every = [leg.keys for leg in legs] + [takers] + [keys(*points) for points in given.values()]
-    among = np.unique(np.concatenate(every))
-    among = among[among > 0]
+    among = np.unique(np.concatenate([keys(0), *every]))
     dense = {
         reason: np.array([points.get(key, 0.0) for key in among.tolist()])
         for reason, points in given.items()
@@ -72,8 +71,9 @@ def test_a_hit_gains_a_share_of_its_neighbours() -> None:
     hits = ranked(WORDS, near={1: [3], 2: [3]})
     third = next(hit for hit in hits if hit.key == 3)
     own = {hit.key: hit.found[0].points for hit in hits}
-    assert [boost.reason for boost in third.boosts] == ["neighbours"]
-    assert third.boosts[0].points == pytest.approx(NEIGHBOUR_SHARE * (own[1] + own[2]), abs=0.001)
+    ((reason, points),) = third.boosts
+    assert reason == "neighbours"
+    assert points == pytest.approx(NEIGHBOUR_SHARE * (own[1] + own[2]), abs=0.001)
 
 
 def test_a_turn_next_to_a_find_comes_back_without_being_found() -> None:
@@ -90,7 +90,9 @@ def test_every_point_is_explained() -> None:
     near = {1: [2], 2: [1, 3], 3: [2, 4]}
     meaning = leg("meaning", 0.5, {3: 0.8, 1: 0.2})
     for hit in ranked(WORDS, meaning, near=near, boosts={"named": {2: 0.2}}):
-        explained = sum(entry.points for entry in hit.found) + sum(b.points for b in hit.boosts)
+        explained = sum(entry.points for entry in hit.found) + sum(
+            points for _, points in hit.boosts
+        )
         assert hit.points == pytest.approx(explained, abs=0.003)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from everloop.app import DECIDERS, Engine
+from everloop.app import Engine
 from everloop.log import Log
 from everloop.memory.answers import Asked
 from everloop.memory.commands import RateItem, RememberItem, RetireItem, ReviseItem
+from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
 from everloop.memory.shelf import asker, count
 from everloop.memory.vectors import VectorCache, VectorSpace
@@ -35,7 +36,7 @@ class Diary:
         self.stage = Stage()
         views = [MemoryWords(), MemoryShelf(), Audiences()]
         self.log: Log = self.stage.open(folder / "everloop.db", views)
-        self.engine = Engine(self.log, self.stage.world, Settings(), DECIDERS)
+        self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         space = VectorSpace(VectorCache(folder / "vectors.db"), WordEmbedder())
         do, do_many = self.engine.do, self.engine.do_many
         self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)

@@ -225,11 +225,14 @@ def test_counts_and_links_hint_at_nothing_that_an_asker_may_not_see(notes: Noteb
     notes.cite("open", "secret")
     notes.cite("open", "lesson:1")
     notes.do(GrantAudience("agent:x", ("team:t",)), USER)
-    assert counts(notes, "open", "agent:x") == Citations(open=1, by_user=1)
+    assert counts(notes, "open") == Citations(open=2, by_user=2)
+    assert counts(notes, "open", "agent:x") == Citations()
     assert counts(notes, "secret", "agent:x") is None
     assert counts(notes, "open", "stranger") is None
     with notes.reading() as reader:
-        seen = links(reader, notes.who(reader, "agent:x"), "open")
-        assert [link.citer for link in seen] == ["lesson:1"]
+        asker = notes.who(reader, "agent:x")
+        assert links(reader, asker, "open") == []
+        told = links(reader, asker, "open", lambda _reader, _who, names: {"lesson:1"} & {*names})
+        assert [link.citer for link in told] == ["lesson:1"]
         with pytest.raises(NotFound):
             links(reader, notes.who(reader, "stranger"), "open")

@@ -7,8 +7,8 @@ import pytest
 from tests.memory.worlds import PRINCIPALS, World
 
 from everloop.memory.register import Register
-from everloop.memory.shelf import asker
-from everloop.memory.standing import Standing, Standings
+from everloop.memory.shelf import Filter, asker
+from everloop.memory.standing import Standing, Standings, outlook
 
 STEPS = 60
 
@@ -27,6 +27,18 @@ def known_to(world: World, register: Register, standings: Standings) -> list[Sta
     return found
 
 
+def check_neighbours(standing: Standing) -> None:
+    """What an outlook works out for all rows is what the roster says of each of them."""
+    roster, allowed = standing.roster, standing.allowed
+    rows = allowed[:-1].nonzero()[0]
+    seen = outlook(standing, Filter())
+    assert np.array_equal(seen.before(rows), roster.before(rows, allowed))
+    assert np.array_equal(seen.after(rows), roster.after(rows, allowed))
+    lengths = roster.length.all[rows] + roster.length.all[roster.before(rows, allowed)]
+    assert np.array_equal(seen.lengths(rows), lengths)
+    assert seen.parted == (len(rows) - 1 > standing.items)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
@@ -40,6 +52,7 @@ def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: 
             assert old.items == new.items
             for name in ("allowed", "rated", "pinned"):
                 assert np.array_equal(getattr(old, name), getattr(new, name))
+            check_neighbours(old)
         assert np.array_equal(roster.passage.all, fresh.passage.all)
         everything = np.ones(len(roster), np.bool_)
         rows = np.arange(len(roster))

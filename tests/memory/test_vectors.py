@@ -8,9 +8,11 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.app import Engine
 from everloop.memory import vectors
+from everloop.memory.answers import Asked
 from everloop.memory.commands import RememberItem
 from everloop.memory.limits import MemorySettings
-from everloop.memory.vectors import Floats, VectorCache, VectorSpace
+from everloop.memory.measures import Floats
+from everloop.memory.vectors import VectorCache, VectorSpace
 from everloop.memory.views import text_digests
 from everloop.settings import Settings
 from everloop.testing.embedder import WordEmbedder
@@ -26,7 +28,10 @@ def random_unit(count: int, dimensions: int = 64) -> Floats:
 def test_vectors_come_back_from_the_disk_by_model_and_text(tmp_path: Path) -> None:
     rows = random_unit(3)
     cache = VectorCache(tmp_path / "vectors.db")
-    cache.save("one", [b"a", b"b", b"c"], rows)
+    halves = rows.astype(np.float16)
+    cache.save(
+        "one", {name: half.tobytes() for name, half in zip((b"a", b"b", b"c"), halves, strict=True)}
+    )
     cache.close()
     again = VectorCache(tmp_path / "vectors.db")
     found = again.load("one", [b"a", b"c", b"missing"])
@@ -36,6 +41,29 @@ def test_vectors_come_back_from_the_disk_by_model_and_text(tmp_path: Path) -> No
     again.forget([b"a"])
     assert again.load("one", [b"a"]) == {}
     again.close()
+
+
+def test_a_forgotten_vector_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "vectors.db")
+    cache.save("one", {b"a": b"\x07secret\x07" * 90, b"b": b"other" * 150})
+    cache.forget([b"a"])
+    cache.close()
+    for path in tmp_path.iterdir():
+        assert b"\x07secret\x07" not in path.read_bytes()
+    assert b"other" in (tmp_path / "vectors.db").read_bytes()
+
+
+def test_what_was_made_is_not_made_again_though_nobody_searched_yet(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    assert diary.keeper.embed_missing() == 4
+    diary.say("more", "A fifth thing about the old garden.")
+    assert diary.keeper.embed_missing() == 1
+    assert diary.keeper.embed_missing() == 0
+    found = diary.keeper.recall("user", Asked("fifth thing", mode="semantic"))
+    assert found.hits[0].item.item_id == "more"
+    assert not found.notes
+    diary.log.close()
 
 
 def test_a_damaged_cache_is_thrown_away(tmp_path: Path) -> None:
@@ -88,7 +116,7 @@ def test_a_purge_takes_the_vector_of_the_text_with_it(tmp_path: Path) -> None:
         with engine.log.file.reading() as reader:
             (digest,) = text_digests(reader, [receipt.position])
         cache = VectorCache(tmp_path / "vectors.db")
-        cache.save("model", [digest, b"other"], random_unit(2))
+        cache.save("model", {digest: bytes(128), b"other": bytes(128)})
         engine.purge([receipt.position], reason="privacy", actor="user")
         assert set(cache.load("model", [digest, b"other"])) == {b"other"}
         cache.close()

@@ -97,14 +97,18 @@ class Parlour:
 
 @contextmanager
 def parlour(
-    folder: Path, answers: Iterable[Script] = (), *, settings: Settings = PLAIN, ids_from: int = 0
+    folder: Path,
+    answers: Iterable[Script] | ScriptedModel = (),
+    *,
+    settings: Settings = PLAIN,
+    ids_from: int = 0,
 ) -> Generator[Parlour]:
     """A conversation that is conducted; nothing else runs in the background.
 
     Two on one log count their ids from different numbers.
     """
     stage = Stage(ids=CountedIds(ids_from))
-    model = ScriptedModel(answers)
+    model = answers if isinstance(answers, ScriptedModel) else ScriptedModel(answers)
     with Engine.open(folder, settings=settings, world=stage.world) as engine:
         running = Running(engine, settings, model)
         running.talk.home(USER)

@@ -14,7 +14,7 @@ from everloop.ports import Delta, ToolCall
 from everloop.running import Running
 from everloop.testing.model import ScriptedModel, Step
 from everloop.testing.stage import Stage
-from everloop.thread import browsing
+from everloop.thread import browsing, noting
 from everloop.thread.commands import HOME, StopTurn
 from everloop.thread.conductor import Conductor
 from everloop.thread.live import Words
@@ -190,9 +190,9 @@ def test_what_a_tool_notes_stands_where_the_answer_is_given(tmp_path: Path) -> N
         for sent in (first, second):
             talking.until_ended(sent.turn_id)
         with talking.engine.reading() as reader:
-            assert browsing.notes(reader, HOME) == []
+            assert noting.notes(reader, HOME) == []
         with talking.engine.reading(branch=first.branch) as reader:
-            assert [note.text for note in browsing.notes(reader, HOME)] == ["We plant plums."]
+            assert [note.text for note in noting.notes(reader, HOME)] == ["We plant plums."]
 
 
 def test_the_same_edit_sent_twice_is_one_edit(tmp_path: Path) -> None:

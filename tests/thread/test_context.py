@@ -1,6 +1,7 @@
 """Prompts: within their budget, accounted for, and proof against what is stored in memory."""
 
 from collections.abc import Generator
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -19,8 +20,8 @@ from everloop.testing.stage import NEW_YEAR
 from everloop.thread.attachments import Attached
 from everloop.thread.brief import TOKENS, quoted, shares, shortened
 from everloop.thread.browsing import Message
-from everloop.thread.commands import HOME, NoteDecision, OpenTopic
-from everloop.thread.events import Attachment
+from everloop.thread.commands import HOME, BeginImport, ImportMessages, NoteDecision, OpenTopic
+from everloop.thread.events import Attachment, MessageImported
 from everloop.thread.inspecting import inspect
 from everloop.thread.limits import ContextLimits, ThreadSettings
 from everloop.thread.talk import Letter, Sent
@@ -227,3 +228,25 @@ def test_shares_never_cost_more_than_there_is(costs: list[int], most: int) -> No
 @given(text=st.text(max_size=200))
 def test_no_quoted_line_but_the_first_begins_as_it_likes(text: str) -> None:
     assert all(line.startswith(">") for line in quoted(text).splitlines()[1:])
+
+
+@pytest.mark.parametrize(("words", "offered"), [(200, 200), (3, 300)])
+def test_of_a_long_day_no_more_is_read_than_there_may_be_room_for(
+    talking: Parlour, words: int, offered: int
+) -> None:
+    talking.engine.do(BeginImport(HOME, "imp", "jsonl", "today"))
+    said = [_imported(number, "plum " * words) for number in range(300)]
+    talking.engine.do(ImportMessages(HOME, "imp", tuple(said)))
+    _, ledger = asked(talking, "What now?")
+    dialogue = next(section for section in ledger.sections if section.name == "dialogue")
+    keys = [entry.key for entry in dialogue.entries]
+    kept = [entry.key for entry in dialogue.entries if not entry.left_out]
+    assert abs(len(keys) - offered) <= 1  # what is asked just now is read too, and told elsewhere
+    assert kept == keys[-len(kept) :]
+    assert kept[-1] == "msg-old-299"
+    assert len(kept) == len(keys) or dialogue.tokens > 0.9 * dialogue.tokens_max
+
+
+def _imported(number: int, text: str) -> MessageImported:
+    at = (NEW_YEAR - timedelta(minutes=300 - number)).isoformat()
+    return MessageImported(HOME, f"msg-old-{number}", "user", text, at, "me", str(number), ())

@@ -13,6 +13,7 @@ from everloop.lessons.events import FeedbackGiven
 from everloop.lessons.sentiment.events import Opinion, Reading, TurnWeighed
 from everloop.log import Context
 from everloop.testing.model import ScriptedModel
+from everloop.thread.events import ModelCalled
 from everloop.thread.feedback import Feedback, heard_in
 from everloop.thread.talk import Sent
 
@@ -65,6 +66,8 @@ def test_blame_is_weighed_once_and_given_as_feedback(talking: Parlour) -> None:
     feedback.hear(second.message_id)
     assert len(model.asked) == 1
     assert len(feedback_of(talking)) == 1
+    calls = [one.data for one in talking.engine.log.records() if one.kind == ModelCalled.wire]
+    assert '"purpose":"feedback"' in str(calls[-1])
 
 
 def test_it_is_heard_in_the_background_and_a_model_that_is_away_harms_nothing(

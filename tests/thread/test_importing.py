@@ -297,7 +297,7 @@ def test_what_no_page_could_show_is_refused(engine: Engine, change: dict[str, st
     engine.do(c.OpenThread("home", "Home"))
     engine.do(c.BeginImport("home", "imp", "claude", "x"))
     fields = {"role": "user", "text": "Hi.", "said_at": "2025-01-01T00:00:00Z"} | change
-    bad = e.MessageImported("home", "msg-1", author="", external_id="m1", **fields)
+    bad = e.MessageImported("home", "msg-1", author="", external_id="m1", attachments=(), **fields)
     with pytest.raises(Invalid):
         engine.do(c.ImportMessages("home", "imp", (bad,)))
 

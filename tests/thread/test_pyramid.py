@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.thread.parlour import PLAIN, Parlour, parlour
+from tests.thread.parlour import PLAIN, Parlour, gate, parlour
 
 from everloop.adapters.model_offline import OfflineModel
 from everloop.app import USER
@@ -99,7 +99,7 @@ class Diary:
         self._count += 1
         at = datetime.fromisoformat(time).replace(tzinfo=UTC).isoformat()
         return MessageImported(
-            HOME, f"msg-{self._count}", "user", f"{text} {time}", at, "me", str(self._count)
+            HOME, f"msg-{self._count}", "user", f"{text} {time}", at, "me", str(self._count), ()
         )
 
 
@@ -400,8 +400,8 @@ def test_the_model_can_zoom_from_a_year_to_the_messages(diary: Diary) -> None:
     diary.sum_up()
     key, place = "decade:2020", Place(HOME, "thread:home", 1)
     for _ in range(4):
-        told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place)
+        told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place, gate())
         key = told.splitlines()[1].partition("]")[0].removeprefix("[")
-    told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place)
+    told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place, gate())
     assert key == "day:2024-03-04"
     assert "user (msg-1): canary" in told

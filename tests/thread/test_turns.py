@@ -1,6 +1,7 @@
 """Turns: recorded before anything is sent, answered once, and never lost."""
 
-from collections.abc import Generator
+import asyncio
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,24 @@ from everloop.errors import Conflict, Invalid, ModelFailed, NotFound
 from everloop.log import Context
 from everloop.memory.context import ledger
 from everloop.memory.shelf import asker
-from everloop.ports import Delta, Text, ToolCall, ToolResult
+from everloop.ports import (
+    Chunk,
+    Delta,
+    Params,
+    Prompt,
+    Stream,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from everloop.running import Running
+from everloop.settings import Settings
 from everloop.testing.model import ScriptedModel
 from everloop.testing.stage import Stage
 from everloop.thread import browsing
 from everloop.thread.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
-from everloop.thread.events import TurnSending
+from everloop.thread.events import ModelCalled, TurnSending
+from everloop.thread.limits import Answering, ThreadSettings
 from everloop.thread.talk import Letter
 
 
@@ -64,6 +76,10 @@ def test_stopping_keeps_what_had_come(tmp_path: Path) -> None:
         talking.until_ended(sent.turn_id)
         answer = talking.answer(sent)
         assert (answer.state, answer.text) == ("stopped", "Half ")
+        for fact in talking.engine.follow(after=sent.position):
+            if isinstance(fact.event, ModelCalled):  # what it took is not known
+                assert (fact.event.turn_id, fact.event.cost_usd) == (sent.turn_id, -1.0)
+                break
 
 
 def test_a_turn_that_waits_can_be_stopped_and_is_never_sent(tmp_path: Path) -> None:
@@ -88,6 +104,90 @@ def test_a_model_that_fails_leaves_a_failed_turn_with_what_came_and_what_to_do(
         answer = talking.answer(sent)
         assert (answer.state, answer.text) == ("failed", "Some ")
         assert (answer.reason, answer.hint) == ("the line is dead", "Try again.")
+
+
+@pytest.mark.promise("P-THREAD-1")
+@pytest.mark.parametrize(
+    "problem",
+    [
+        KeyError("choices"),
+        RuntimeError("half a \ud800 character"),
+        RuntimeError("x" * 3_000_000),
+        asyncio.CancelledError(),
+        SystemExit(3),
+    ],
+    ids=["key", "half", "long", "cancelled", "exit"],
+)
+def test_whatever_an_adapter_raises_the_turn_fails_in_words_and_the_next_is_answered(
+    tmp_path: Path, problem: BaseException
+) -> None:
+    with parlour(tmp_path, [["Some ", problem], "Better."]) as talking:
+        sent = talking.say("Hi.")
+        talking.until_ended(sent.turn_id)
+        answer = talking.answer(sent)
+        assert (answer.state, answer.text) == ("failed", "Some ")
+        assert type(problem).__name__ in answer.reason
+        assert answer.hint
+        assert talking.ask("And now?") == "Better."
+
+
+class Brittle(ScriptedModel):
+    """An adapter with errors of its own: its streams break on being closed, the second at once."""
+
+    def generate(self, prompt: Prompt, params: Params) -> Stream:
+        if self.asked:
+            raise ZeroDivisionError("no stream today")
+        return BrittleStream(super().generate(prompt, params))
+
+
+class BrittleStream:
+    """A stream that says goodbye with an error."""
+
+    def __init__(self, inner: Stream) -> None:
+        self._inner = inner
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self
+
+    def __next__(self) -> Chunk:
+        try:
+            return next(self._inner)
+        except StopIteration:
+            raise BrokenPipeError("it was closed") from None
+
+    def close(self) -> None:
+        self._inner.close()
+        raise BrokenPipeError("it was closed")
+
+
+@pytest.mark.promise("P-THREAD-1")
+def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open(
+    tmp_path: Path,
+) -> None:
+    with parlour(tmp_path, Brittle([["Half ", gate(), "never"]])) as talking:
+        first = talking.say("Hi.")
+        talking.until_streaming(first.turn_id)
+        talking.running.conductor.stop(HOME, first.turn_id, talking.engine.do)
+        talking.until_ended(first.turn_id)
+        assert (talking.answer(first).state, talking.answer(first).text) == ("stopped", "Half ")
+        second = talking.say("Again?")
+        talking.until_ended(second.turn_id)
+        assert "no stream today" in talking.answer(second).reason
+
+
+@pytest.mark.promise("P-THREAD-1")
+def test_words_that_no_log_can_keep_and_answers_without_an_end_are_answers_all_the_same(
+    tmp_path: Path,
+) -> None:
+    limits = Answering(characters_max=1_000)
+    settings = Settings(memory=PLAIN.memory, thread=ThreadSettings(answer=limits))
+    endless = ["x" * 300] * 50
+    with parlour(tmp_path, [["Half \ud83d", "."], endless, "Next."], settings=settings) as talking:
+        assert talking.ask("A face?") == "Half ?."
+        sent = talking.say("For ever?")
+        talking.until_ended(sent.turn_id)
+        assert (talking.answer(sent).text, talking.answer(sent).state) == ("x" * 1_000, "done")
+        assert talking.ask("And?") == "Next."
 
 
 def test_another_answer_is_a_sibling_and_the_first_one_stays_on_its_branch(

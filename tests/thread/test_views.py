@@ -27,7 +27,9 @@ from everloop.thread.talk import Letter
 
 NOTE = ToolCall("c", "note_topic", {"title": "Plums", "note": "Ripe."})
 DECIDE = ToolCall("d", "note_decision", {"text": "We plant plums."})
-IMPORTED = MessageImported(HOME, "old-1", "user", "Old.", "2025-05-05T05:05:05+00:00", "me", "1")
+IMPORTED = MessageImported(
+    HOME, "old-1", "user", "Old.", "2025-05-05T05:05:05+00:00", "me", "1", ()
+)
 
 
 def lived(talking: Parlour) -> None:

@@ -1,9 +1,13 @@
 """Years of talk: the past stays bounded, every day is told once, and every word can be found."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
+import apsw
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.thread.parlour import Parlour, parlour
@@ -13,7 +17,15 @@ from everloop.log import Reader
 from everloop.memory.context import Budget, Piece, Section, assemble
 from everloop.memory.scopes import OWNER
 from everloop.thread.brief import TOKENS
-from everloop.thread.commands import HOME, BeginImport, ImportMessages
+from everloop.thread.commands import (
+    HOME,
+    BeginImport,
+    CloseTopic,
+    ImportMessages,
+    NoteDecision,
+    OpenTopic,
+)
+from everloop.thread.context import NOTES_MAX, Preparing
 from everloop.thread.events import MessageImported
 from everloop.thread.limits import ContextLimits, Detail
 from everloop.thread.past import tier_section
@@ -25,6 +37,8 @@ from everloop.thread.windows import TIERS, in_full_since, pyramid
 DECADE = timedelta(days=3_652)
 END = datetime(2026, 6, 15, 12, tzinfo=UTC)
 LIMITS, DETAIL = ContextLimits(), Detail()
+
+Traced = Callable[[dict[str, Any]], None]
 
 
 @settings(max_examples=20)
@@ -56,11 +70,61 @@ def _full(name: str) -> Section:
     return Section(name, "should", pieces, tokens_max=most, stays=100)
 
 
-def test_ten_years_of_talk_stay_bounded_and_any_day_can_be_found(
-    tmp_path: Path, soaking: bool
+def test_ten_years_of_talk_stay_bounded_and_any_day_can_be_found(tmp_path: Path) -> None:
+    _live_through(tmp_path, 60)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_ten_years_with_a_hundred_thousand_messages_stay_bounded_and_any_day_can_be_found(
+    tmp_path: Path,
 ) -> None:
-    count = 100_000 if soaking else 60
-    with parlour(tmp_path, ["Yes."]) as talking:
+    _live_through(tmp_path, 100_000)
+
+
+def test_a_prompt_costs_the_database_no_more_after_six_years_than_after_two(
+    tmp_path: Path,
+) -> None:
+    young = _prompt_steps(tmp_path / "young", years=2)
+    old = _prompt_steps(tmp_path / "old", years=6)
+    assert old <= 1.2 * young
+
+
+def _prompt_steps(folder: Path, *, years: int) -> int:
+    """What SQLite does for a prompt, in steps of its machine; recall apart."""
+    steps: list[int] = []
+    with parlour(folder) as talking, ExitStack() as readers:
+        talking.running.conductor.close()
+        _talked(talking, 15 * years, years * DECADE / 10)
+        _noted(talking, NOTES_MAX * years)
+        engine, clock = talking.engine, talking.stage.clock
+        sum_up(engine.log, talking.plain_pyramid(), clock)
+        sent = talking.say("What was it all about?")
+        for _ in range(4):  # more than are used at a time
+            reader = readers.enter_context(engine.log.file.reading())
+            trace = cast("Callable[[int, Traced], None]", cast("Any", reader.db).trace_v2)
+            trace(apsw.SQLITE_TRACE_PROFILE, lambda told: steps.append(_steps_of(told)))
+        readers.close()
+        prepare = Preparing(engine.log, engine.memory, clock, limits=ContextLimits(hits=0))
+        made = prepare(HOME, sent.turn_id, sent.branch, talking.running.tools)
+    assert {"weeks", "months"} <= {one.name for one in made.ledger.sections if one.tokens}
+    return sum(steps)
+
+
+def _steps_of(told: dict[str, Any]) -> int:
+    return int(told["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+
+def _noted(talking: Parlour, count: int) -> None:
+    """So many decisions, as many topics that are closed, and one that is open."""
+    topics = [OpenTopic(HOME, f"top-{number}", f"Topic {number}") for number in range(count)]
+    closed = [CloseTopic(HOME, topic.topic_id) for topic in topics]
+    decided = [NoteDecision(HOME, f"dec-{number}", f"Decision {number}") for number in range(count)]
+    talking.engine.do_many([*topics, *closed, *decided, OpenTopic(HOME, "top-open", "Plums")])
+
+
+def _live_through(folder: Path, count: int) -> None:
+    with parlour(folder, ["Yes."]) as talking:
         days = _talked(talking, count)
         engine = talking.engine
         offline = by_model(OfflineModel)
@@ -76,11 +140,11 @@ def test_ten_years_of_talk_stay_bounded_and_any_day_can_be_found(
         assert TOKENS(prompt.system) + TOKENS(str(prompt.messages)) <= LIMITS.hard
 
 
-def _talked(talking: Parlour, count: int) -> list[date]:
-    """Take in so many messages over ten years; the days that they were said on."""
+def _talked(talking: Parlour, count: int, span: timedelta = DECADE) -> list[date]:
+    """Take in so many messages over these years; the days that they were said on."""
     talking.stage.clock.time = END
     talking.engine.do(BeginImport(HOME, "imp", "jsonl", "old"))
-    times = [END - DECADE * (count - number) / count for number in range(count)]
+    times = [END - span * (count - number) / count for number in range(count)]
     for batch in _batches(times):
         talking.engine.do(ImportMessages(HOME, "imp", tuple(batch)))
     talking.remembered()
@@ -98,6 +162,7 @@ def _batches(times: list[datetime]) -> Iterator[list[MessageImported]]:
                 at.isoformat(),
                 "me",
                 at.isoformat(),
+                (),
             )
             for at in times[first : first + 1_000]
         ]

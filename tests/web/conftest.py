@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from everloop.app import Engine
+from everloop.adapters.system import system_world
 from everloop.demo.loading import load_demo
 from everloop.memory.limits import MemorySettings
 from everloop.settings import Settings
@@ -23,6 +23,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1440, "height": 900}},
 }
 SCREENS = Path("build/screens")
+LOCK_WAIT_S = 10
 WAIT_MS = 30_000  # a busy machine is slow, not wrong
 
 Visit = Callable[..., Page]
@@ -58,8 +59,7 @@ def browser() -> Iterator[Browser]:
 def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a year in it. Visit a copy: `demo_house`."""
     home = tmp_path_factory.mktemp("year") / "home"
-    with Engine.open(home, settings=Settings(memory=MemorySettings(embedder="none"))) as engine:
-        load_demo(engine)
+    load_demo(home, Settings(memory=MemorySettings(embedder="none")), system_world(LOCK_WAIT_S))
     return home
 
 
@@ -105,6 +105,7 @@ def shot(size: str) -> Shot:
 
 
 def _note(troubles: list[str], said: Any) -> None:
-    expected = ("Failed to load resource", "net::ERR_")  # a refused request says so on the page
+    # A refused request and an address that leads nowhere say so on the page.
+    expected = ("Failed to load resource", "net::ERR_", "Not found: /nowhere")
     if said.type == "error" and not any(words in said.text for words in expected):
         troubles.append(said.text)

@@ -35,11 +35,11 @@ class House:
         """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
-    def link(self) -> str:
-        """An address that lets one device in."""
+    def link(self, port: int | None = None) -> str:
+        """An address that lets one device in, perhaps by another port that leads here."""
         engine = self.engine
         code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=CODE_LIVES_S)
-        return f"{self.address}/#pair={code}"
+        return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 from tests.web.conftest import Visit
-from tests.web.house import house
+from tests.web.house import House, house
 
 from everloop.interfaces.http.pages import built
 
@@ -18,6 +19,17 @@ pytestmark = pytest.mark.xdist_group("web")
 
 BYTES_MAX = 200_000
 SLOWDOWN = 4
+READY_MS = 1_000
+TRIES = 3
+WORK_MS = 150  # what WORK takes on a slow phone when nothing else runs on the machine
+WORK = """() => {
+  const began = performance.now();
+  let sum = 0;
+  for (let at = 0; at < 3e7; at++) sum += at;
+  return sum ? performance.now() - began : 0;
+}"""
+ASKED = """() => performance.getEntriesByType('resource')
+  .map((one) => one.name).filter((name) => name.includes('/api/'))"""
 
 
 def test_a_first_visit_takes_at_most_200_kilobytes(
@@ -38,25 +50,39 @@ def test_a_first_visit_takes_at_most_200_kilobytes(
     assert all(name.startswith(home.address) for name in names)
 
 
+def started(page: Page, home: House) -> tuple[float, float]:
+    """How long a start takes on a slow phone, and how long a fixed piece of work takes there."""
+    slow: Any = page.context.new_cdp_session(page)
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    worked = float(page.evaluate(WORK))
+    page.goto(home.address)
+    page.get_by_label("Write a message").wait_for()
+    page.wait_for_function("() => performance.getEntriesByName('everloop-ready').length > 0")
+    took = page.evaluate("performance.getEntriesByName('everloop-ready')[0].startTime")
+    return float(took), worked
+
+
 def test_a_slow_phone_can_write_within_a_second(
     tmp_path: Path, visit: Visit, size: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if size == "desktop":
         pytest.skip("the slow one is the phone")
-    with house(tmp_path) as home:
-        page = visit(home.link())
-        page.get_by_label("Write a message").wait_for()
-        browser: Any = page.context.new_cdp_session(page)
-        browser.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-        page.goto(home.address)
-        page.get_by_label("Write a message").wait_for()
-        page.wait_for_function("performance.getEntriesByName('everloop-ready').length > 0")
-        took = page.evaluate(
-            "Math.round(performance.getEntriesByName('everloop-ready')[0].startTime)"
-        )
+    with house(tmp_path, ["# Hello\n\nIt *begins*."]) as home:
+        first = visit(home.link())
+        first.get_by_label("Write a message").fill("Hello")
+        first.get_by_role("button", name="Send", exact=True).click()
+        first.locator("[data-role=assistant]").wait_for()
+        first.wait_for_function("() => navigator.serviceWorker.controller !== null")
+        first.goto("about:blank")
+        tries = [started(first.context.new_page(), home) for _ in range(TRIES)]
+        asked = first.context.pages[-1].evaluate(ASKED)
+    took, worked = min(tries)
+    busy = max(1.0, worked / WORK_MS)
     with capsys.disabled():
-        sys.stdout.write(f"\nready on a slow phone: {took} ms\n")
-    assert took > 0
+        figures = ", ".join(f"{one:.0f}" for one, _ in tries)
+        sys.stdout.write(f"\nready on a slow phone: {figures} ms (the machine: {busy:.1f})\n")
+    assert took <= READY_MS * busy
+    assert len(asked) == len(set(asked)), "nothing is asked twice at the start"
 
 
 def test_the_description_of_the_door_is_up_to_date(tmp_path: Path) -> None:

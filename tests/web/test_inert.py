@@ -59,7 +59,7 @@ def test_a_file_of_a_hostile_name_is_shown_as_a_name(tmp_path: Path, visit: Visi
     name = '"><img src=x onerror=window.__ran=1>.txt'
     with house(tmp_path, ["Thanks."]) as home:
         page = visit(home.link())
-        page.locator("input[type=file]").set_input_files(
+        page.locator("input[data-from=files]").set_input_files(
             {"name": name, "mimeType": "text/html", "buffer": b"<script>1</script>"}
         )
         expect(page.get_by_label("Attached")).to_contain_text("onerror")

@@ -39,6 +39,7 @@ def fill(home: House, messages: int, *, days: int) -> datetime:
                 said_at=(end - step * (messages - number)).isoformat(),
                 author="",
                 external_id=str(number),
+                attachments=(),
             )
         )
         for number in range(messages)

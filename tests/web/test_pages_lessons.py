@@ -8,6 +8,9 @@ from tests.web.conftest import Visit
 from tests.web.demo_house import demo_house, enter, lesson_called
 from tests.web.house import house
 
+from everloop.app import USER
+from everloop.lessons.commands import ProposeLesson
+
 pytestmark = pytest.mark.xdist_group("web")
 
 
@@ -54,3 +57,34 @@ def test_a_host_is_trusted_and_no_more(tmp_path: Path, visit: Visit) -> None:
         page.get_by_role("button", name="Trust", exact=True).click()
         page.get_by_role("button", name="Trust no more").click()
         expect(page.get_by_text("Not trusted since", exact=False)).to_be_visible()
+
+
+def test_more_lessons_than_come_at_once_are_all_reached(tmp_path: Path, visit: Visit) -> None:
+    count = 620
+    with house(tmp_path) as home:
+        home.engine.do_many(
+            [
+                ProposeLesson(f"les-{n}", f"Rule {n} of many", "Do it so.", author="user")
+                for n in range(count)
+            ],
+            by=USER,
+        )
+        page = enter(home, visit, "/lessons")
+        expect(page.get_by_text(f"{count} lessons")).to_be_visible()
+        rows = page.locator("#main a[href^='/lessons/les-']")
+        expect(rows.first).to_be_visible()
+        seen = page.evaluate(
+            """async (count) => {
+                const main = document.getElementById('main'), seen = new Set();
+                for (let step = 0; seen.size < count && step < 4000; step++) {
+                    for (const link of main.querySelectorAll("a[href^='/lessons/les-']"))
+                        seen.add(link.getAttribute('href'));
+                    main.scrollBy(0, 500);
+                    await new Promise(requestAnimationFrame);
+                }
+                return seen.size;
+            }""",
+            count,
+        )
+        assert seen == count
+        assert rows.count() < 100

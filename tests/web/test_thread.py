@@ -41,6 +41,7 @@ def act(page: Page, message: str, label: str) -> None:
 def test_a_code_signs_a_device_in(tmp_path: Path, visit: Visit, shot: Shot) -> None:
     with house(tmp_path) as home:
         page = visit(home.address)
+        page.get_by_label("Code").wait_for()
         shot(page, "door")
         page.get_by_label("Code").fill("WRONGCODE")
         page.get_by_role("button", name="Sign in").click()
@@ -157,6 +158,29 @@ def test_a_message_is_written_anew_on_its_own_branch(tmp_path: Path, visit: Visi
         expect(page.locator("[data-role=user]")).to_contain_text("Tell me about dogs")
 
 
+def test_versions_of_the_first_message_stand_beside_each_other(
+    tmp_path: Path, visit: Visit, shot: Shot
+) -> None:
+    with house(tmp_path, ["About cats.", "About dogs.", "About owls."]) as home:
+        page = visit(home.link())
+        say(page, "Write of cats")
+        expect(page.locator("[data-role=assistant]")).to_contain_text("About cats.")
+        for before, now in (("cats", "dogs"), ("dogs", "owls")):
+            act(page, f"Write of {before}", "Edit and resend")
+            say(page, f"Write of {now}")
+            expect(page.locator("[data-role=assistant]")).to_contain_text(f"About {now}.")
+        question = page.locator("[data-role=user]")
+        expect(question).to_contain_text("3/3")
+        shot(page, "thread-versions")
+        for number, words in ((2, "dogs"), (1, "cats")):
+            question.get_by_role("button", name="Previous version").click()
+            expect(question).to_contain_text(f"Write of {words}")
+            expect(question).to_contain_text(f"{number}/3")
+            expect(page.locator("[data-role=assistant]")).to_contain_text(f"About {words}.")
+        question.get_by_role("button", name="Next version").click()
+        expect(question).to_contain_text("2/3")
+
+
 def test_going_back_is_previewed_and_undone(tmp_path: Path, visit: Visit, shot: Shot) -> None:
     with house(tmp_path, ["Answer one.", "Answer two."]) as home:
         page = visit(home.link())
@@ -238,7 +262,7 @@ def test_a_picture_is_sent_and_shown(tmp_path: Path, visit: Visit, shot: Shot) -
     picture = Path("web/static/icon-192.png")
     with house(tmp_path, ["A loop."]) as home:
         page = visit(home.link())
-        page.locator("input[type=file]").set_input_files(picture)
+        page.locator("input[data-from=files]").set_input_files(picture)
         expect(page.get_by_label("Attached")).to_contain_text("icon-192.png")
         say(page, "What is this?")
         shown = page.get_by_role("img", name="icon-192.png")

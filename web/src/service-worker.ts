@@ -12,7 +12,15 @@ const worker = self as unknown as ServiceWorkerGlobalScope;
 const SHELL = '/';
 const KEPT = `everloop-${version}`;
 
+/** Not every browser has it, and TypeScript does not know it yet: what needs no worker does not wake one. */
+type Routing = { addRoutes?: (routes: object[]) => Promise<void> };
+const ROUTES = [
+	{ condition: { urlPattern: '/api/*' }, source: 'network' },
+	{ condition: { urlPattern: '/_app/immutable/*' }, source: { cacheName: KEPT } }
+];
+
 worker.addEventListener('install', (event) => {
+	event.waitUntil((event as Routing).addRoutes?.(ROUTES) ?? Promise.resolve());
 	event.waitUntil(
 		caches
 			.open(KEPT)
@@ -33,7 +41,7 @@ worker.addEventListener('activate', (event) => {
 /** A page tells what it was made of before this worker was there. */
 worker.addEventListener('message', (event) => {
 	const files = (event.data as string[]).filter(isFixed);
-	event.waitUntil(caches.open(KEPT).then((cache) => Promise.all(files.map((file) => cache.add(file)))));
+	event.waitUntil(caches.open(KEPT).then((cache) => Promise.all(files.map((file) => added(cache, file)))));
 });
 
 worker.addEventListener('fetch', (event) => {
@@ -47,6 +55,10 @@ worker.addEventListener('fetch', (event) => {
 function isFixed(address: string): boolean {
 	const { origin, pathname } = new URL(address, worker.location.href);
 	return origin === worker.location.origin && pathname.startsWith('/_app/immutable/');
+}
+
+async function added(cache: Cache, file: string): Promise<void> {
+	if (!(await cache.match(file))) await cache.add(file);
 }
 
 async function fixed(request: Request): Promise<Response> {

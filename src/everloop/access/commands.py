@@ -11,7 +11,7 @@ class MakeCode(Command, frozen=True):
 
 
 class PairDevice(Command, frozen=True):
-    """Let a device in. With the way `code`, `via` must be a code that holds."""
+    """Let a device in, by a `code` that holds, or a program in the name of a `host`."""
 
     device_id: str
     name: str

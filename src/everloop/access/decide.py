@@ -4,6 +4,8 @@ Codes are made and devices let in by whoever runs the server: its own terminal, 
 device. A code works once.
 """
 
+import re
+
 from everloop.access.commands import (
     AddPasskey,
     MakeCode,
@@ -22,14 +24,16 @@ from everloop.access.events import (
     PasskeyRemoved,
     PasskeyUsed,
 )
-from everloop.access.state import Doors
+from everloop.access.state import HOST, Doors
 from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.log import Asking, Event
 from everloop.log.record import microseconds
+from everloop.memory.scopes import OWNER
 
 NAME_MAX = 80
 DEVICES_MAX = 50
-WAYS = ("code", "passkey", "proxy")
+WAYS = ("code", "passkey", "proxy", HOST)
+HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def make_code(doors: Doors | None, command: MakeCode, asking: Asking) -> list[Event]:
@@ -50,6 +54,8 @@ def pair_device(doors: Doors | None, command: PairDevice, asking: Asking) -> lis
         )
     if command.way == "passkey" and command.via not in known.passkeys:
         raise Forbidden("this passkey is not known here", hint="Add it from a signed-in device.")
+    if command.way == HOST:
+        _check_host(command.via, asking)
     if len(known.devices) >= DEVICES_MAX:
         raise Invalid(f"{DEVICES_MAX} devices are signed in already", hint="Revoke one first.")
     return [
@@ -118,6 +124,16 @@ def remove_passkey(doors: Doors | None, command: RemovePasskey, asking: Asking) 
     if command.credential not in (doors or Doors()).passkeys:
         return []
     return [PasskeyRemoved(command.credential)]
+
+
+def _check_host(host: str, asking: Asking) -> None:
+    if asking.by.actor != OWNER:
+        raise Forbidden("only the user can give a host a token", hint="Run it at a terminal.")
+    if not HOST_NAME.fullmatch(host):
+        raise Invalid(
+            f"{host!r} is not a host's name",
+            hint="Use up to 64 letters, digits, dots, hyphens and underscores.",
+        )
 
 
 def _name(name: str) -> str:

@@ -15,13 +15,14 @@ class CodeMade(Event, frozen=True):
 class DevicePaired(Event, frozen=True):
     """A device was let in: by a code, by a passkey, or by a proxy that vouches for the person.
 
-    `via` is the digest of the code, the id of the passkey, or the proxy's name for the person.
+    `via` is the digest of the code, the id of the passkey, or the proxy's name for the person. With
+    the way `host` it is no device but a token: `via` is the host that it speaks for.
     """
 
     device_id: str
     name: str
     secret_digest: str
-    way: str  # code, passkey or proxy
+    way: str  # code, passkey, proxy or host
     via: str
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from everloop.access.commands import MakeCode, PairDevice
-from everloop.access.state import DOORS, STREAM, Device, Doors
+from everloop.access.state import DOORS, HOST, STREAM, Device, Doors
 from everloop.log import Command, Context, Log, Receipt
 from everloop.ports import World
 
@@ -63,21 +63,36 @@ def pair(do: Do, world: World, name: str, *, way: str, via: str) -> Credential:
     Raises:
         Forbidden: what it brought does not open anything.
     """
+    shown = digest(_plain(via)) if way == "code" else via
+    return _let_in(do, world, (name, way, shown), Context(actor="user"))
+
+
+def give_token(log: Log, do: Do, world: World, host: str, by: Context) -> Credential:
+    """A token with which a program speaks as a host, and is let in nowhere else.
+
+    Raises:
+        Forbidden: somebody else than the user asks for it.
+        Invalid: that is no host's name.
+    """
+    log.plant(STREAM, actor=by.actor)
+    return _let_in(do, world, (host, HOST, host), by)
+
+
+def _let_in(do: Do, world: World, how: tuple[str, str, str], by: Context) -> Credential:
+    name, way, via = how
     secret = base64.urlsafe_b64encode(world.entropy.draw(SECRET_BYTES)).decode().rstrip("=")
     device_id = world.ids.new("dev")
-    shown = digest(_plain(via)) if way == "code" else via
-    command = PairDevice(device_id, name, digest(secret), way, shown)
-    do(command, by=Context(actor="user"))
+    do(PairDevice(device_id, name, digest(secret), way, via), by=by)
     return Credential(device_id, secret)
 
 
-def device_of(log: Log, text: str) -> Device | None:
-    """The device whose credential this is, if it is let in."""
+def device_of(log: Log, text: str, *, since_us: int = 0) -> Device | None:
+    """The device whose credential this is, if it is let in, and was not before a time."""
     device_id, _, secret = text.partition(".")
     device = doors(log).devices.get(device_id)
     expected = device.secret_digest if device else digest("nobody")
     same = hmac.compare_digest(digest(secret), expected)
-    return device if device is not None and same else None
+    return device if device is not None and same and device.since_us >= since_us else None
 
 
 def doors(log: Log) -> Doors:

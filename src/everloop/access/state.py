@@ -14,10 +14,11 @@ from everloop.access.events import (
 from everloop.log import Fact, Fold
 
 STREAM = "access"
+HOST = "host"  # the way of a token that a host was given
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device that was let in."""
+    """A device that was let in. One with a `host` speaks as that host, never as the user."""
 
     device_id: str
     name: str
@@ -25,6 +26,7 @@ class Device(msgspec.Struct, frozen=True):
     way: str
     position: int
     since_us: int
+    host: str = ""
 
 
 class Passkey(msgspec.Struct, frozen=True):
@@ -69,7 +71,8 @@ def _device_changes(doors: Doors, fact: Fact) -> dict[str, object]:
     devices = doors.devices
     match fact.event:
         case DevicePaired(device_id=device_id, name=name, secret_digest=digest, way=way, via=via):
-            new = Device(device_id, name, digest, way, fact.position, fact.recorded_us)
+            host = via if way == HOST else ""
+            new = Device(device_id, name, digest, way, fact.position, fact.recorded_us, host)
             codes = {key: until for key, until in doors.codes.items() if key != via}
             return {"devices": {**devices, device_id: new}, "codes": codes}
         case DeviceRenamed(device_id=device_id, name=name) if device_id in devices:

@@ -5,13 +5,15 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final, cast
 
 import msgspec
 
 from everloop.adapters import exports_chatgpt, exports_claude
-from everloop.adapters.exports_files import Part, identity, parts_of
+from everloop.adapters.exports_attached import kept, kept_text
+from everloop.adapters.exports_files import Part, identity, others_of, parts_of
 from everloop.adapters.exports_json import elements
 from everloop.adapters.exports_lines import (
     CLAUDE_CODE,
@@ -21,8 +23,10 @@ from everloop.adapters.exports_lines import (
     plain,
     transcript,
 )
+from everloop.adapters.files import FileStore
 from everloop.errors import Invalid
-from everloop.thread.importing import Chat, Trouble
+from everloop.thread.events import Attachment
+from everloop.thread.importing import Beside, Chat, Keep, Trouble
 from everloop.thread.limits import Importing
 
 CONVERSATIONS: Final = re.compile(r"conversations(-\d+)?\.json")
@@ -43,7 +47,27 @@ class OpenedExport:
         self.kind, self.name = kind, path.name
         self.identity = identity(parts)
         self.size = sum(part.size for part in parts)
-        self._parts, self._limits = parts, limits
+        self._path, self._parts, self._limits = path, parts, limits
+
+    @cached_property
+    def _others(self) -> dict[str, Callable[[], Part]]:
+        return others_of(self._path, self._limits)
+
+    def keeping(self, store: FileStore) -> Keep:
+        """What takes in the files that the export holds; of each, None says that it does not."""
+
+        def keep(wanted: Beside) -> Attachment | None:
+            if wanted.digest:
+                return store.known(wanted.digest, wanted.name, wanted.media_type)
+            found = self._others.get(wanted.file_id) or self._others.get(wanted.name)
+            try:
+                if found is not None:
+                    return kept(store, wanted, found())
+                return kept_text(store, wanted) if wanted.text else None
+            except (Invalid, zipfile.BadZipFile, zlib.error, EOFError):
+                return None  # too large, empty or broken: as good as missing
+
+        return keep
 
     def chats(self) -> Iterator[Chat | Trouble]:
         """What it holds, a part at a time."""

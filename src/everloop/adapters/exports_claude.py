@@ -7,7 +7,7 @@ import msgspec
 
 from everloop.adapters.exports_moment import at_moment
 from everloop.errors import Invalid
-from everloop.thread.importing import Chat, Said, Trouble
+from everloop.thread.importing import Beside, Chat, Said, Trouble
 
 KIND = "claude"
 ROLES = {"human": "user", "assistant": "assistant"}
@@ -37,26 +37,36 @@ def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
     read = _read(element)
     said: list[Said] = []
     for number, message in enumerate(read.chat_messages, start=1):
-        role, text = ROLES.get(message.sender), _text(message)
-        if role is None or not text:
+        role, text, files = ROLES.get(message.sender), _text(message), _files(message)
+        if role is None or not (text or files):
             continue
         try:
             at = at_moment(message.created_at)
         except Invalid as problem:
             yield Trouble(f"{place}, message {number}", str(problem))
             continue
-        said.append(Said(message.uuid, role, text, at, "user" if role == "user" else KIND))
+        author = "user" if role == "user" else KIND
+        said.append(Said(message.uuid, role, text, at, author, files=files))
     yield Chat(read.uuid, read.name or "", tuple(said), done)
 
 
 def _text(message: _Message) -> str:
-    """The words of a message, and the names of the files beside it."""
+    """The words of a message."""
     blocks = [
         str(block.get("text") or "")
         for block in message.content or ()
         if block.get("type") == "text"
     ]
     words = "\n\n".join(block for block in blocks if block.strip()) or message.text or ""
-    files = [*(message.attachments or ()), *(message.files or ())]
-    named = [f"[attached: {name}]" for file in files if (name := file.get("file_name"))]
-    return "\n".join([words.strip(), *named]).strip()
+    return words.strip()
+
+
+def _files(message: _Message) -> tuple[Beside, ...]:
+    """What stands beside it. Of documents the export has the text, of pictures the name."""
+    found: dict[str, Beside] = {}
+    for file in (*(message.attachments or ()), *(message.files or ())):
+        name = str(file.get("file_name") or "")
+        if name and name not in found:
+            text = str(file.get("extracted_content") or "")
+            found[name] = Beside(name, str(file.get("file_uuid") or ""), text=text)
+    return tuple(found.values())

@@ -5,9 +5,11 @@ fill the disk or the memory is refused before it is opened.
 """
 
 import hashlib
+import re
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 import msgspec
@@ -17,6 +19,7 @@ from everloop.thread.limits import Importing
 
 EDGE: Final = 4_096  # bytes at either end of a file by which it is known
 SMALL: Final = 10_000_000  # bytes that may be packed as well as they can be
+_MARKS: Final = re.compile(r"[-.]")
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -50,6 +53,31 @@ def parts_of(path: Path, limits: Importing) -> list[Part]:
                 hint="Raise `thread.imports.bytes_max` if you trust it.",
             )
     return found
+
+
+def others_of(path: Path, limits: Importing) -> dict[str, Callable[[], Part]]:
+    """Every other file of an export, by its name and by the ids that its name begins with."""
+    found: dict[str, Callable[[], Part]] = {}
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                _named(found, file.name, partial(_file, file, file.name))
+    elif zipfile.is_zipfile(path):
+        archive = zipfile.ZipFile(path)
+        for info in archive.infolist():
+            if not info.is_dir():
+                name = PurePosixPath(info.filename).name
+                _named(found, name, partial(_member, archive, info, limits))
+    return found
+
+
+def _named(found: dict[str, Callable[[], Part]], name: str, part: Callable[[], Part]) -> None:
+    """Services put an id before a file's own name, with a hyphen or a dot after it."""
+    if name.endswith((".json", ".jsonl")):
+        return
+    found[name] = part
+    for mark in _MARKS.finditer(name):
+        found.setdefault(name[: mark.start()], part)
 
 
 def identity(parts: list[Part]) -> str:

@@ -15,7 +15,8 @@ from everloop.adapters.capture_transcript import Spoken, spoken
 from everloop.adapters.exports_moment import at_moment
 from everloop.errors import Invalid
 from everloop.thread.commands import HOME
-from everloop.thread.importing import Chat, Said, Trouble
+from everloop.thread.events import Attachment
+from everloop.thread.importing import Beside, Chat, Said, Trouble
 
 CLAUDE_CODE: Final = "claude-code"
 JSONL: Final = "jsonl"
@@ -41,6 +42,7 @@ class _Plain(msgspec.Struct):
     title: str = ""
     id: str = ""
     author: str = ""
+    attachments: list[Attachment] = []
 
 
 _read = msgspec.json.Decoder(_Plain).decode
@@ -136,11 +138,15 @@ def _said(read: _Plain, known: dict[str, int]) -> Said | None:
     if read.role not in ("user", "assistant"):
         raise Invalid(f"{read.role!r} is no role")
     at = at_moment(read.at)
-    if not read.text.strip():
+    if not (read.text.strip() or read.attachments):
         return None
     author = read.author or ("user" if read.role == "user" else JSONL)
     ours = read.id if OURS.fullmatch(read.id) else ""
-    return Said(ours or _known_by(read, at, known), read.role, read.text, at, author, ours)
+    files = tuple(
+        Beside(one.name, media_type=one.media_type, digest=one.digest) for one in read.attachments
+    )
+    external = ours or _known_by(read, at, known)
+    return Said(external, read.role, read.text, at, author, ours, files)
 
 
 def _known_by(read: _Plain, at: str, known: dict[str, int]) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from everloop.errors import Invalid, NotFound, Unavailable
 from everloop.thread.events import Attachment
+from everloop.thread.limits import ThreadSettings
 
 BYTES_MAX = 25_000_000
+FOLDER = "files"
 
 
 class FileStore:
@@ -40,7 +42,18 @@ class FileStore:
                     path.unlink(missing_ok=True)
                     raise
         except OSError as problem:
-            raise Unavailable(f"the file was not kept: {problem.strerror}") from problem
+            raise Unavailable(
+                f"the file was not kept: {problem.strerror}",
+                hint="Make room in the data home, and try again.",
+            ) from problem
+        return Attachment(digest, plain_name(name), media_type, size)
+
+    def known(self, digest: str, name: str, media_type: str) -> Attachment | None:
+        """A file that is kept already, under another name perhaps."""
+        try:
+            size = self.path(digest).stat().st_size
+        except (NotFound, OSError):
+            return None
         return Attachment(digest, plain_name(name), media_type, size)
 
     def path(self, digest: str) -> Path:
@@ -80,6 +93,11 @@ class FileStore:
         if not size:
             raise Invalid("the file is empty", hint="Choose another one.")
         return seen.hexdigest(), size
+
+
+def file_store(home: Path, limits: ThreadSettings) -> FileStore:
+    """Where the files beside the messages of a log are."""
+    return FileStore(home / FOLDER, bytes_max=limits.attachment_bytes_max)
 
 
 def plain_name(name: str) -> str:

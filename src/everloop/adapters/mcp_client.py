@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import AsyncExitStack, suppress
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ LOOK_EVERY_S = 30.0
 AGAIN_S = 2.0  # the pause before the second try; it doubles each time
 AGAIN_MAX_S = 60.0
 CLOSE_S = 5.0
+STOP_S = 0.1  # how often a call that is under way looks whether it is wanted still
 TOOLS_MAX = 200  # of one server
 NAME_MAX = 64  # what services allow
 INSTALL = "Install it: pip install 'everloop[mcp]'"
@@ -138,11 +139,11 @@ class ToolServers:
         """What there is just now."""
         return [tool for line in self._lines.values() for _, tool in line.tools.values()]
 
-    def run(self, call: ToolCall) -> str:
+    def run(self, call: ToolCall, stop: threading.Event) -> str:
         """What a tool gives.
 
         Raises:
-            RunnerFailed: nothing, or an error.
+            RunnerFailed: nothing, or an error, or it was stopped.
             NotFound: there is no such tool.
         """
         line = self._lines.get(call.name.partition("__")[0])
@@ -150,10 +151,14 @@ class ToolServers:
             raise NotFound(f"no tool {call.name!r}")
         known = line.tools.get(call.name)
         tool = known[0] if known else call.name.partition("__")[2]
+        calling = self._on_loop(line.call(tool, call.arguments))
         try:
-            given: str = self._on_loop(line.call(tool, call.arguments)).result()
+            while not wait((calling,), timeout=STOP_S).done:
+                if stop.is_set():
+                    calling.cancel()
+            given: str = calling.result()
         except CancelledError:
-            raise RunnerFailed(f"{call.name} was broken off: we are closing") from None
+            raise RunnerFailed(f"{call.name} was broken off") from None
         return given
 
     def health(self) -> list[ToolHealth]:

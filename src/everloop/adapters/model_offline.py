@@ -132,7 +132,8 @@ def _fitting(question: str, lines: Sequence[Line]) -> list[Line]:
     best = max(points, default=0.0)
     ranked = sorted(range(len(lines)), key=lambda number: (-points[number], number))
     good = [n for n in ranked if points[n] and points[n] >= max(needed, FITTING * best)]
-    return [lines[number] for number in good[:QUOTES_MAX]]
+    telling = [n for n in good if not lines[n].text.endswith("?")]  # a question answers none
+    return [lines[number] for number in (telling or good)[:QUOTES_MAX]]
 
 
 def _lines(prompt: Prompt) -> Iterator[Line]:

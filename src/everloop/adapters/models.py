@@ -31,6 +31,7 @@ Slot = Literal["narrative", "classifier"]
 HOME_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")  # on this machine, without a key
 KEYED = ("anthropic", "openai", "openrouter")  # services that are there if their key is
 LIST_BYTES_MAX = 1_000_000
+MODELS_MAX = 50  # of one server
 HINT = "Name it `service:model`, such as `ollama:llama3.2`; docs/models.md lists the services."
 
 
@@ -39,6 +40,7 @@ class Found(NamedTuple):
 
     name: str
     words: str
+    spare: bool = False  # another model of the same server: it answers only if it is chosen
 
 
 class _Listed(msgspec.Struct):
@@ -56,7 +58,8 @@ def chosen_model(settings: ModelSettings, slot: Slot, found: Sequence[Found] = (
         Invalid: the settings name a model of a service that is not known.
     """
     wanted = settings.classifier if slot == "classifier" else ""
-    names = _names(wanted or settings.narrative) or [one.name for one in found] or [OFFLINE]
+    names = _names(wanted or settings.narrative) or [one.name for one in found if not one.spare]
+    names = names or [OFFLINE]
     patience = Patience(settings.tries, settings.backoff_s, settings.backoff_max_s)
     return ModelSlot([model_named(name, settings) for name in names], patience)
 
@@ -105,16 +108,16 @@ def _served(settings: ModelSettings) -> list[Found]:
     names = [*HOME_SERVERS, *(["endpoint"] if settings.endpoint_url else [])]
     urls = [str(getattr(settings, f"{name}_url")) for name in names]
     with ThreadPoolExecutor(len(names)) as pool:
-        listed = pool.map(partial(_first_model, timeout_s=settings.search_s), urls)
+        listed = pool.map(partial(_models_at, timeout_s=settings.search_s), urls)
         return [
-            Found(f"{name}:{model}", f"a server answers at {url}")
-            for name, url, model in zip(names, urls, listed, strict=True)
-            if model
+            Found(f"{name}:{model}", f"a server answers at {url}", number > 0)
+            for name, url, models in zip(names, urls, listed, strict=True)
+            for number, model in enumerate(models)
         ]
 
 
-def _first_model(url: str, timeout_s: float) -> str:
-    """The first model for talking that a server lists; empty if there is no such server."""
+def _models_at(url: str, timeout_s: float) -> list[str]:
+    """The models for talking that a server lists; none if there is no such server."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     try:
@@ -123,8 +126,8 @@ def _first_model(url: str, timeout_s: float) -> str:
             answer = connection.getresponse().read(LIST_BYTES_MAX)
         listed = msgspec.json.decode(answer, type=_List).data
     except (OSError, ValueError, http.client.HTTPException, msgspec.MsgspecError, RecursionError):
-        return ""
-    return next((one.id for one in listed if "embed" not in one.id.lower()), "")
+        return []
+    return [one.id for one in listed if "embed" not in one.id.lower()][:MODELS_MAX]
 
 
 def _service(name: str, settings: ModelSettings) -> Service:

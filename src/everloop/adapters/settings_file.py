@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tempfile
+import tomllib
 from pathlib import Path
 
 from everloop.errors import Unavailable
@@ -21,6 +22,7 @@ def write_setting(folder: Path, section: str, name: str, value: str) -> None:
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         after = _set(before, section, f"{name} = {json.dumps(value, ensure_ascii=False)}", name)
+        tomllib.loads(after)
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as out:
             out.write(after)
             out.flush()
@@ -28,6 +30,11 @@ def write_setting(folder: Path, section: str, name: str, value: str) -> None:
         Path(out.name).replace(path)
     except OSError as problem:
         raise Unavailable(f"the settings were not written: {problem.strerror}") from problem
+    except tomllib.TOMLDecodeError as problem:
+        raise Unavailable(
+            f"{name!r} cannot be set in {FILE} as it is written: {problem}",
+            hint=f"Set it there by hand, in section [{section}].",
+        ) from problem
 
 
 def _set(text: str, section: str, line: str, name: str) -> str:

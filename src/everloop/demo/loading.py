@@ -1,29 +1,61 @@
 """Puts the year into an empty engine, by the commands that everybody uses.
 
-Messages carry their own dates. What is recorded now is recorded now: the log says so of each fact.
+A clock goes through the year: what was written down and what models took is recorded on its day;
+what was said is imported at the end of it, with its own dates.
 """
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
+from operator import itemgetter
+from pathlib import Path
 
 import msgspec
 
-from everloop.app import USER, Engine
-from everloop.demo.year import Kept, Lesson, Memory, Year, kept, noon
+from everloop.app import ENGINE, USER, Engine
+from everloop.demo.calendar import Calendar
+from everloop.demo.spending import calls
+from everloop.demo.year import (
+    ANSWERED_AFTER,
+    OTHER,
+    Entry,
+    Kept,
+    Lesson,
+    Memory,
+    OtherWay,
+    Year,
+    exchanges,
+    kept,
+)
 from everloop.errors import Conflict
-from everloop.lessons.commands import GiveFeedback, ProposeLesson
+from everloop.lessons.commands import GiveFeedback, ProposeLesson, UseLesson
+from everloop.lessons.crew.commands import EnlistEntry
+from everloop.lessons.crew.events import Member, Persona, Profile, Skill, Team
 from everloop.lessons.events import Narrative, QuoteEvidence
+from everloop.log import Context
 from everloop.memory.commands import PinItem, RateItem, RememberItem, RetireItem
 from everloop.memory.compress import Gist
-from everloop.ports import Progress
+from everloop.ports import Progress, World
+from everloop.settings import Settings
+from everloop.thread import browsing
 from everloop.thread.brief import shortened
-from everloop.thread.commands import HOME, NoteDecision, NoteIntent, NoteTopic, OpenTopic
+from everloop.thread.commands import (
+    HOME,
+    NoteDecision,
+    NoteIntent,
+    NoteTopic,
+    OpenTopic,
+    RecordModelCall,
+)
 from everloop.thread.importing import Importer
 from everloop.thread.policies import Remembering, sum_up
 from everloop.thread.pyramid import Pyramid
+from everloop.thread.state import stream_of
 from everloop.thread.windows import Window
 
 BATCH = 500
+SESSIONS = 4  # in which lessons were used
+LATELY = 20  # messages among which the other way begins
 SENTENCES = 2  # of a question, that are kept
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\d(?: \d\d:\d\d (user|assistant))?: ")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -39,27 +71,30 @@ class Loaded(msgspec.Struct, frozen=True):
     summaries: int
 
 
-def load_demo(engine: Engine, progress: Progress | None = None) -> Loaded:
-    """Put the year in.
+def load_demo(
+    folder: Path, settings: Settings, world: World, progress: Progress | None = None
+) -> Loaded:
+    """Put the year into a folder, by a clock that goes through the year.
 
     Raises:
         Conflict: something is in the log already.
     """
-    if engine.log.head:
-        raise Conflict(
-            "there is something in this log already", hint="Name a folder that does not exist yet."
-        )
     beside = kept()
-    done = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(), progress)
-    Remembering(engine.log, engine.do_many).remember()
-    for memory in beside.memory:
-        _remember(engine, memory)
-    for lesson in beside.lesson:
-        _teach(engine, lesson)
-    _note(engine, beside)
-    pyramid = Pyramid(engine.log, engine.do, engine.log.ids, in_its_own_words)
-    summaries = sum_up(engine.log, pyramid, engine.world.clock)
-    return Loaded(done.messages, len(beside.memory), len(beside.lesson), summaries)
+    calendar = Calendar(next(exchanges()).at)
+    outside = world._replace(clock=calendar)
+    with Engine.open(folder, settings=settings, world=outside) as engine:
+        if engine.log.head:
+            raise Conflict(
+                "there is something in this log already",
+                hint="Name a folder that does not exist yet.",
+            )
+        _live(engine, calendar, beside.memory)
+        messages = _say(engine, progress)
+        _learn(engine, beside)
+        calendar.turn(world.clock.now())  # what is over now is summed up
+        pyramid = Pyramid(engine.log, engine.do, engine.log.ids, in_its_own_words)
+        summaries = sum_up(engine.log, pyramid, calendar)
+    return Loaded(messages, len(beside.memory), len(beside.lesson), summaries)
 
 
 def in_its_own_words(window: Window, lines: Sequence[str], budget: int) -> Gist:
@@ -70,9 +105,64 @@ def in_its_own_words(window: Window, lines: Sequence[str], budget: int) -> Gist:
     return Gist(title[:80], shortened(words, budget))
 
 
+def _live(engine: Engine, calendar: Calendar, memories: Sequence[Memory]) -> None:
+    """Day by day: what was written down, and what the models took."""
+    said = list(exchanges())
+    days: list[tuple[datetime, Memory | RecordModelCall]] = [
+        *((memory.at, memory) for memory in memories),
+        *calls([one for one in said if one.thread != OTHER]),
+    ]
+    for at, done in sorted(days, key=itemgetter(0)):
+        calendar.turn(at)
+        if isinstance(done, Memory):
+            _remember(engine, done)
+        else:
+            engine.do(done, by=ENGINE)
+    calendar.turn(said[-1].at + ANSWERED_AFTER)
+
+
+def _say(engine: Engine, progress: Progress | None) -> int:
+    """All that was said, and once more from where another way began; how many messages."""
+    took = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(), progress).messages
+    other = OtherWay()
+    with engine.reading() as reader:
+        home = browsing.newest(reader, HOME, LATELY).messages
+    before = [one for one in home if one.said_at < other.said[0].at]
+    engine.log.rewind(before[-1].position, tree=stream_of(HOME), actor=USER.actor)
+    took += Importer(engine.log, engine.do_many, USER, batch=BATCH).run(other).messages
+    engine.log.stand(stream_of(HOME), actor=USER.actor)
+    Remembering(engine.log, engine.do_many).remember()
+    return took
+
+
+def _learn(engine: Engine, beside: Kept) -> None:
+    """What was drawn from it, and who works with her."""
+    for lesson in beside.lesson:
+        _teach(engine, lesson)
+    for host in beside.hosts:
+        engine.lessons.trust(host, by=USER)
+    for entry in beside.crew:
+        _enlist(engine, entry)
+    _note(engine, beside)
+
+
+def _enlist(engine: Engine, entry: Entry) -> None:
+    words = (entry.description, entry.body)
+    members = tuple(Member("persona", name) for name in entry.members)
+    profiles: dict[str, Profile] = {
+        "skill": Skill(*words),
+        "persona": Persona(entry.title, *words),
+        "team": Team(entry.title, *words, members),
+    }
+    new = EnlistEntry(
+        entry.sort, entry.name, profiles[entry.sort], author="user", draft=entry.draft
+    )
+    engine.crew.enlist(new, by=USER)
+
+
 def _remember(engine: Engine, memory: Memory) -> None:
     item_id = engine.log.ids.new("mem")
-    new = RememberItem(item_id, memory.text, memory.title, happened_at=noon(memory.on))
+    new = RememberItem(item_id, memory.text, memory.title, happened_at=memory.at.isoformat())
     item_id = engine.memory.remember(new, by=USER).item_id
     if memory.weight:
         engine.do(RateItem(item_id, memory.weight), by=USER)
@@ -101,6 +191,9 @@ def _teach(engine: Engine, lesson: Lesson) -> None:
             lesson.trigger, lesson.failure_mode, lesson.correction, "observed", evidence
         )
         engine.lessons.narrate(lesson_id, by=USER, narrative=why)
+    for number in range(lesson.used):
+        by = Context(session=f"demo-{number % SESSIONS}")
+        engine.lessons.use(UseLesson(lesson_id, f"demo-{number}"), by=by)
     for number in range(lesson.helped + lesson.harmed):
         signal = GiveFeedback(lesson_id, number < lesson.helped, f"demo-{number}")
         engine.lessons.feedback(signal, by=USER)

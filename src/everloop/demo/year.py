@@ -5,13 +5,14 @@ import tomllib
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from everloop.thread.commands import HOME
 from everloop.thread.importing import Chat, Said, Trouble
 
+OTHER = "other"  # what was said on another branch
 TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
 ANSWERED_AFTER = timedelta(minutes=1)
 _HEAD = re.compile(r"^=== (\d{4}-\d\d-\d\d \d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
@@ -27,6 +28,11 @@ class Memory(msgspec.Struct, frozen=True):
     weight: int = 0
     retired: str = ""
 
+    @property
+    def at(self) -> datetime:
+        """The middle of that day."""
+        return datetime(self.on.year, self.on.month, self.on.day, 12, tzinfo=UTC)
+
 
 class Lesson(msgspec.Struct, frozen=True):
     """A rule that was drawn from the year."""
@@ -39,6 +45,7 @@ class Lesson(msgspec.Struct, frozen=True):
     correction: str = ""
     trial: bool = False
     stands: bool = False
+    used: int = 0
     helped: int = 0
     harmed: int = 0
 
@@ -56,6 +63,18 @@ class Words(msgspec.Struct, frozen=True):
     text: str
 
 
+class Entry(msgspec.Struct, frozen=True):
+    """A skill, a persona or a team. Members are personas."""
+
+    sort: Literal["skill", "persona", "team"]
+    name: str
+    description: str
+    body: str
+    title: str = ""
+    members: tuple[str, ...] = ()
+    draft: bool = False
+
+
 class Kept(msgspec.Struct, frozen=True):
     """All that is kept beside what was said."""
 
@@ -64,6 +83,8 @@ class Kept(msgspec.Struct, frozen=True):
     topic: tuple[Topic, ...]
     intent: tuple[Words, ...]
     decision: tuple[Words, ...]
+    crew: tuple[Entry, ...]
+    hosts: tuple[str, ...]
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -95,9 +116,21 @@ class Year:
             yield Chat(f"demo-{thread or HOME}", TITLES.get(thread, ""), messages, self.size, home)
 
 
-def noon(day: date) -> str:
-    """The middle of a day."""
-    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).isoformat()
+class OtherWay(Year):
+    """What was said on another branch of the home thread, from the first of it on."""
+
+    name = "a year of Ilse, told otherwise"
+    identity = "everloop-demo-other"
+
+    def chats(self) -> Iterator[Chat | Trouble]:
+        """One conversation: the home thread, once more."""
+        messages = tuple(message for one in self.said for message in _messages(one))
+        yield Chat("demo-other", "", messages, self.size, HOME)
+
+    @property
+    def said(self) -> list[Exchange]:
+        """The questions and answers of that branch."""
+        return [one for one in self._said if one.thread == OTHER]
 
 
 def exchanges() -> Iterator[Exchange]:

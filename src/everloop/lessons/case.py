@@ -26,13 +26,15 @@ class Use(msgspec.Struct, frozen=True):
 class Heard(msgspec.Struct, frozen=True):
     """Praise or blame that was not withdrawn.
 
-    `trusted_at` is where the user said that they trust who passed it on; 0: they do not.
+    `session` is the run of who passed it on, and `trusted_at` where the user said that they trust
+    them; 0: they do not.
     """
 
     position: int
     digest: str
     helpful: bool
     actor: str
+    session: str = ""
     trusted_at: int = 0
 
 
@@ -57,8 +59,8 @@ class Told(msgspec.Struct, frozen=True):
 class CitedMemory(msgspec.Struct, frozen=True):
     """A memory that the lesson names; `position` 0: there is none.
 
-    `changed_at` is where it was last reworded; `hands` are all who had a part in it, and in what
-    it was made from.
+    `changed_at` is where it was last reworded; `retired`: somebody let it go; `hands` are all who
+    had a part in it, and in what it was made from.
     """
 
     item_id: str
@@ -66,6 +68,7 @@ class CitedMemory(msgspec.Struct, frozen=True):
     changed_at: int = 0
     scope: str = ""
     restricted: bool = False
+    retired: bool = False
     hands: frozenset[Hand] = frozenset()
 
 

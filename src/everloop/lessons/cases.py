@@ -16,6 +16,7 @@ from everloop.lessons.lifecycle import Status
 from everloop.log import Reader, visible
 from everloop.log.record import moment
 from everloop.memory.scopes import OWNER
+from everloop.memory.zoom import RETIRED
 
 T = TypeVar("T")
 Groups = dict[int, list[T]]
@@ -60,7 +61,7 @@ def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]
 def _heard(reader: Reader, wanted: str) -> Groups[Heard]:
     trusted = trusted_actors(reader)
     return _grouped(
-        (row[1], Heard(row[0], row[2], bool(row[3]), row[4], trusted.get(row[4], 0)))
+        (row[1], Heard(row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0)))
         for row in reader.rows(_HEARD, (wanted,))
     )
 
@@ -93,7 +94,13 @@ def _cited(reader: Reader, wanted: str) -> Groups[CitedMemory]:
         touched.setdefault(item_id, set()).add(Hand(actor, session))
     found = {
         row[0]: CitedMemory(
-            row[0], row[1], row[2], row[3], bool(row[4]), frozenset(touched[row[0]])
+            item_id=row[0],
+            position=row[1],
+            changed_at=row[2],
+            scope=row[3],
+            restricted=bool(row[4]),
+            retired=bool(row[5]),
+            hands=frozenset(touched[row[0]]),
         )
         for row in reader.rows(_ITEMS, (ids,))
     }
@@ -131,7 +138,7 @@ SELECT u.position, u.lesson, u.digest, u.actor, u.session FROM json_each(?) j
 CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} ORDER BY u.position
 """  # noqa: S608 - our own condition
 _HEARD = f"""
-SELECT f.position, f.lesson, f.digest, f.helpful, f.actor FROM json_each(?) j
+SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session FROM json_each(?) j
 CROSS JOIN lesson_feedback f ON f.lesson = j.value
 WHERE {visible("f")} AND NOT EXISTS (
     SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson AND w.signal_id = f.signal_id
@@ -151,7 +158,7 @@ SELECT DISTINCT e.lesson, e.item_id FROM json_each(?) j
 CROSS JOIN lesson_evidence e ON e.lesson = j.value WHERE {visible("e")} ORDER BY e.item_id
 """  # noqa: S608 - our own condition
 _ITEMS = f"""
-SELECT i.item_id, i.position, v.position, v.scope, v.restricted FROM json_each(?) j
+SELECT i.item_id, i.position, v.position, v.scope, v.restricted, {RETIRED} FROM json_each(?) j
 CROSS JOIN memory_items i ON i.item_id = j.value
 JOIN memory_versions v ON v.position = (
     SELECT x.position FROM memory_versions x WHERE x.item = i.position AND {visible("x")}

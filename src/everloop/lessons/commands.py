@@ -8,6 +8,7 @@ class ProposeLesson(Command, frozen=True):
     """Put a rule forward. `author` is whose words it claims to be: `user`, `agent` or `pack`.
 
     A pack's lesson with an `external_id` that is known already changes that lesson's words.
+    `because` is where the words were recorded that it was made from: without them it is gone too.
     """
 
     lesson_id: str
@@ -21,6 +22,7 @@ class ProposeLesson(Command, frozen=True):
     seed_as_promoted: bool = False
     source: Source | None = None
     target_skill: str = ""
+    because: tuple[int, ...] = ()
 
 
 class EditLesson(Command, frozen=True):
@@ -48,9 +50,10 @@ class RefuseNarrative(Command, frozen=True):
 
 
 class ActivateLesson(Command, frozen=True):
-    """Put it on trial."""
+    """Put it on trial. `text_digest` is of the words that were seen; empty: as they are now."""
 
     lesson_id: str
+    text_digest: str = ""
 
 
 class UseLesson(Command, frozen=True):
@@ -64,6 +67,7 @@ class GiveFeedback(Command, frozen=True):
     """Say that it helped or harmed. The same `signal_id` counts once.
 
     `because` is where the words it was heard in were weighed, if it was not said outright.
+    `text_digest` is of the lesson's words that were seen; empty: as they are now.
     """
 
     lesson_id: str
@@ -72,6 +76,7 @@ class GiveFeedback(Command, frozen=True):
     channel: str = "thumbs"
     confidence: float = 1.0
     because: tuple[int, ...] = ()
+    text_digest: str = ""
 
 
 class WithdrawFeedback(Command, frozen=True):
@@ -99,10 +104,11 @@ class PromoteLesson(Command, frozen=True):
 
 
 class DemoteLesson(Command, frozen=True):
-    """Put a promoted lesson on trial again."""
+    """Put a promoted lesson on trial again. `because` is the fact that ended it, if one did."""
 
     lesson_id: str
     reason: str
+    because: tuple[int, ...] = ()
 
 
 class DiscardLesson(Command, frozen=True):

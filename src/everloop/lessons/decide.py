@@ -66,24 +66,33 @@ def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking
         target_skill=command.target_skill,
     )
     cited = citations(command.lesson_id, proposed.evidence, asking, by_user=author in IMMUNE)
-    drafts = [Draft(proposed), *cited]
+    drafts = [Draft(proposed, command.because), *cited]
     if author == "pack" and speaks_for_user(asking):
         drafts.append(_granted(LessonActivated(command.lesson_id), asking))
-        if command.seed_as_promoted:
-            digest = text_digest(proposed.description, proposed.body)
-            seeded = LessonSeeded(command.lesson_id, digest, command.pack_id)
-            drafts.append(_granted(seeded, asking))
+    if _seeds(command, asking):
+        digest = text_digest(proposed.description, proposed.body)
+        seeded = LessonSeeded(command.lesson_id, digest, command.pack_id)
+        drafts.append(_granted(seeded, asking))
     return drafts
 
 
 def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> list[Draft]:
-    """Change what is given. What a user wrote, only the user changes."""
+    """Change what is given. What a user wrote, only the user changes.
+
+    Once it is on trial, or promoted, its words are those that the user or the gate saw: no agent
+    puts others in their place.
+    """
     known = known_lesson(lesson, command.lesson_id)
     after(known.status, Operation.EDIT, known.lesson_id)
     if known.immune and asking.by.actor != OWNER:
         raise Forbidden(
             f"{known.lesson_id!r} was written by a user",
             hint="Propose a lesson of your own; the user decides which one stays.",
+        )
+    if known.status is not Status.PENDING and not speaks_for_user(asking):
+        raise Forbidden(
+            f"{known.lesson_id!r} is {known.status}, so {asking.by.actor} may not reword it",
+            hint="Propose it anew with the other words, and let that one supersede this one.",
         )
     description = known.description if command.description is None else command.description.strip()
     body = known.body if command.body is None else command.body.strip()
@@ -98,20 +107,26 @@ def activate_lesson(lesson: Lesson | None, command: ActivateLesson, asking: Aski
     """Put it on trial. Only the user's word does that."""
     known = known_lesson(lesson, command.lesson_id)
     check_speaks_for_user(asking, f"activate {known.lesson_id!r}")
+    check_seen(known, command.text_digest)
     if after(known.status, Operation.ACTIVATE, known.lesson_id) is None:
         return []
-    return [on(known, LessonActivated(known.lesson_id), *trust_behind(asking))]
+    activated = LessonActivated(known.lesson_id)
+    return [on(known, activated, known.words_at, *trust_behind(asking))]
 
 
 def demote_lesson(lesson: Lesson | None, command: DemoteLesson, asking: Asking) -> list[Draft]:
-    """Put a promoted lesson on trial again: the user's word, or the engine's if support is gone."""
+    """Put a promoted lesson on trial again: the user's word, or the engine's if support is gone.
+
+    If a fact ended the promotion, that is said of one that was demoted before as well.
+    """
     known = known_lesson(lesson, command.lesson_id)
     if asking.by.actor != ENGINE:
         check_speaks_for_user(asking, f"demote {known.lesson_id!r}")
-    if after(known.status, Operation.DEMOTE, known.lesson_id) is None:
+    repeated = after(known.status, Operation.DEMOTE, known.lesson_id) is None
+    if repeated and not (command.because and known.promoted_at):
         return []
     demoted = LessonDemoted(known.lesson_id, command.reason)
-    return [on(known, demoted, known.promoted_at)]
+    return [on(known, demoted, known.promoted_at, *command.because)]
 
 
 def discard_lesson(lesson: Lesson | None, command: DiscardLesson, asking: Asking) -> list[Draft]:
@@ -157,9 +172,21 @@ def known_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
     return lesson
 
 
+def check_seen(lesson: Lesson, text_digest: str) -> None:
+    """Make sure that a lesson still says what somebody saw before they agreed to it.
+
+    Raises:
+        Conflict: it says something else by now.
+    """
+    if text_digest not in ("", lesson.digest):
+        raise Conflict(
+            f"the words of {lesson.lesson_id!r} have changed since", hint="Read it again."
+        )
+
+
 def on(lesson: Lesson, happened: Event, *because: int) -> Draft:
     """A fact about a lesson stands on the lesson: without it, it does not count either."""
-    return Draft(happened, (lesson.position, *because))
+    return Draft(happened, tuple(dict.fromkeys((lesson.position, *because))))
 
 
 def demotion(lesson: Lesson, reason: str) -> list[Draft]:
@@ -206,7 +233,8 @@ def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> li
         )
     if lesson.status not in LIVE:
         return []  # a pack brings nothing back that was let go
-    if not same and not speaks_for_user(asking) and asking.by.actor != lesson.writer:
+    own = asking.by.actor == lesson.writer and lesson.status is Status.PENDING
+    if not (same or own or speaks_for_user(asking)):
         raise Forbidden(
             f"{lesson.lesson_id!r} came with a pack that the user installed",
             hint="Let the user install the new one.",
@@ -219,17 +247,27 @@ def _upsert(lesson: Lesson, command: ProposeLesson, asking: Asking, *, same: boo
     words = (command.description.strip(), command.body.strip())
     session = asking.by.session
     drafts = [] if same else [on(lesson, LessonEdited(lesson.lesson_id, *words, session))]
-    trusted = speaks_for_user(asking)
-    seeded = trusted and command.seed_as_promoted
+    seeded = _seeds(command, asking)
     if not (same or seeded):
         drafts += demotion(lesson, "its words were changed")
-    if trusted and lesson.status is Status.PENDING:
-        drafts.append(on(lesson, LessonActivated(lesson.lesson_id), *trust_behind(asking)))
+    if speaks_for_user(asking) and lesson.status is Status.PENDING:
+        drafts.append(_regranted(lesson, LessonActivated(lesson.lesson_id), asking, same=same))
     if seeded and not (same and lesson.status is Status.PROMOTED):
         happened = LessonSeeded(lesson.lesson_id, text_digest(*words), command.pack_id)
-        because = (lesson.position, *trust_behind(asking))
-        drafts.append(Draft(happened, because, beside=() if same else (0,)))
+        drafts.append(_regranted(lesson, happened, asking, same=same))
     return drafts
+
+
+def _seeds(command: ProposeLesson, asking: Asking) -> bool:
+    """Whether the user installs it as promoted: in person, since that passes the gate by."""
+    return command.seed_as_promoted and asking.by.actor == OWNER
+
+
+def _regranted(lesson: Lesson, happened: Event, asking: Asking, *, same: bool) -> Draft:
+    """What the user's word grants to a known lesson; it rests on that word, and on the words."""
+    if same:
+        return on(lesson, happened, lesson.words_at, *trust_behind(asking))
+    return Draft(happened, (lesson.position, *trust_behind(asking)), beside=(0,))
 
 
 def _granted(happened: Event, asking: Asking) -> Draft:
@@ -309,7 +347,7 @@ def _forced(lesson: Lesson, asking: Asking, *, force: bool) -> bool:
         raise Forbidden(
             f"{lesson.lesson_id!r} was written by a user", hint="Say it with force if you mean it."
         )
-    check_speaks_for_user(asking, f"retire {lesson.lesson_id!r}, which a user wrote,")
+    check_speaks_for_user(asking, f"retire {lesson.lesson_id!r}, which a user wrote")
     return True
 
 

@@ -42,7 +42,7 @@ def _of(command: Any, how: Callable[..., Any], also: Any = None) -> Decider[Any,
 
 LESSON_DECIDERS: tuple[Decider[Any, Any], ...] = (
     _of(c.ProposeLesson, decide.propose_lesson, lookup.evidence_for),
-    _of(c.EditLesson, decide.edit_lesson),
+    _of(c.EditLesson, decide.edit_lesson, lookup.whom_to_trust),
     _of(c.ActivateLesson, decide.activate_lesson, lookup.whom_to_trust),
     _of(c.DemoteLesson, decide.demote_lesson, lookup.whom_to_trust),
     _of(c.DiscardLesson, decide.discard_lesson, lookup.whom_to_trust),

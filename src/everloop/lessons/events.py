@@ -51,8 +51,11 @@ class LessonProposed(Event, frozen=True):
     """Someone put a rule forward. Nothing trusts it yet.
 
     `author` is whose words they are: `user`, `agent` or `pack`. If it is `user` or `pack` and the
-    actor is a host, they are relayed.
+    actor is a host, they are relayed. If it was made from something that was said, it goes with
+    that; when that is reworded, its own words stay.
     """
+
+    lasting: ClassVar[bool] = True
 
     lesson_id: str
     description: str

@@ -238,7 +238,8 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
     """The outside support for these very words, each with where it was recorded.
 
     That is a passed verdict from outside, or praise that is the user's word, unless the user wrote
-    the words. What a host passes on is the user's word while they trust that host.
+    the words. What a host passes on is the user's word while they trust that host, but not what a
+    run passes on about words of its own.
     """
     passed: list[tuple[int, ...]] = [
         (tried.position,)
@@ -249,7 +250,11 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
         return passed
     praise = [heard for heard in case.heard if heard.helpful and heard.digest == case.digest]
     direct = [(heard.position,) for heard in praise if heard.actor == OWNER]
-    relayed = [(heard.position, heard.trusted_at) for heard in praise if heard.trusted_at]
+    relayed = [
+        (heard.position, heard.trusted_at)
+        for heard in praise
+        if heard.trusted_at and not _is_own(case, Hand(heard.actor, heard.session))
+    ]
     return [*passed, *direct, *relayed]
 
 
@@ -260,6 +265,9 @@ def _fault(case: Case, memory: CitedMemory) -> Violation | None:
         return _violation(
             "cited-memory-not-found", name, f"there is no memory {name}", "cite one that exists"
         )
+    if memory.retired:
+        fact = f"{name} was let go"
+        return _violation("cited-memory-retired", name, fact, "cite one that still holds")
     if memory.restricted or memory.scope not in (case.scope, EVERYWHERE):
         fact = f"{name} is for {'few' if memory.restricted else memory.scope}"
         return _violation(
@@ -277,7 +285,7 @@ def _fault(case: Case, memory: CitedMemory) -> Violation | None:
 
 
 def _is_own(case: Case, hand: Hand) -> bool:
-    """Whether a hand in a memory may be the lesson's own.
+    """Whether a hand may be one that wrote the lesson.
 
     It is the same run, under whatever name; or the same actor, and a run is not known.
     """

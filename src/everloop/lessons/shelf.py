@@ -94,6 +94,12 @@ def positions(reader: Reader, who: Asker, statuses: Iterable[Status] = LISTED) -
     return sorted(row[0] for row in _standing(reader, who) if row[2] in wanted)
 
 
+def known_to(reader: Reader, who: Asker, lesson_ids: Iterable[str]) -> set[str]:
+    """Those of these lessons that this asker may see, whatever their status."""
+    where = "l.lesson_id IN (SELECT value FROM json_each(:ids))"
+    return {row[1] for row in _standing(reader, who, where, ids=_json(sorted(lesson_ids)))}
+
+
 def audible(reader: Reader, who: Asker, wordings: Sequence[int]) -> dict[int, tuple[int, str]]:
     """Those of these wordings that hold now, of lessons for this asker that were not discarded.
 

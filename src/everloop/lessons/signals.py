@@ -17,7 +17,14 @@ from everloop.lessons.commands import (
     UseLesson,
     WithdrawFeedback,
 )
-from everloop.lessons.decide import checked_evidence, citations, demotion, known_lesson, on
+from everloop.lessons.decide import (
+    check_seen,
+    checked_evidence,
+    citations,
+    demotion,
+    known_lesson,
+    on,
+)
 from everloop.lessons.events import (
     FeedbackGiven,
     FeedbackWithdrawn,
@@ -57,6 +64,8 @@ def give_feedback(lesson: Lesson | None, command: GiveFeedback, asking: Asking) 
     named = (asking.by.actor, command.signal_id)
     if named in {(signal.actor, signal.signal_id) for signal in known.signals}:
         return []
+    if command.helpful:
+        check_seen(known, command.text_digest)
     after(known.status, Operation.PRAISE if command.helpful else Operation.BLAME, known.lesson_id)
     given = FeedbackGiven(
         lesson_id=known.lesson_id,

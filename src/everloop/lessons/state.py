@@ -42,15 +42,17 @@ class Signal(msgspec.Struct, frozen=True):
 class Lesson(msgspec.Struct, frozen=True):
     """A lesson as it stands. `position` is its proposal: every later fact stands on that one.
 
-    `writer` is whoever wrote the words that hold now. `cites` maps each memory that it stands on to
-    where that was taken in. `promoted_at` is its last promotion and `grounds` what that stands on,
-    also after a demotion, which may be taken back; `refused`, why the gate last said no.
+    `writer` is whoever wrote the words that hold now, and `words_at` where. `cites` maps each
+    memory that it stands on to where that was taken in. `promoted_at` is its last promotion and
+    `grounds` what that stands on, also after a demotion, which may be taken back; `refused`, why
+    the gate last said no.
     """
 
     position: int
     lesson_id: str
     author: str
     writer: str
+    words_at: int
     description: str
     body: str
     scope: str
@@ -90,6 +92,7 @@ def evolve(lesson: Lesson | None, fact: Fact) -> Lesson:
             lesson_id=happened.lesson_id,
             author=happened.author,
             writer=fact.actor,
+            words_at=fact.position,
             description=happened.description,
             body=happened.body,
             scope=happened.scope,
@@ -107,7 +110,12 @@ def _standing(happened: Event, fact: Fact) -> dict[str, object]:
     changes: dict[str, object] = {}
     match happened:
         case LessonEdited(description=description, body=body):
-            changes = {"description": description, "body": body, "writer": fact.actor}
+            changes = {
+                "description": description,
+                "body": body,
+                "writer": fact.actor,
+                "words_at": fact.position,
+            }
         case LessonActivated():
             changes = {"status": Status.ACTIVE}
         case LessonPromoted() | LessonSeeded():
@@ -153,7 +161,7 @@ def _closed(signal: Signal, signal_id: str) -> Signal:
     return msgspec.structs.replace(signal, open=False)
 
 
-LESSON = Fold("lessons.lesson", Lesson, evolve)
+LESSON = Fold("lessons.lesson", Lesson, evolve, version=2)
 
 
 class Host(msgspec.Struct, frozen=True):

@@ -43,8 +43,10 @@ from everloop.lessons.lifecycle import Status
 from everloop.lessons.limits import LessonSettings
 from everloop.lessons.narrator import written_by
 from everloop.lessons.recall import Recalled, recall
+from everloop.lessons.sentiment.classifier import OFFLINE
 from everloop.lessons.shelf import LessonPage, LessonSeen
 from everloop.lessons.standing import StaleLesson, Standing, stale, standings
+from everloop.lessons.state import lesson_stream
 from everloop.lessons.surroundings import ENGINE
 from everloop.log import Command, Context, Log, Reader, Receipt
 from everloop.memory.scopes import OWNER, Asker
@@ -158,9 +160,16 @@ class Teacher:
 
     # -- life --------------------------------------------------------------------------------------
 
-    def activate(self, lesson_id: str, *, by: Context, request_id: str | None = None) -> LessonSeen:
-        """Put it on trial: the user's word only."""
-        return self._act(ActivateLesson(lesson_id), lesson_id, by, request_id)
+    def activate(
+        self, lesson_id: str, *, by: Context, text_digest: str = "", request_id: str | None = None
+    ) -> LessonSeen:
+        """Put it on trial: the user's word only, on the words that they saw, if they say which.
+
+        Raises:
+            Conflict: its words have changed since.
+        """
+        command = ActivateLesson(lesson_id, text_digest)
+        return self._act(command, lesson_id, by, request_id)
 
     def discard(
         self, command: DiscardLesson, *, by: Context, request_id: str | None = None
@@ -191,8 +200,9 @@ class Teacher:
         status = standing.lesson.status
         if status is not Status.PROMOTED:
             return Promotion(lesson_id, False, status, before, reasons=standing.reasons)
-        cited = [e.event.cited for e in receipt.facts if isinstance(e.event, LessonPromoted)]
-        return Promotion(lesson_id, True, status, before, cited=cited[0] if cited else ())
+        facts = receipt.facts or self.log.read(lesson_stream(lesson_id))
+        cited = [fact.event.cited for fact in facts if isinstance(fact.event, LessonPromoted)]
+        return Promotion(lesson_id, True, status, before, cited=cited[-1] if cited else ())
 
     # -- signals -----------------------------------------------------------------------------------
 
@@ -319,11 +329,12 @@ class Teacher:
         return found
 
     def _chosen_model(self) -> Model:
-        if self._model is None:
+        model = None if self._model is None else self._model()
+        if model is None or model.name == OFFLINE:
             raise Unavailable(
                 "no model is at hand to write a narrative", hint="Write it by hand, or add a model."
             )
-        return self._model()
+        return model
 
 
 def _asker(reader: Reader, principal: str) -> Asker:

@@ -8,15 +8,18 @@ damaged or cut short is refused, and the first bad line is named.
 import gzip
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 import apsw
 import msgspec
 
-from everloop.errors import Corrupt, EverloopError, Invalid
+from everloop.errors import Corrupt, EverloopError, Invalid, NotFound, Unavailable
 from everloop.log.log import Log
 from everloop.log.moving import move
 from everloop.log.record import Record, microseconds, moment
@@ -25,6 +28,10 @@ from everloop.ports import Progress
 
 FORMAT = 1
 BATCH = 1_000
+HEADING_BYTES_MAX = 1_000
+UNTOUCHED = "Nothing was taken in. Try another copy."
+Place = Callable[[int], str]  # where in an archive the record of a position stands
+_UNREADABLE = (OSError, EOFError, zlib.error)
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -69,11 +76,12 @@ def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
 
     Raises:
         Corrupt: something could not be read. All that could be is in the file.
+        Unavailable: the file cannot be written.
     """
     damage: list[Damage] = []
     total = hashlib.sha256()
     count = 0
-    with log.file.reading() as reader, _open(path, "wb") as out:
+    with log.file.reading() as reader, writing(path), _open(path, "wb") as out:
         head = reach(reader)
         out.write(_encode(Heading("log", FORMAT)) + b"\n")
         for item in _lines(scan(reader, 0, head)):
@@ -105,15 +113,17 @@ def import_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
         Corrupt: the archive is damaged; the first bad line is named and nothing was taken in.
         Conflict: the log already holds something else.
     """
-    return import_records(log, read_jsonl(path), progress)
+    return import_records(log, read_jsonl(path), progress, place=lambda at: f"line {at + 1}")
 
 
-def import_records(log: Log, records: Iterable[Record], progress: Progress | None = None) -> int:
+def import_records(
+    log: Log, records: Iterable[Record], progress: Progress | None = None, *, place: Place
+) -> int:
     """Check records as a whole in a scratch log, then take them in."""
     with tempfile.TemporaryDirectory(prefix="everloop-import-") as folder:
         scratch = log.beside(Path(folder) / "import.db")
         try:
-            _fill(scratch, records)
+            _fill(scratch, records, place)
             if log.backups and log.head:
                 log.backups.make()
             return move(scratch, log, progress)
@@ -127,11 +137,13 @@ def read_jsonl(path: Path) -> Iterator[Record]:
     Raises:
         Corrupt: a line is damaged or missing.
         Invalid: it is not an archive of ours.
+        NotFound: there is no such file.
     """
+    check_there(path)
     total = hashlib.sha256()
     count = 0
     with _open(path, "rb") as lines:
-        _check_heading(path, _next(lines, 1))
+        _check_heading(path, lines)
         while True:
             number = count + 2
             line = _next(lines, number)
@@ -141,12 +153,47 @@ def read_jsonl(path: Path) -> Iterator[Record]:
             if record.position != count + 1:
                 raise Corrupt(
                     f"line {number} of the archive holds record {record.position}, not {count + 1}",
-                    hint="Nothing was taken in. Try another copy.",
+                    hint=UNTOUCHED,
                 )
             total.update(record.digest)
             count += 1
             yield record
         _check_ending(line, count, total.hexdigest())
+        if _read(lines, number + 1):
+            raise Corrupt(f"line {number + 1} of the archive follows its end", hint=UNTOUCHED)
+
+
+def check_there(path: Path) -> None:
+    """See that there is a file that can be read.
+
+    Raises:
+        NotFound: there is none.
+        Unavailable: it cannot be read.
+    """
+    if not path.is_file():
+        raise NotFound(f"no file {path}", hint="Name an archive: FILE.jsonl or FILE.parquet.")
+    try:
+        path.open("rb").close()
+    except OSError as problem:
+        raise Unavailable(
+            f"{path} cannot be read: {problem.strerror}", hint="See whose it is: ls -l"
+        ) from problem
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Tell what goes wrong with a file as it is written.
+
+    Raises:
+        Unavailable: it cannot be written; what is there of it is no whole archive.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise Unavailable(
+            f"{path} cannot be written: {problem.strerror or problem}",
+            hint="Choose a folder that is there and has room.",
+        ) from problem
 
 
 def _lines(items: Iterable[Record | Damage]) -> Iterator[tuple[bytes, bytes] | Damage]:
@@ -204,18 +251,13 @@ def record_of(line: Line) -> Record:
     )
 
 
-def _fill(scratch: Log, records: Iterable[Record]) -> None:
-    batch: list[Record] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) == BATCH:
-            _take(scratch, batch)
-            batch = []
-    if batch:
-        _take(scratch, batch)
+def _fill(scratch: Log, records: Iterable[Record], place: Place) -> None:
+    rest = iter(records)
+    while batch := list(islice(rest, BATCH)):
+        _take(scratch, batch, place)
 
 
-def _take(scratch: Log, batch: list[Record]) -> None:
+def _take(scratch: Log, batch: list[Record], place: Place) -> None:
     try:
         scratch.take_over(batch)
     except EverloopError as problem:
@@ -225,10 +267,12 @@ def _take(scratch: Log, batch: list[Record]) -> None:
                 scratch.take_over([record])
             except (EverloopError, apsw.Error):
                 raise Corrupt(
-                    f"line {record.position + 1} of the archive is damaged: {problem}",
-                    hint="Nothing was taken in. Try another copy.",
+                    f"{place(record.position)} of the archive is damaged: {problem}",
+                    hint=UNTOUCHED,
                 ) from problem
-        raise Corrupt(f"the archive is damaged after record {at}: {problem}") from problem
+        raise Corrupt(
+            f"the archive is damaged after record {at}: {problem}", hint=UNTOUCHED
+        ) from problem
 
 
 def _record(line: bytes, number: int) -> Record:
@@ -237,27 +281,30 @@ def _record(line: bytes, number: int) -> Record:
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError) as problem:
         raise Corrupt(
             f"line {number} of the archive is damaged: {problem}",
-            hint="Nothing was taken in. Try another copy.",
+            hint=UNTOUCHED,
         ) from problem
 
 
 def _next(lines: IO[bytes], number: int) -> bytes:
-    try:
-        line = lines.readline()
-    except (OSError, EOFError) as problem:
-        raise Corrupt(f"line {number} of the archive cannot be read: {problem}") from problem
+    line = _read(lines, number)
     if not line.endswith(b"\n"):
-        raise Corrupt(
-            f"the archive is cut short at line {number}",
-            hint="Nothing was taken in. Try another copy.",
-        )
+        raise Corrupt(f"the archive is cut short at line {number}", hint=UNTOUCHED)
     return line
 
 
-def _check_heading(path: Path, line: bytes) -> None:
+def _read(lines: IO[bytes], number: int) -> bytes:
     try:
-        heading = msgspec.json.decode(line, type=Heading)
-    except msgspec.MsgspecError as problem:
+        return lines.readline()
+    except _UNREADABLE as problem:
+        raise Corrupt(
+            f"line {number} of the archive cannot be read: {problem}", hint=UNTOUCHED
+        ) from problem
+
+
+def _check_heading(path: Path, lines: IO[bytes]) -> None:
+    try:
+        heading = msgspec.json.decode(lines.readline(HEADING_BYTES_MAX), type=Heading)
+    except (msgspec.MsgspecError, *_UNREADABLE) as problem:
         raise Invalid(
             f"{path.name} is not an archive of a log", hint="`everloop log export` makes one."
         ) from problem
@@ -266,21 +313,20 @@ def _check_heading(path: Path, line: bytes) -> None:
 
 
 def _check_ending(line: bytes, count: int, total: str) -> None:
+    where = f"line {count + 2} of the archive"
     try:
         ending = msgspec.json.decode(line, type=Ending)
     except msgspec.MsgspecError as problem:
-        raise Corrupt(f"line {count + 2} of the archive is damaged: {problem}") from problem
+        raise Corrupt(f"{where} is damaged: {problem}", hint=UNTOUCHED) from problem
     if ending != Ending(count, total):
         raise Corrupt(
-            f"the archive should hold {ending.records} records and holds {count}, or others",
-            hint="Nothing was taken in. Try another copy.",
+            f"{where} says that there should be {ending.records} records;"
+            f" there are {count}, or others",
+            hint=UNTOUCHED,
         )
 
 
 def _open(path: Path, mode: str) -> IO[bytes]:
-    try:
-        if path.suffix == ".gz":
-            return gzip.open(path, mode)  # type: ignore[return-value]
-        return path.open(mode)
-    except OSError as problem:
-        raise Invalid(f"{path} cannot be opened: {problem.strerror}") from problem
+    if path.suffix == ".gz":
+        return gzip.open(path, mode)  # type: ignore[return-value]
+    return path.open(mode)

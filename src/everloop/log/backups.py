@@ -5,6 +5,8 @@ gets its name. Its name says when it was made and how far the log had come.
 """
 
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +15,13 @@ import apsw
 import msgspec
 from msgspec import Meta
 
-from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
+from everloop.errors import RESTORE, Corrupt, Invalid, NotFound, Unavailable
 from everloop.log.file import LogFile
 from everloop.log.trouble import unavailable
 from everloop.ports import Clock, Progress
 
 PAGES_AT_ONCE = 1_024
+RESTORED = ".restored"  # a note in their folder: copies until then are of another past
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
@@ -77,7 +80,7 @@ class Backups:
 
     def _last(self) -> Copy | None:
         if not self._looked:
-            found = backups(self.folder)
+            found = backups_of_this_past(self.folder)
             self._newest, self._looked = (found[0] if found else None), True
         return self._newest
 
@@ -96,13 +99,17 @@ def make_backup(
     try:
         with file.reading() as reader:
             head = reader.head()
-            copy_pages(reader.db, partial, progress)
+            with _keeping(folder):
+                copy_pages(reader.db, partial, progress)
         target = folder / f"everloop-{now.strftime(_STAMP)}-{head}.db"
         partial.replace(target)
     except apsw.Error as problem:
         raise unavailable(problem, partial) from problem
+    except OSError as problem:
+        raise _not_written(folder, problem) from problem
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     return target
 
 
@@ -118,7 +125,9 @@ def copy_pages(source: apsw.Connection, target: Path, progress: Progress | None 
         db.execute("PRAGMA journal_mode = DELETE")
         found = db.execute("PRAGMA quick_check(1)").fetchone()
         if not found or found[0] != "ok":
-            raise Corrupt(f"the copy is damaged: {found[0] if found else 'unreadable'}")
+            raise Corrupt(
+                f"the copy is damaged: {found[0] if found else 'unreadable'}", hint=RESTORE
+            )
     finally:
         db.close()
 
@@ -129,11 +138,28 @@ def backups(folder: Path) -> list[Copy]:
     return sorted((c for c in copies if c), key=lambda c: (c.made_at, c.head), reverse=True)
 
 
+def backups_of_this_past(folder: Path) -> list[Copy]:
+    """Those that were made since the log was last replaced by one of them, newest first."""
+    note = folder / RESTORED
+    until = note.read_text().strip() if note.exists() else ""
+    return [copy for copy in backups(folder) if copy.made_at.strftime(_STAMP) > until]
+
+
+def note_restored(folder: Path, now: datetime) -> None:
+    """Note that the log is replaced now: the copies there are say nothing of the one to come."""
+    _make_folder(folder)
+    newest = max([now, *(copy.made_at for copy in backups(folder))])
+    (folder / RESTORED).write_text(newest.strftime(_STAMP))
+
+
 def rotate(folder: Path, kept: int) -> list[Path]:
     """Delete all but the newest copies; returns what was deleted."""
     dropped = [copy.path for copy in backups(folder)[kept:]]
-    for path in dropped:
-        path.unlink(missing_ok=True)
+    try:
+        for path in dropped:
+            path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise _not_written(folder, problem) from problem
     return dropped
 
 
@@ -148,7 +174,7 @@ def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -
     if not copy.is_file():
         raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
     if target.exists() and copy.samefile(target):
-        raise Invalid("a log cannot be restored from itself")
+        raise Invalid("a log cannot be restored from itself", hint="Name one of its backups.")
     _make_folder(target.parent)
     source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
     db = apsw.Connection(str(target))
@@ -182,10 +208,24 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as problem:
-        raise Unavailable(
-            f"the folder {folder} cannot be made: {problem.strerror}",
-            hint="Choose another place, or free some space.",
-        ) from problem
+        raise _not_written(folder, problem) from problem
+
+
+@contextmanager
+def _keeping(folder: Path) -> Generator[None]:
+    """Blame the folder, and not the log, if there is no room for the copy."""
+    try:
+        yield
+    except (apsw.FullError, apsw.CantOpenError, apsw.ReadOnlyError) as problem:
+        raise _not_written(folder, problem) from problem
+
+
+def _not_written(folder: Path, problem: OSError | apsw.Error) -> Unavailable:
+    words = getattr(problem, "strerror", None) or problem
+    return Unavailable(
+        f"no copy can be kept in {folder}: {words}",
+        hint="Choose another place, or free some space.",
+    )
 
 
 __all__ = [
@@ -193,8 +233,10 @@ __all__ = [
     "Backups",
     "Copy",
     "backups",
+    "backups_of_this_past",
     "copy_pages",
     "make_backup",
+    "note_restored",
     "restore_backup",
     "rotate",
 ]

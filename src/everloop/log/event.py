@@ -47,7 +47,9 @@ def event(wire: str, *, schema: int = 1) -> Callable[[type[E]], type[E]]:
 
     def declare(cls: type[E]) -> type[E]:
         if wire in _catalogue:
-            raise Invalid(f"two event classes claim the wire name {wire!r}")
+            raise Invalid(
+                f"two event classes claim the wire name {wire!r}", hint="Rename one of them."
+            )
         cls.wire, cls.schema = wire, schema
         _catalogue[wire] = cls
         _decoders[wire, schema] = _readers[cls] = msgspec.json.Decoder(cls).decode

@@ -22,7 +22,7 @@ from everloop.log.branches import ALL, Branch, Branches, Sight
 from everloop.log.lineage import active_retractions, load_branches, visible
 from everloop.log.projection import Projection, Views
 from everloop.log.record import FACT_COLUMNS, GENESIS, Fact, Record, facts
-from everloop.log.schema import APPLICATION_ID, COLUMNS, MIGRATIONS
+from everloop.log.schema import APPLICATION_ID, ASKED, COLUMNS, MIGRATIONS
 from everloop.log.sql import Bindings, Row, let_go, number, one, rows
 from everloop.log.trouble import require_safe_sqlite, unavailable
 from everloop.ports import World
@@ -38,7 +38,8 @@ CREATE TEMP TABLE active (position INTEGER PRIMARY KEY) STRICT;
 """
 
 _AT = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
-_REQUESTED = f"SELECT {COLUMNS} FROM log WHERE request_id = ? ORDER BY position"  # noqa: S608
+_REQUESTED = f"SELECT {COLUMNS} FROM log WHERE request_id = ? AND {ASKED} ORDER BY position"  # noqa: S608
+_WRITTEN = f"SELECT {COLUMNS} FROM log WHERE position > ? AND request_id = ? ORDER BY position"  # noqa: S608
 _RANGE = f"SELECT {COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position"  # noqa: S608
 _TAIL = (
     "SELECT version, digest, position FROM log WHERE stream = ? AND branch = ? AND position <= ?"
@@ -118,8 +119,12 @@ class Reader:
             yield Record(*row)
 
     def requested(self, request_id: str) -> list[Record]:
-        """The records that a request led to, in order."""
+        """The records that a caller's request led to, in order."""
         return [Record(*row) for row in self.rows(_REQUESTED, (request_id,))]
+
+    def written(self, request_id: str, after: int) -> list[Record]:
+        """The records of any request, be its id the caller's or ours, after a position."""
+        return [Record(*row) for row in self.rows(_WRITTEN, (after, request_id))]
 
     def stream(
         self, stream: str, branch: Branch, sight: Sight, *, after_version: int = 0

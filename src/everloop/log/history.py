@@ -11,15 +11,9 @@ from everloop.log.backups import Backups
 from everloop.log.branches import MAIN
 from everloop.log.facts import STREAM, BranchForked, BranchPlanted, BranchStood, Purged, Retracted
 from everloop.log.file import LogFile, Reader
-from everloop.log.lineage import visible
-from everloop.log.retraction import Impact, Touched, purge_impact, retraction_impact
+from everloop.log.retraction import Impact, purge_impact, retraction_impact, rewind_impact
 from everloop.log.work import Desk, Draft, Receipt
 from everloop.ports import Ids
-
-_AFTER = f"""
-SELECT position, kind, stream FROM log WHERE position > ? AND stream <> ? AND {visible("log")}
-ORDER BY position
-"""  # noqa: S608 - our own condition
 
 
 class History(ABC):
@@ -101,11 +95,11 @@ class History(ABC):
         return self._log_work(decide, actor, request_id)
 
     def preview_rewind(self, to: int, *, tree: str = MAIN) -> Impact:
-        """What would no longer count after going back to a position."""
+        """What would no longer count after going back to a position, and what would again."""
         with self.file.reading() as reader:
-            reader.look(self.file.branches.sight([self._standing(tree)]))
-            gone = reader.rows(_AFTER, (to, STREAM))
-            return Impact(hides=tuple(Touched(*row) for row in gone), restores=())
+            _check_there(to, reader.head())
+            line = self.file.branches[self._standing(tree)]
+            return rewind_impact(reader, to, line, self.file.branches.sight())
 
     def preview_retract(self, positions: Sequence[int]) -> Impact:
         """What retracting these facts would change, as it stands now."""
@@ -153,11 +147,7 @@ class History(ABC):
         point = head if at is None else at
         if name in self.file.branches:
             raise Conflict(f"there is a branch {name!r} already", hint="Choose another name.")
-        if not 0 <= point <= head:
-            raise Invalid(
-                f"position {point} is not between 0 and {head}",
-                hint="`everloop log tail` shows the newest positions.",
-            )
+        _check_there(point, head)
         return BranchForked(branch=name, parent=self.file.branches[parent].name, at=point)
 
     def _standing(self, tree: str) -> str:
@@ -187,3 +177,11 @@ class History(ABC):
         branch: str = MAIN,
     ) -> Receipt:
         return self.decide(STREAM, decision, actor=actor, branch=branch, request_id=request_id)
+
+
+def _check_there(point: int, head: int) -> None:
+    if not 0 <= point <= head:
+        raise Invalid(
+            f"position {point} is not between 0 and {head}",
+            hint="`everloop log tail` shows the newest positions.",
+        )

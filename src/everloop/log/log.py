@@ -13,7 +13,7 @@ from threading import Condition
 from threading import Event as Signal
 from typing import TypeVar
 
-from everloop.errors import Conflict, Invalid, Unavailable
+from everloop.errors import Conflict, EverloopError, Invalid, Unavailable
 from everloop.log.backups import Backups
 from everloop.log.branches import ALL, Branches, Sight
 from everloop.log.event import Event, Unknown
@@ -23,10 +23,11 @@ from everloop.log.history import History
 from everloop.log.limits import Limits
 from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
 from everloop.log.record import Fact, Record, fact_of, microseconds
+from everloop.log.schema import OWN_REQUESTS
 from everloop.log.scribe import Scribe
 from everloop.log.states import Fold
 from everloop.log.upkeep import Upkeep
-from everloop.log.work import Desk, Draft, Receipt, Work
+from everloop.log.work import Desk, Draft, Original, Receipt, Work
 from everloop.log.writer import Writer
 from everloop.ports import Ids
 
@@ -61,6 +62,8 @@ class Log(History):
         self.owners: Owners = FileOwners(file.path)
         self.scrubbers: list[Callable[[], None]] = []  # what else a store does after a purge
         self.closers: list[Callable[[], None]] = []  # what else a store stops when it closes
+        self.original: Original | None = None  # where the truth is, if this file is a copy of it
+        self.watches: list[Callable[[], EverloopError | None]] = [lambda: self.upkeep.problem]
         self.writer = Writer(self._commit, batch_max=limits.batch_max)
         scribe.open()
         self.upkeep = Upkeep(
@@ -131,9 +134,15 @@ class Log(History):
         request_id: str | None = None,
     ) -> Work:
         """A work for the writer: `decide` runs inside the transaction, on the newest state."""
-        _check_unicode(stream, actor, request_id or "")
-        named = request_id or self.ids.new("req")
-        return Work(stream, decide, actor, named, request_id is None, branch, expected)
+        named, fresh = request_id or self.ids.new(OWN_REQUESTS), not request_id
+        if not (stream.isascii() and actor.isascii() and named.isascii()):
+            _check_unicode(stream, actor, named)
+        if not fresh and named.startswith(OWN_REQUESTS):
+            raise Invalid(
+                f"{named!r} looks like an id of the log's own",
+                hint=f"Name your requests without {OWN_REQUESTS!r} in front.",
+            )
+        return Work(stream, decide, actor, named, fresh, branch, expected)
 
     def decide(
         self,
@@ -155,6 +164,11 @@ class Log(History):
     def closed(self) -> bool:
         """Whether it was closed, so that nothing comes of it any more."""
         return self._closed
+
+    @property
+    def troubles(self) -> list[EverloopError]:
+        """What goes wrong beside the appends now: checkpoints, backups, following a server."""
+        return [trouble for watch in self.watches if (trouble := watch()) is not None]
 
     @property
     def head(self) -> int:
@@ -332,8 +346,7 @@ def _drafts(stream: str, events: Sequence[Event | Draft]) -> list[Draft]:
 def _check_unicode(*names: str) -> None:
     try:
         for name in names:
-            if not name.isascii():
-                name.encode()
+            name.encode()
     except UnicodeEncodeError as problem:
         raise Invalid(
             f"a name holds half a character: {problem.object!r}", hint="Send valid Unicode."

@@ -29,7 +29,9 @@ def move(source: Log, target: Log, progress: Progress | None = None) -> int:
         if progress:
             progress(done, head)
     if head and source.record(head).digest != target.record(head).digest:
-        raise Corrupt("the copy does not end as the original does")
+        raise Corrupt(
+            "the copy does not end as the original does", hint="Move into an empty place again."
+        )
     return done - start
 
 

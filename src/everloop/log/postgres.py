@@ -11,7 +11,7 @@ If the connection is lost while a commit is under way, nobody knows what became 
 then takes the next turn, which waits until the server is done with the lost one, and looks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -71,6 +71,8 @@ def open_postgres_log(
     log.scrubbers += [follower.scrubbed, lambda: _scrub(line(), place)]
     log.scribe.gather = log.writer.gather
     log.closers += [follower.close, main.drop]
+    log.watches.append(follower.trouble)
+    log.original = partial(_originals, line, place)
     try:
         follower.start()
     except BaseException:
@@ -144,7 +146,9 @@ class PostgresSequencer:
         elif answer.news or tip[0] == answer.head:
             self._adopt(copy, answer.news)
         else:
-            raise Corrupt(f"the server's log has no position {tip[0] + 1}")
+            raise Corrupt(
+                f"the server's log has no position {tip[0] + 1}", hint="Restore its backup."
+            )
         return answer
 
     def _adopt(self, copy: Copy, records: Sequence[Record]) -> None:
@@ -193,6 +197,20 @@ def _open_copy(
 def _impatient(tries: int) -> bool:
     """For who has a better way to wait: try once."""
     return tries < 0
+
+
+def _originals(line: Callable[[], Line], tenant: Tenant, after: int, upto: int) -> list[Record]:
+    """The server's own records in (after, upto]."""
+    fresh = line()
+
+    def ask(db: Connection) -> list[Record]:
+        (found,) = Trip(db, tenant.statements).make([Call("news", [pack(after), pack(upto)])])
+        return [unpack_record(row) for row in found]
+
+    try:
+        return fresh.insist(ask)
+    finally:
+        fresh.drop()
 
 
 def _scrub(line: Line, tenant: Tenant) -> None:

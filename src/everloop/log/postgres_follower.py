@@ -17,7 +17,7 @@ from typing import Protocol
 
 import apsw
 
-from everloop.errors import Corrupt
+from everloop.errors import Corrupt, EverloopError, Unavailable
 from everloop.log.file import Reader
 from everloop.log.log import Log
 from everloop.log.postgres_line import Connection, Line
@@ -56,10 +56,11 @@ class Follower:
         self._scrub_mark = Path(f"{log.file.path}.scrubbed")
         self._checked = 0  # how far we know that nothing is left to scrub
         self._failures = 0
+        self._tried = threading.Event()  # whether it is known that following works, or does not
         self._closed = threading.Event()
         self._ear, self._bell = os.pipe()
         self._thread = threading.Thread(target=self._serve, name="everloop-follower", daemon=True)
-        self.problem: Exception | None = None
+        self._problem: Exception | None = None
 
     def start(self) -> None:
         """Bring the copy up to date, then follow."""
@@ -78,6 +79,18 @@ class Follower:
         os.close(self._ear)
         os.close(self._bell)
 
+    def trouble(self) -> EverloopError | None:
+        """Why the server cannot be followed now; None if it is."""
+        self._tried.wait(LOOK_EVERY_S)
+        problem = self._problem
+        if problem is None:
+            return None
+        return Unavailable(
+            "what other nodes append does not arrive here, though this node's own appends may work:"
+            f" {problem}",
+            hint=getattr(problem, "hint", "") or "Look at the server's own log; it is tried again.",
+        )
+
     def scrubbed(self) -> None:
         """Note that the file was scrubbed after the newest purge it knows."""
         self._scrub_mark.write_text(str(self._newest_purge()))
@@ -87,7 +100,8 @@ class Follower:
             try:
                 self._follow()
             except Exception as problem:  # noqa: BLE001 - the thread's outermost frame
-                self.problem = problem
+                self._problem = problem
+                self._tried.set()
                 self._line.drop()
                 self._closed.wait(self._pause_s())
                 self._failures += 1
@@ -97,7 +111,8 @@ class Follower:
         db = self._line.connected()
         db.execute(self._tenant.listen)
         self._pull()  # what was announced while nobody listened
-        self._failures, self.problem = 0, None
+        self._failures, self._problem = 0, None
+        self._tried.set()
         with selectors.DefaultSelector() as ears:
             ears.register(self._ear, selectors.EVENT_READ)
             ears.register(db.fileno(), selectors.EVENT_READ)

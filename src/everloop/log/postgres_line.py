@@ -213,7 +213,9 @@ def _meaning(problem: psycopg.Error, place: str) -> EverloopError:
                 "a name holds a character that cannot be stored", hint="Leave out NUL characters."
             )
         case psycopg.DataError():
-            return Invalid(f"the server cannot store this: {words}")
+            return Invalid(
+                f"the server cannot store this: {words}", hint="Leave out what it names."
+            )
         case psycopg.IntegrityError() | psycopg.errors.RaiseException():
             return Corrupt(
                 f"the log in {place} refused a record: {words}",

@@ -4,10 +4,11 @@ Positions and versions follow what the scribe found in the file; nothing is writ
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from everloop.errors import Invalid
 from everloop.log.event import encode
-from everloop.log.record import SALT_BYTES, Fact, encode_positions, link, seal_of
+from everloop.log.record import SALT_BYTES, Fact, encode_positions, link
 from everloop.log.sql import Row
 from everloop.log.work import Desk, Draft, Work
 from everloop.ports import Entropy
@@ -47,11 +48,10 @@ class Quill:
                 sources = encode_positions(because)
             kind, schema, salt = happened.wire, happened.schema, salts[at : at + SALT_BYTES]
             position, version, at = position + 1, version + 1, at + SALT_BYTES
-            digest = link(
-                digest,
-                (position, stream, branch, version, kind, schema, actor, sources, request, now_us),
-                seal_of(salt, data),
-            )
+            digest = link((
+                digest, position, stream, branch, version, kind, schema,
+                actor, sources, request, now_us, sha256(salt + data).digest(),
+            ))  # fmt: skip
             rows.append((
                 position, stream, branch, version, kind, schema, data.decode(),
                 actor, sources, request, now_us, salt, None, digest,

@@ -29,9 +29,9 @@ _decode_positions = msgspec.json.Decoder(tuple[int, ...]).decode
 # Records and facts come by the thousand and hold nothing that leads back to them, so the garbage
 # collector need not look at them (`gc=False`).
 
-# What a digest covers besides payload and previous digest, in this order: position, stream, branch,
-# version, kind, schema, actor, because, request id and time.
-Envelope = tuple[int, str, str, int, str, int, str, str | None, str, int]
+# What a digest covers, in this order: the digest before it, position, stream, branch, version,
+# kind, schema, actor, because, request id, time and seal.
+Envelope = tuple[bytes, int, str, str, int, str, int, str, str | None, str, int, bytes]
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -82,9 +82,9 @@ def seal_of(salt: bytes, data: bytes) -> bytes:
     return sha256(salt + data).digest()
 
 
-def link(previous: bytes, envelope: Envelope, seal: bytes) -> bytes:
-    """The digest of a record, given the digest before it in its stream."""
-    return sha256(_encode((previous, *envelope, seal))).digest()
+def link(envelope: Envelope) -> bytes:
+    """The digest of a record."""
+    return sha256(_encode(envelope)).digest()
 
 
 def chain(previous: bytes, record: Record) -> bytes:
@@ -98,11 +98,10 @@ def chain(previous: bytes, record: Record) -> bytes:
         seal = seal_of(record.salt, record.data.encode())
     if seal is None:
         raise Corrupt(f"record {record.position} has neither payload nor seal", hint=RESTORE)
-    envelope = (
-        record.position, record.stream, record.branch, record.version, record.kind, record.schema,
-        record.actor, record.because, record.request_id, record.recorded_us,
-    )  # fmt: skip
-    return link(previous, envelope, seal)
+    return link((
+        previous, record.position, record.stream, record.branch, record.version, record.kind,
+        record.schema, record.actor, record.because, record.request_id, record.recorded_us, seal,
+    ))  # fmt: skip
 
 
 def fact_of(record: Record) -> Fact:

@@ -14,7 +14,13 @@ import apsw
 import msgspec
 
 from everloop.errors import Corrupt, Invalid, NotFound
-from everloop.log.backups import backups, copy_pages, make_backup, restore_backup
+from everloop.log.backups import (
+    backups,
+    copy_pages,
+    make_backup,
+    note_restored,
+    restore_backup,
+)
 from everloop.log.opening import BACKUPS, open_log
 from everloop.log.trouble import unavailable
 from everloop.log.verify import verify
@@ -44,12 +50,13 @@ def restore_log(
     if not copy.is_file():
         raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
     if target.exists() and copy.samefile(target):
-        raise Invalid("a log cannot be restored from itself")
+        raise Invalid("a log cannot be restored from itself", hint="Name one of its backups.")
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix=".restoring-", dir=target.parent) as folder:
         scratch = Path(folder) / "copy.db"
         head = _checked(copy, scratch, world)
         kept = _keep(target, world) if target.exists() else None
+        note_restored(target.parent / BACKUPS, world.clock.now())
         _replace(scratch, target, progress)
     return Restored(head, kept)
 

@@ -1,4 +1,4 @@
-"""What retracting or purging would change: the difference between two folds of the same log.
+"""What retracting, rewinding or purging would change: the difference between two folds of a log.
 
 Preview and execution use the same closure over `because` (`lineage.closure`), so what the preview
 lists is what happens.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from everloop.errors import Invalid, NotFound
-from everloop.log.branches import Sight
+from everloop.log.branches import Branch, Sight
 from everloop.log.facts import STREAM, Retracted
 from everloop.log.file import Reader
 from everloop.log.lineage import active_retractions, closure
@@ -49,10 +49,23 @@ def retraction_impact(reader: Reader, positions: Sequence[int], sight: Sight) ->
     touched = sorted({*gone, *_hidden_by(reader, set(active) ^ set(active_after))})
     before = _visible(reader, touched, sight, active)
     after = _visible(reader, sorted(set(touched) - set(gone)), sight, active_after)
-    return Impact(
-        hides=tuple(sorted(set(before) - set(after), key=_place)),
-        restores=tuple(sorted(set(after) - set(before), key=_place)),
-    )
+    return _difference(before, after)
+
+
+def rewind_impact(reader: Reader, to: int, line: Branch, sight: Sight) -> Impact:
+    """What going back to a position on a line would change for one who has this sight.
+
+    Retractions made since then go too, so what they hid counts again.
+    """
+    then = Sight({**sight.caps, **{name: min(cap, to) for name, cap in line.lineage()}})
+    active = active_retractions(reader.db, sight)
+    active_then = active_retractions(reader.db, then)
+    later = reader.rows("SELECT position FROM log WHERE position > ?", (to,))
+    changed = _hidden_by(reader, set(active) ^ set(active_then))
+    touched = sorted({*(row[0] for row in later), *changed})
+    before = _visible(reader, touched, sight, active)
+    after = _visible(reader, touched, then, active_then)
+    return _difference(_of_others(before), _of_others(after))
 
 
 def purge_impact(reader: Reader, positions: Sequence[int]) -> Impact:
@@ -134,6 +147,18 @@ def _visible(
         )
         if position not in out and sight.sees(branch, position)
     )
+
+
+def _difference(before: Sequence[Touched], after: Sequence[Touched]) -> Impact:
+    return Impact(
+        hides=tuple(sorted(set(before) - set(after), key=_place)),
+        restores=tuple(sorted(set(after) - set(before), key=_place)),
+    )
+
+
+def _of_others(facts: Sequence[Touched]) -> list[Touched]:
+    """Without the log's own: a rewind leaves branches and purges as they are."""
+    return [fact for fact in facts if fact.stream != STREAM]
 
 
 def _touched(reader: Reader, positions: Sequence[int], condition: str) -> tuple[Touched, ...]:

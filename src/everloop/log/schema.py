@@ -48,4 +48,13 @@ CREATE TABLE snapshots (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_LOG,)
+# Ids that the log made itself are never looked up, save by the one who is still writing under them.
+OWN_REQUESTS = "~"
+ASKED = f"request_id NOT GLOB '{OWN_REQUESTS}*'"
+
+_REQUESTS = f"""
+DROP INDEX log_request;
+CREATE INDEX log_request ON log (request_id) WHERE {ASKED};
+"""
+
+MIGRATIONS: tuple[str, ...] = (_LOG, _REQUESTS)

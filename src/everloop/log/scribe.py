@@ -59,6 +59,7 @@ class Scribe:
         self._sequencer = sequencer
         self._quill = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
+        self._began = 0  # the newest position before the batch at hand
         self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
         self._tails: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._written: list[Row] = []  # what a sequencer is to publish
@@ -199,6 +200,7 @@ class Scribe:
             now_us = self._clock.now_us()
         if self.gather:
             self.gather()
+        self._began = self.head
         for work in batch:
             before = self.head
             work.receipt = work.error = None
@@ -343,7 +345,12 @@ class Scribe:
             if result and result[0]:
                 raise Unavailable("the log could not be brought to the disk")
         reader = self._open_reader()
-        found = {work.request_id: reader.requested(work.request_id) for work in batch}
+        found = {
+            work.request_id: reader.written(work.request_id, self._began)
+            if work.fresh
+            else reader.requested(work.request_id)
+            for work in batch
+        }
         return {request: records for request, records in found.items() if records}
 
     def _open_reader(self) -> Reader:

@@ -50,7 +50,12 @@ class Upkeep:
         self._pages = 0  # written by the scribe when we last looked
         self._moved = 0  # of these, before the last checkpoint
         self._head = 0
-        self.problem: EverloopError | None = None
+        self._problems: dict[str, EverloopError] = {}  # by what failed last time
+
+    @property
+    def problem(self) -> EverloopError | None:
+        """What failed and has not succeeded since."""
+        return next(iter(self._problems.values()), None)
 
     def written(self, head: int) -> None:
         """Note a commit, and look now and then whether something is due; with the pen in hand."""
@@ -81,11 +86,20 @@ class Upkeep:
                         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 let_go(db)
-            self.problem = None
+            self._problems.pop("checkpoint", None)
         except apsw.Error as problem:
-            self.problem = unavailable(problem, self._file.path)
+            self._problems["checkpoint"] = unavailable(problem, self._file.path)
         except EverloopError as problem:
-            self.problem = problem
+            self._problems["checkpoint"] = problem
+
+    def back_up(self) -> None:
+        """Make a backup, if one is due."""
+        try:
+            if self._backups is not None and self._backups.due(self._head):
+                self._backups.make()
+                self._problems.pop("backup", None)
+        except EverloopError as problem:
+            self._problems["backup"] = problem
 
     def scrub(self) -> None:
         """Rewrite the file, so that no freed page or old frame keeps erased text.
@@ -122,7 +136,7 @@ class Upkeep:
         self._wanted.set()
         if self._thread is not None:
             self._thread.join()
-        self._back_up()
+        self.back_up()
 
     def _large(self) -> bool:
         """Whether so much was written since the last checkpoint that another is due."""
@@ -133,13 +147,6 @@ class Upkeep:
 
     def _backup_due(self) -> bool:
         return self._backups is not None and self._backups.due(self._head)
-
-    def _back_up(self) -> None:
-        try:
-            if self._backups is not None and self._backups.due(self._head):
-                self._backups.make()
-        except EverloopError as problem:
-            self.problem = problem
 
     def _size(self) -> int:
         try:
@@ -160,4 +167,4 @@ class Upkeep:
                 return
             if self._large():
                 self.checkpoint()
-            self._back_up()
+            self.back_up()

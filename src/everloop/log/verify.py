@@ -1,10 +1,11 @@
 """Proof that the log is what was written: every digest is computed again.
 
 A flipped byte, an edited or missing row, a broken index: each is found, and the damaged positions
-are named, so that the rest can still be exported.
+are named, so that the rest can still be exported. That the newest records are gone is found by
+what else knows of them (`witnesses.py`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from types import NoneType
 
@@ -12,6 +13,7 @@ import apsw
 import msgspec
 
 from everloop.errors import Corrupt, EverloopError, Unavailable
+from everloop.log.backups import Copy, backups_of_this_past
 from everloop.log.branches import Branches
 from everloop.log.event import decode
 from everloop.log.facts import BranchForked, BranchPlanted
@@ -20,13 +22,15 @@ from everloop.log.log import Log
 from everloop.log.record import Record, chain
 from everloop.log.schema import COLUMNS
 from everloop.log.sql import let_go
+from everloop.log.witnesses import differences, testimonies
 from everloop.ports import Progress
 
 PAGE = 1_000
 # A row whose position was damaged ends a scan early; then the others are read from the other end.
 _UPWARDS = f"SELECT {COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position"  # noqa: S608
 _DOWNWARDS = f"{_UPWARDS} DESC"
-_UNREADABLE = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError, EverloopError)
+_UNTYPED = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError)
+_UNREADABLE = (*_UNTYPED, EverloopError)
 _RECORD_MIN = 64  # bytes that no stored record is smaller than: the digest alone has 32
 _TYPES: tuple[tuple[type, ...], ...] = (
     (int,), (str,), (str,), (int,), (str,), (int,), (str, NoneType), (str,), (str, NoneType),
@@ -56,7 +60,8 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 def verify(log: Log, progress: Progress | None = None) -> Verification:
-    """Check every record, the order of the log, and the file that holds it."""
+    """Check every record, the order of the log, the file that holds it, and what else knows it."""
+    copies = backups_of_this_past(log.backups.folder) if log.backups else []
     with log.file.reading() as reader:
         checker = _Checker(reader)
         head = reach(reader)
@@ -64,7 +69,11 @@ def verify(log: Log, progress: Progress | None = None) -> Verification:
             checker.take(item)
             if progress and checker.position % PAGE == 0:
                 progress(checker.position, head)
-        damage = [*checker.damage, *_file_damage(log.file, head)]
+        damage = [
+            *checker.damage,
+            *_file_damage(log.file, head),
+            *_contradictions(reader, log, copies, head),
+        ]
         if progress:
             progress(head, head)
         return Verification(checker.records, len(checker.streams), tuple(merged(damage)))
@@ -163,7 +172,7 @@ def reach(reader: Reader) -> int:
     """The newest position the file knows of, even if that row is gone or unreadable."""
     known = [0]
     # Positions have no gaps, so an index knows how many there were before a row was lost.
-    for sql in ("SELECT max(position) FROM log", "SELECT count(*) FROM log INDEXED BY log_request"):
+    for sql in ("SELECT max(position) FROM log", "SELECT count(*) FROM log INDEXED BY log_stream"):
         try:
             row = reader.db.execute(sql).fetchone()
         except apsw.Error:
@@ -208,6 +217,16 @@ def _fits(record: Record) -> bool:
     """Whether each value is of its column's type; SQLite checks that only when it writes."""
     values = msgspec.structs.astuple(record)
     return all(isinstance(value, fit) for value, fit in zip(values, _TYPES, strict=True))
+
+
+def _contradictions(reader: Reader, log: Log, copies: Sequence[Copy], head: int) -> list[Damage]:
+    try:
+        found = [*testimonies(reader, log.file.views, copies, head)]
+        if log.original:
+            found += differences(reader, log.original, head)
+    except _UNTYPED as problem:
+        return [Damage(1, head, f"the file is damaged: {problem}")]
+    return [Damage(*each) for each in found]
 
 
 def _file_damage(file: LogFile, head: int) -> list[Damage]:

@@ -2,7 +2,6 @@
 
 from asyncio import Future
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar, final
 
@@ -108,8 +107,7 @@ class Desk:
 Decide = Callable[[Desk], Sequence[Draft]]
 
 
-@dataclass(slots=True, eq=False)
-class Work:
+class Work(msgspec.Struct, eq=False):
     """One append on its way: what is asked, and, once carried out, its receipt or its error."""
 
     stream: str
@@ -157,6 +155,18 @@ class Work:
             raise self.error
         assert self.receipt is not None, "a work is asked for its outcome after it was carried out"
         return self.receipt
+
+
+class Original(Protocol):
+    """The log that a node's file is a copy of."""
+
+    def __call__(self, after: int, upto: int) -> Sequence[Record]:
+        """Its records in (after, upto], in order.
+
+        Raises:
+            Unavailable: it cannot be reached.
+        """
+        ...
 
 
 class Copy(Protocol):

@@ -19,15 +19,6 @@ class Asked(msgspec.Struct, frozen=True):
     min_similarity: float = 0.0
 
 
-class Why(msgspec.Struct, frozen=True):
-    """Why an item ranks where it does."""
-
-    rank: int
-    points: float
-    legs: tuple["LegWhy", ...]
-    boosts: tuple[tuple[str, float], ...]
-
-
 class LegWhy(msgspec.Struct, frozen=True):
     """What one leg found: its rank there, the raw similarity 0 to 1, and the points it brought."""
 
@@ -35,6 +26,15 @@ class LegWhy(msgspec.Struct, frozen=True):
     rank: int
     similarity: float
     points: float
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why an item ranks where it does."""
+
+    rank: int
+    points: float
+    legs: tuple[LegWhy, ...]
+    boosts: tuple[tuple[str, float], ...]
 
 
 class Recalled(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
 from everloop.log.record import moment
 from everloop.memory.commands import GrantAudience
-from everloop.memory.immunity import Link, links
+from everloop.memory.immunity import Known, Link, links, nobody
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, find, item_of
 
@@ -140,10 +140,11 @@ def revised_at(reader: Reader, seen: Sequence[Item]) -> dict[str, datetime]:
     return {item.item_id: times[item.version] for item in seen}
 
 
-def life(reader: Reader, who: Asker, name: str) -> Life:
+def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
     """An item with its versions, repeats, citations and contradictions.
 
-    An older version that was not for this asker stays hidden, and so does what repeated it.
+    An older version that was not for this asker stays hidden, and so does what repeated it. `known`
+    says which citers of other domains they may know of.
 
     Raises:
         NotFound: there is no such item for this asker.
@@ -162,7 +163,7 @@ def life(reader: Reader, who: Asker, name: str) -> Life:
         because=tuple(r[0] for r in reader.rows(_BECAUSE, (item.position,))) if who.owner else (),
         versions=tuple(seen),
         repeats=tuple(repeats),
-        citations=tuple(links(reader, who, item.item_id)),
+        citations=tuple(links(reader, who, item.item_id, known)),
         contradictions=tuple(these(reader, who, item.contradicts)),
         retired_because=str(notes[0][0]) if notes and who.owner else "",
     )

@@ -12,12 +12,18 @@ nothing about items, audiences or time: keys are numbers, and only what may be s
 in. Points are made for all at once, reasons only for the hits that somebody looks at.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everloop.memory.answers import LegWhy
+from everloop.memory.rows import best_first, places
+
+S = TypeVar("S")
 Keys = NDArray[np.int64]
 Points = NDArray[np.float64]
 
@@ -29,6 +35,7 @@ WORDS_WEIGHT: Final = 1.0
 MEANING_WEIGHT: Final = 0.5
 NAMED_BOOST: Final = 0.2  # the question names who said it
 TIME_BOOST: Final = 1.0  # the question names the time it was said
+NOBODY: Final[Points] = np.empty(0)
 
 
 class Leg(NamedTuple):
@@ -46,29 +53,13 @@ class Leg(NamedTuple):
     floor: float | None = None
 
 
-class Found(NamedTuple):
-    """Why a leg counted: its rank, how similar the hit is, and the points that brought."""
-
-    leg: str
-    rank: int
-    similarity: float
-    points: float
-
-
-class Boost(NamedTuple):
-    """Points for a reason other than a leg."""
-
-    reason: str
-    points: float
-
-
 class Hit(NamedTuple):
     """An item, its points, and where each of them came from."""
 
     key: int
     points: float
-    found: tuple[Found, ...]
-    boosts: tuple[Boost, ...]
+    found: tuple[LegWhy, ...]
+    boosts: tuple[tuple[str, float], ...]  # points for other reasons
 
 
 class _Counted(NamedTuple):
@@ -95,37 +86,42 @@ class Fused:
         total = own.copy()
         for points in boosts.values():
             total += points
-        self._order = np.argsort(-total, kind="stable")  # among equals, the lower key is first
-        self.keys, self.points = keys[self._order], total[self._order]
+        self._order = best_first(total[1:])  # among equals, the lower key is first
+        self._order += 1  # the first stands for nothing
+        self.keys, self.points = keys.take(self._order), total.take(self._order)
+        self._among = len(keys)
         self._counted, self._boosts = counted, boosts
 
     def hits(self, places: Keys) -> list[Hit]:
         """The hits at some places of the ranking, with their reasons, in thousandths."""
         at = self._order.take(places)
-        ranks = [leg.ranks(at, len(self.keys)) for leg in self._counted]
+        legs = [(leg, leg.ranks(at, self._among)) for leg in self._counted if len(leg.places)]
         columns = [self.points.take(places), *(points.take(at) for points in self._boosts.values())]
-        for leg, by_hit in zip(self._counted, ranks, strict=True):
-            columns += [_by_rank(leg.similarity, by_hit), _by_rank(leg.points, by_hit)]
-        said = zip(
-            self.keys.take(places).tolist(),
-            np.array(ranks).T.tolist(),
-            np.array(columns).round(DIGITS).T.tolist(),
-            strict=True,
-        )
-        return [self._hit(key, by_leg, numbers) for key, by_leg, numbers in said]
+        for leg, ranks in legs:
+            nth = ranks - 1  # where there is no rank, any
+            columns += (leg.similarity.take(nth), leg.points.take(nth))
+        total, *numbers = np.array(columns).round(DIGITS).tolist()
+        boosts = [zip(repeat(reason), numbers.pop(0)) for reason in self._boosts]
+        found = [
+            map(LegWhy, repeat(leg.name), ranks.tolist(), numbers.pop(0), numbers.pop(0))
+            for leg, ranks in legs
+        ]
+        keys = self.keys.take(places).tolist()
+        said = zip(keys, total, _together(found), _together(boosts), strict=False)
+        return [
+            Hit(
+                key,
+                points,
+                tuple([leg for leg in won if leg.rank]),
+                tuple([boost for boost in given if boost[1]]),
+            )
+            for key, points, won, given in said
+        ]
 
-    def _hit(self, key: int, ranks: Sequence[int], numbers: Sequence[float]) -> Hit:
-        """A hit from its numbers: points, boosts, then similarity and points of each leg."""
-        total, *rest = numbers
-        boosts = zip(self._boosts, rest, strict=False)
-        rest = rest[len(self._boosts) :]
-        legs = zip(self._counted, ranks, rest[::2], rest[1::2], strict=True)
-        return Hit(
-            key,
-            total,
-            tuple(Found(leg.name, rank, near, won) for leg, rank, near, won in legs if rank),
-            tuple(Boost(reason, points) for reason, points in boosts if points),
-        )
+
+def _together(columns: Sequence[Iterable[S]]) -> Iterable[tuple[S, ...]]:
+    """The columns row by row; without end if there are none."""
+    return zip(*columns, strict=True) if columns else repeat(())
 
 
 def fuse(
@@ -137,22 +133,22 @@ def fuse(
 ) -> Fused:
     """All that a leg found, that stands next to a find, or that was given a boost; best first.
 
-    `keys` are all of these, in order. `neighbours` are items that a leg found, and some turns near
-    them in their conversation, for an answer often lacks the words of the question it follows: the
-    first turns near each of them, then the second ones, and so on; 0 where there is none. `boosts`
-    gives extra points to each of the keys, also to those that no leg found ("what happened on 8
-    May" has no other words).
+    `keys` are 0, which stands for nothing, and all of these, in order. `neighbours` are items that
+    a leg found, and some turns near them in their conversation, for an answer often lacks the words
+    of the question it follows: the first turns near each of them, then the second ones, and so on;
+    0 where there is none. `boosts` gives extra points to each of the keys, also to those that no
+    leg found ("what happened on 8 May" has no other words).
     """
-    where = _where(keys)
+    where = places(int(keys[-1]) + 1, keys)
     counted = [_count(leg, where) for leg in legs]
     own = np.zeros(len(keys))
     for leg in counted:
         own[leg.places] += leg.points
     givers, takers = neighbours
-    there = takers.nonzero()[0]
-    shares = (NEIGHBOUR_SHARE * own.take(where.take(givers))).take(there % max(1, len(givers)))
-    near = np.zeros(len(keys))
-    near += np.bincount(where.take(takers.take(there)), shares, minlength=len(keys))
+    shares = NEIGHBOUR_SHARE * own.take(where.take(givers))
+    each = np.concatenate((NOBODY, *(len(takers) // max(1, len(givers))) * (shares,)))
+    near: Any = np.bincount(where.take(takers), each, minlength=len(keys))
+    near[0] = 0.0
     return Fused(keys, own, counted, {"neighbours": near, **boosts})
 
 
@@ -161,25 +157,18 @@ def best_of(groups: Keys) -> Keys:
     return np.sort(np.unique(groups, return_index=True)[1])
 
 
-def _by_rank(values: Points, ranks: Keys) -> Points:
-    """The value at each rank; where there is no rank, any."""
-    return values.take(ranks - 1, mode="wrap") if len(values) else np.zeros(len(ranks))
-
-
-def _where(keys: Keys) -> Keys:
-    """The place of each key; to be asked about these keys only."""
-    where = np.empty(keys[-1] + 1 if len(keys) else 1, np.int64)
-    where[keys] = np.arange(len(keys))
-    return where
-
-
 def _count(leg: Leg, where: Keys) -> _Counted:
-    evidence = _evidence(leg.scores, leg.floor)
-    reciprocal = (RANK_CONSTANT + 1) / np.arange(
-        RANK_CONSTANT + 1, RANK_CONSTANT + 1 + len(evidence)
-    )
-    places = where.take(leg.keys)
-    return _Counted(leg.name, places, leg.similarity, leg.weight * evidence * reciprocal)
+    points = _evidence(leg.scores, leg.floor) * leg.weight
+    points *= _reciprocal(len(points))
+    return _Counted(leg.name, where.take(leg.keys), leg.similarity, points)
+
+
+@lru_cache(maxsize=1_024)
+def _reciprocal(ranks: int) -> Points:
+    """What a rank is worth, from the first to so many."""
+    first = RANK_CONSTANT + 1
+    worth: Points = first / np.arange(first, first + ranks)
+    return worth
 
 
 def _evidence(scores: Points, floor: float | None) -> Points:

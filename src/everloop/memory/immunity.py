@@ -10,7 +10,7 @@ from it, or anything it was made from. The kin goes straight up and straight dow
 one summary do not protect each other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -21,6 +21,14 @@ from everloop.memory.commands import CiteItem, DemoteItem, RetireItem
 from everloop.memory.events import Retired
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Filter, Sieve, find
+
+Known = Callable[[Reader, Asker, Collection[str]], Collection[str]]
+
+
+def nobody(reader: Reader, who: Asker, names: Collection[str]) -> Collection[str]:
+    """No citer but items: what memory does not know of, it does not name."""
+    del reader, who, names
+    return ()
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -47,32 +55,46 @@ def user_citers(reader: Reader, item_id: str) -> list[str]:
     return [row[0] for row in reader.rows(_USER_CITERS, {"item_id": item_id})]
 
 
-def citation_counts(reader: Reader, who: Asker, item_ids: Sequence[str]) -> dict[str, Citations]:
-    """How many open links these items have; an item that the asker may not see is left out."""
+def citation_counts(
+    reader: Reader, who: Asker, item_ids: Sequence[str], known: Known = nobody
+) -> dict[str, Citations]:
+    """How many open links these items have; an item that the asker may not see is left out.
+
+    `known` says which citers of other domains the asker may know of; no other is counted.
+    """
     counts = dict.fromkeys(_seen(reader, who, item_ids), Citations())
     rows = reader.rows(_OPEN_LINKS, (_json(sorted(counts)),))
-    hidden = _hidden_items(reader, who, {citer for _, citer, _ in rows})
+    seen = seen_citers(reader, who, {citer for _, citer, _ in rows}, known)
     for item_id, citer, by_user in rows:
-        if citer not in hidden:
+        if citer in seen:
             counted = counts[item_id]
             counts[item_id] = Citations(counted.open + 1, counted.by_user + by_user)
     return counts
 
 
-def links(reader: Reader, who: Asker, item_id: str) -> list[Link]:
-    """Every link to an item, open or closed, oldest first.
+def links(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
+    """Every link to an item, open or closed, oldest first, from citers that the asker may see.
 
     Raises:
         NotFound: there is no such item for this asker.
     """
     item = find(reader, who, item_id)
     rows = reader.rows(_LINKS, (item.position,))
-    hidden = _hidden_items(reader, who, {row[0] for row in rows})
+    seen = seen_citers(reader, who, {row[0] for row in rows}, known)
     return [
         Link(citer, bool(by_user), moment(since), moment(until) if until else None)
         for citer, by_user, since, until in rows
-        if citer not in hidden
+        if citer in seen
     ]
+
+
+def seen_citers(
+    reader: Reader, who: Asker, names: Collection[str], known: Known = nobody
+) -> set[str]:
+    """Those of the names that the asker may know of: items, and what `known` says."""
+    if who.owner:
+        return set(names)
+    return {*_seen(reader, who, names), *known(reader, who, names)}
 
 
 # -- what the deciders look up ---------------------------------------------------------------------
@@ -161,15 +183,6 @@ def _seen(reader: Reader, who: Asker, names: Iterable[str]) -> list[str]:
     sieve = Sieve(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:names))"
     return [row[0] for row in sieve.rows(reader, "i.item_id", where, names=_json(sorted(names)))]
-
-
-def _hidden_items(reader: Reader, who: Asker, names: set[str]) -> set[str]:
-    """Those of the names that belong to items which the asker may not see."""
-    if who.owner:
-        return set()
-    sql = "SELECT item_id FROM memory_items WHERE item_id IN (SELECT value FROM json_each(?))"
-    known = {row[0] for row in reader.rows(sql, (_json(sorted(names)),))}
-    return known - set(_seen(reader, who, known))
 
 
 def _json(names: Sequence[str]) -> str:

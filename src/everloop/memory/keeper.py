@@ -21,7 +21,7 @@ from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Filter, Item, asker, find
-from everloop.memory.views import passage_text
+from everloop.memory.views import passage_texts
 from everloop.ports import Clock, Ids, Progress
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Keeper:
         """Answer a principal's question, as things stand or as they stood."""
         with self.log.reading(branch=branch, as_of=as_of) as reader:
             sight = self.log.sight(reader, branch=branch, as_of=as_of)
-            who = asker(reader, principal)
+            who = self.memory.asker(reader, sight, principal)
             return self.memory.recall(reader, sight, who, asked, now or self._now())
 
     def find(self, principal: str, item_id: str) -> Item:
@@ -178,14 +178,14 @@ class Keeper:
         if space is None:
             return 0
         with self.log.reading() as reader:
-            texts = {
-                digest: text
-                for passage, digest in self.memory.missing(reader).items()
-                if (text := passage_text(reader.db, passage)) is not None
-            }
+            lacking = space.lacking(reader)
+            found = passage_texts(reader, list(lacking))
+        texts = {lacking[passage]: text for passage, text in found.items()}
         made = space.embed_missing(texts, progress)
-        with self.log.reading() as reader:
-            self.memory.keep(reader)
+        space.settle(lacking)
+        if self.memory.register.due(space.embedder.name, made):
+            with self.log.reading() as reader:
+                self.memory.keep(reader)
         return made
 
     def _compared(self, new: Sequence[RememberItem], speaker: str) -> list[Alike]:

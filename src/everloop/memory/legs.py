@@ -5,7 +5,7 @@ which item was said before, all of it is made only from what passed. So nothing 
 be felt in a ranking.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log1p
 from typing import Any, NamedTuple
 
@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.memory.postings import NOWHERE, Posting
-from everloop.memory.roster import Mask, Roster, Rows, distinct, passing, places
-from everloop.memory.vectors import Floats, VectorSpace
+from everloop.memory.holdings import Holding, Lookup, held_by, holdings
+from everloop.memory.measures import Floats
+from everloop.memory.outlook import Outlook
+from everloop.memory.postings import Posting
+from everloop.memory.rows import Rows, best_first, distinct, passing, places
+from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import Question, rarest
 
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
-BEFORE_WEIGHT = 0.5  # of the words said before
 SORTED_MAX = 1_000  # scores that are sorted whole; of more, first the best are picked out
 SATURATION, LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25
-
-Lookup = Callable[[Sequence[str]], Sequence[Posting]]
 
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
@@ -50,102 +50,66 @@ class Found(NamedTuple):
 NOTHING = Found(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-class _Stands(NamedTuple):
-    """Where the terms of a question stand: each place is a term, a row, and how often."""
-
-    terms: Rows
-    rows: Rows
-    counts: NDArray[np.float64]
-
-    def only(self, chosen: Mask) -> "_Stands":
-        return _Stands(self.terms[chosen], self.rows[chosen], self.counts[chosen])
-
-
 def by_words(
-    reader: Reader, roster: Roster, allowed: Mask, asked: Question, lookup: Lookup, items: int
+    reader: Reader, outlook: Outlook, asked: Question, lookup: Lookup, items: int
 ) -> Found:
     """The passages that fit a question by its words. `items` is how many the asker may see."""
-    found = _standing(lookup(asked.terms), allowed)
-    sizes: list[int] = np.bincount(found.terms, minlength=len(asked.terms)).tolist()
+    held = holdings(outlook, asked.terms, lookup)
+    sizes = [holding.themselves for holding in held]
     wanted = rarest(asked, dict(zip(asked.terms, sizes, strict=True)))
     # A term that nothing holds weighs as much as one that only hidden items hold; one that is too
     # common to be looked for weighs nothing.
-    kept = [not size or term in wanted.terms for term, size in zip(asked.terms, sizes, strict=True)]
-    if not all(kept):
-        found = found.only(np.array(kept)[found.terms])
+    chosen = [
+        holding
+        for holding, term in zip(held, asked.terms, strict=True)
+        if not holding.themselves or term in wanted.terms
+    ]
     if wanted.phrases:
-        held = [_holding(reader, roster, phrase, lookup, allowed) for phrase in wanted.phrases]
-        found = _joined(found, _standing(held, allowed), len(kept))
-        kept += [True] * len(held)
-    if not len(found.rows):
-        return NOTHING
-    rows, before, counts = _counts(roster, allowed, found, len(kept))
-    there = (counts > 0).astype(np.float64)
-    worth = [_worth(count, items) for count in there.sum(axis=1).tolist()]
-    rarity = np.array(worth) * kept
-    score = _scores(counts, rarity, _lengths(roster, rows, before))
-    best = _best(score, POOL)
-    coverage = (rarity @ there).take(best) / rarity.sum()
-    return Found(rows.take(best), score.take(best), coverage)
+        stand = [_holding(reader, outlook, phrase, lookup) for phrase in wanted.phrases]
+        chosen += held_by(outlook, stand)
+    return _scored(outlook, chosen, items)
 
 
-def by_meaning(roster: Roster, allowed: Mask, space: VectorSpace, query: Floats) -> Found:
+def by_meaning(outlook: Outlook, space: VectorSpace, query: Floats) -> Found:
     """The passages nearest in meaning, each taken together with what was said before it."""
     look = space.looking(query)
-    nearest = look.nearest(POOL, allowed)
-    rows = distinct(len(allowed), nearest, roster.after(nearest, allowed))
-    rows, cosines = look.cosines(rows, roster.before(rows, allowed))
-    best = _best(cosines, len(rows))
+    nearest = look.nearest(POOL, outlook.allowed)
+    rows = distinct(outlook.size, nearest, outlook.after(nearest))[1:]
+    rows, cosines = look.cosines(rows, outlook.before(rows))
+    best = best_first(cosines)
     scores = cosines.take(best).astype(np.float64)
     return Found(rows.take(best), scores, np.minimum(np.maximum(scores, 0.0), 1.0))
 
 
-def _standing(postings: Sequence[Posting], allowed: Mask) -> _Stands:
-    """Where several terms stand, as far as the asker may see it."""
-    sizes = [len(posting.rows) for posting in postings]
-    found = _Stands(
-        np.arange(len(sizes)).repeat(sizes),
-        np.concatenate([NOWHERE.rows, *(posting.rows for posting in postings)]),
-        np.concatenate([NOWHERE.counts, *(posting.counts for posting in postings)]),
-    )
-    good = passing(found.rows, allowed)
-    return found if good.all() else found.only(good)
+def _scored(outlook: Outlook, held: Sequence[Holding], items: int) -> Found:
+    """BM25 over what holds each of several terms."""
+    sizes = [len(holding.rows) for holding in held]
+    if not any(sizes):
+        return NOTHING
+    every = np.concatenate([holding.rows for holding in held])
+    counts = np.concatenate([holding.counts for holding in held])
+    rows = distinct(outlook.size, every)[1:]
+    lengths = outlook.lengths(rows)
+    _damp(lengths)
+    at = places(outlook.size, rows).take(every)
+    damping = lengths.take(at)
+    rarity = np.array([_worth(size, items) for size in sizes])
+    worth = rarity.repeat(sizes)
+    damping += counts
+    counts *= worth
+    counts /= damping
+    score: Any = np.bincount(at, counts)
+    score *= SATURATION + 1
+    best = _best(score, POOL)
+    coverage = np.bincount(at, worth).take(best) / rarity.sum()
+    return Found(rows.take(best), score.take(best), coverage)
 
 
-def _joined(found: _Stands, more: _Stands, terms: int) -> _Stands:
-    """Places together; the terms of the second are numbered after those of the first."""
-    return _Stands(
-        np.concatenate((found.terms, more.terms + terms)),
-        np.concatenate((found.rows, more.rows)),
-        np.concatenate((found.counts, more.counts)),
-    )
-
-
-def _counts(
-    roster: Roster, allowed: Mask, found: _Stands, terms: int
-) -> tuple[Rows, Rows, NDArray[np.float64]]:
-    """Passages, what was said before each, and how often each term stands in them.
-
-    What stands in the one before counts half.
-    """
-    size = len(allowed)
-    rows = distinct(size, found.rows, roster.followers(found.rows, allowed))
-    where = places(size, rows)
-    counts = np.zeros((terms, len(rows)))
-    counts[found.terms, where.take(found.rows)] = found.counts
-    before = roster.before(rows, allowed)
-    at = rows.searchsorted(before)
-    said = (rows.take(at, mode="clip") == before).nonzero()[0]
-    counts[:, said] += BEFORE_WEIGHT * counts[:, at.take(said)]
-    return rows, before, counts
-
-
-def _lengths(roster: Roster, rows: Rows, before: Rows) -> NDArray[np.float64]:
-    """How long each passage is with the one before it, compared with the average."""
-    lengths = roster.length.all.take(rows) + roster.length.all.take(before)
-    average: float = lengths.sum().item() / len(rows)
-    compared: NDArray[np.float64] = lengths / max(1.0, average)
-    return compared
+def _damp(lengths: NDArray[np.float64]) -> None:
+    """Make of lengths what counts are damped by: more if a passage is longer than the average."""
+    average = max(1.0, float(np.add.reduce(lengths)) / len(lengths))
+    lengths *= SATURATION * LENGTH_SHARE / average
+    lengths += SATURATION * (1 - LENGTH_SHARE)
 
 
 def _worth(holding: float, items: int) -> float:
@@ -153,24 +117,13 @@ def _worth(holding: float, items: int) -> float:
     return log1p((max(items, holding) - holding + 0.5) / (holding + 0.5))
 
 
-def _scores(
-    counts: NDArray[np.float64], rarity: NDArray[np.float64], lengths: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """BM25."""
-    damping = SATURATION * (1 - LENGTH_SHARE) + SATURATION * LENGTH_SHARE * lengths
-    score: NDArray[np.float64] = ((SATURATION + 1) * rarity) @ (counts / (counts + damping))
-    return score
-
-
-def _holding(
-    reader: Reader, roster: Roster, phrase: Sequence[str], lookup: Lookup, allowed: Mask
-) -> Posting:
+def _holding(reader: Reader, outlook: Outlook, phrase: Sequence[str], lookup: Lookup) -> Posting:
     """The passages that hold a phrase, among those that hold all its words."""
     first, *others = lookup(phrase)
-    rows = first.rows[passing(first.rows, allowed)]
+    rows = first.rows[passing(first.rows, outlook.allowed)]
     for posting in others:
         rows = np.intersect1d(rows, posting.rows, assume_unique=True)
-    passages = roster.passage.all[rows[:PHRASE_MAX]].tolist()
+    passages = outlook.roster.passage.all[rows[:PHRASE_MAX]].tolist()
     texts: dict[int, str] = dict(reader.rows(_TERMS, (msgspec.json.encode(passages).decode(),)))
     words = " ".join(phrase)
     counts = np.array([_occurrences(texts.get(number, ""), words) for number in passages])
@@ -188,10 +141,10 @@ def _occurrences(terms: str, phrase: str) -> int:
     return count
 
 
-def _best(scores: NDArray[Any], count: int) -> Rows:
+def _best(scores: NDArray[np.float64], count: int) -> Rows:
     """The places of the highest scores, best first; among equals the older passage is first."""
     if len(scores) <= SORTED_MAX:
-        return np.argsort(-scores, kind="stable")[:count]
+        return best_first(scores)[:count]
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     best: Rows = (scores >= least).nonzero()[0]
-    return best[np.argsort(-scores[best], kind="stable")][:count]
+    return best[best_first(scores[best])][:count]

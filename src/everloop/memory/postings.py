@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.memory.roster import Roster, Rows
+from everloop.memory.roster import Roster
+from everloop.memory.rows import Rows
 
 KEPT_ROWS_MAX = 8_000_000  # of all lists together
 RECENT_MAX = 10_000  # passages whose terms are held in memory, before the lists are read anew

@@ -23,7 +23,8 @@ from everloop.memory.fusion import (
     fuse,
 )
 from everloop.memory.legs import NOTHING, Found
-from everloop.memory.roster import Mask, Rows, distinct
+from everloop.memory.outlook import Outlook
+from everloop.memory.rows import Rows, distinct
 from everloop.memory.standing import UNSET, Standing
 
 TOLD_WITHIN = timedelta(days=7)  # what happened then is often told a few days later
@@ -44,10 +45,10 @@ Boosts = dict[str, NDArray[Any]]  # by reason, for each row
 class Ranking:
     """A ranking in the making, among the rows of a roster that an asker may see."""
 
-    def __init__(self, standing: Standing, allowed: Mask) -> None:
+    def __init__(self, standing: Standing, outlook: Outlook) -> None:
         self.roster = standing.roster
         self.standing = standing
-        self.allowed = allowed
+        self.outlook = outlook
         self.words: Found = NOTHING
         self.meaning: Found = NOTHING
         self.notes: list[str] = []
@@ -62,16 +63,18 @@ class Ranking:
         """Bring what was found into an order."""
         near = self._neighbours()
         found = (self.words.rows, self.meaning.rows, near[1], *self._timely(hints))
-        rows = distinct(len(self.allowed), *found)
+        rows = distinct(self.outlook.size, *found)
         words, meaning = self.words, self.meaning
         legs = (
             Leg("words", WORDS_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0),
             Leg("meaning", MEANING_WEIGHT, meaning.rows, meaning.scores, meaning.similarity),
         )
         fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
-        self._fused, self._places = fused, (fused.points > 0).nonzero()[0]
-        items = self.roster.item.all[rows]
-        if (items[1:] == items[:-1]).any():  # of several passages of an item, the best one counts
+        good = len(fused.points)
+        if good and fused.points.item(-1) <= 0:
+            good = int(np.count_nonzero(fused.points > 0))
+        self._fused, self._places = fused, np.arange(good)
+        if self.outlook.parted:  # of several passages of an item, the best one counts
             self._places = self._places[best_of(self.roster.item.all[fused.keys[self._places]])]
         self._put_in_order(hints)
 
@@ -88,25 +91,26 @@ class Ranking:
 
     def _neighbours(self) -> tuple[Keys, Keys]:
         """The best finds, and for each of them what was said right before and after it."""
-        best = distinct(len(self.allowed), self.words.rows[:SHARERS], self.meaning.rows[:SHARERS])
+        outlook = self.outlook
+        best = distinct(outlook.size, self.words.rows[:SHARERS], self.meaning.rows[:SHARERS])
         ends: list[Rows] = []
-        for step in (self.roster.before, self.roster.after):
+        for step in (outlook.before, outlook.after):
             reached = best
             for _ in range(NEIGHBOUR_REACH):
-                reached = step(reached, self.allowed)
+                reached = step(reached)
                 ends.append(reached)
         return best, np.concatenate(ends)
 
     def _timely(self, hints: Sequence[when.TimeHint]) -> Iterable[Rows]:
         """What happened in the time that a question names: a bounded number of items."""
-        size = len(self.allowed) - 1
+        size = self.outlook.size - 1
         for hint in hints:
             if hint.kind != "boost" or hint.start is None or hint.end is None:
                 continue
             happened = self.roster.happened.all[:size]
             low = int(hint.start.timestamp() * 1e6)
             high = int((hint.end + TOLD_WITHIN).timestamp() * 1e6)
-            allowed = self.allowed[:size] & self.roster.opens.all[:size]
+            allowed = self.outlook.allowed[:size] & self.roster.opens.all[:size]
             rows = np.flatnonzero(allowed & (happened >= low) & (happened < high))
             yield rows[np.lexsort((rows, happened[rows]))][:TIMELY_MAX]
 
@@ -116,19 +120,18 @@ class Ranking:
         """What else counts: significance, pins, age, the time and the people that it names."""
         roster, standing = self.roster, self.standing
         now_us = now.timestamp() * 1e6
-        happened, holds = roster.happened.all.take(rows), roster.holds_until.all.take(rows)
-        recency = RECENCY_BOOST * np.exp(np.minimum(0.0, happened - now_us) / RECENCY_US)
-        given: Boosts = {"recency": recency * (recency > RECENCY_LEAST)}
+        happened = roster.happened.all.take(rows)
+        given: Boosts = {"recency": _recency(happened, now_us)}
         if standing.marked:
             rated, pinned = standing.rated[rows], standing.pinned[rows]
             given["significance"] = SIGNIFICANCE_BOOST * rated
             given["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned)
-        if holds.any():
+        if roster.expiring and (holds := roster.holds_until.all.take(rows)).any():
             given["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
         if hints:
             given["time"] = TIME_BOOST * _fit(happened, hints)
-        if (named := roster.named_in(text)).any():
-            given["named"] = NAMED_BOOST * named[roster.speaker.all[rows]]
+        if named := roster.named_in(text):
+            given["named"] = NAMED_BOOST * np.isin(roster.speaker.all.take(rows), named)
         return given
 
     def _put_in_order(self, hints: Iterable[when.TimeHint]) -> None:
@@ -142,6 +145,17 @@ class Ranking:
         by_time = np.lexsort((self.roster.item.all[rows], self.roster.happened.all[rows]))
         by_time = by_time[::-1] if order == "newest" else by_time
         self._places[:good] = self._places[:good][by_time]
+
+
+def _recency(happened_us: NDArray[np.int64], now_us: float) -> Points:
+    """More for what happened of late; nothing for what happened long ago."""
+    recency = np.subtract(happened_us, now_us, dtype=np.float64)
+    np.minimum(recency, 0.0, out=recency)
+    recency /= RECENCY_US
+    np.exp(recency, out=recency)
+    recency *= RECENCY_BOOST
+    recency *= recency > RECENCY_LEAST
+    return recency
 
 
 def _fit(happened_us: NDArray[np.int64], hints: Iterable[when.TimeHint]) -> Points:

@@ -8,6 +8,7 @@ that fails is left out, and the answer says so.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -15,21 +16,23 @@ from everloop.errors import Invalid, ModelFailed
 from everloop.log import Reader, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
-from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
+from everloop.memory.answers import Answer, Asked, Recalled, Why
 from everloop.memory.fusion import Hit
 from everloop.memory.legs import by_meaning, by_words
 from everloop.memory.postings import Postings
 from everloop.memory.ranking import Ranking
 from everloop.memory.register import Register
-from everloop.memory.scopes import Asker
-from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, item_of
-from everloop.memory.standing import Standing, Standings, narrowed
+from everloop.memory.roster import Roster
+from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
+from everloop.memory.standing import Standing, Standings, outlook
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import question
 
 TEXT_MAX = 10_000
 ALIKE = 8  # items that a text is compared with
 READ_MAX = 1_000  # items kept with a standing
+ASKERS_MAX = 1_000  # principals whose scopes are kept
 
 
 class Memory:
@@ -39,7 +42,22 @@ class Memory:
         self.space = space
         self.register = Register(space.cache.snapshot if space is not None else None)
         self._standings = Standings()
+        self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
         self._postings = Postings()
+
+    def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
+        """Who a principal is. What was read of it holds as long as nothing happens."""
+        if principal == OWNER:
+            return asker(reader, OWNER)
+        roster, head = self.register.roster(reader)
+        key = (principal, sight.key)
+        known = self._askers.get(key)
+        if known is not None and known[0] is roster and known[1] == head:
+            return known[2]
+        if len(self._askers) >= ASKERS_MAX:
+            self._askers.clear()
+        self._askers[key] = (roster, head, who := asker(reader, principal))
+        return who
 
     def recall(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
@@ -72,22 +90,16 @@ class Memory:
     ) -> list[Item]:
         """The items that share most words with a text, by these alone."""
         standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
-        ranking = Ranking(standing, narrowed(standing, only))
+        ranking = Ranking(standing, outlook(standing, only))
         self._add_words(reader, Asked(text), ranking)
         items = list(dict.fromkeys(ranking.roster.item.all[ranking.words.rows].tolist()))[:ALIKE]
         known = _known(reader, who, standing, items)
         return [known[item] for item in items]
 
-    def missing(self, reader: Reader) -> dict[int, bytes]:
-        """The passages that lack a vector, with the digests of their texts."""
-        if self.space is None:
-            return {}
-        self.space.refresh(reader, self.register.roster(reader)[0])
-        return self.space.missing()
-
     def keep(self, reader: Reader) -> None:
         """Let the next process begin with what this one knows, once every item has its vector."""
-        if self.space is not None and not self.missing(reader):
+        roster, _ = self.register.roster(reader)
+        if self.space is not None and not self.space.refresh(reader, roster):
             self.register.save(reader, self.space.embedder.name, self.space.arrays)
 
     def _rank(
@@ -108,7 +120,7 @@ class Memory:
     ) -> Ranking:
         only = _narrowed(asked.only, hints)
         standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
-        ranking = Ranking(standing, narrowed(standing, only))
+        ranking = Ranking(standing, outlook(standing, only))
         if asked.mode != "semantic":
             self._add_words(reader, asked, ranking)
         if asked.mode != "text":
@@ -117,10 +129,10 @@ class Memory:
         return ranking
 
     def _add_words(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
-        roster, standing = ranking.roster, ranking.standing
-        lookup = partial(self._postings.of, reader, roster, standing.head)
+        standing = ranking.standing
+        lookup = partial(self._postings.of, reader, ranking.roster, standing.head)
         wanted = question(asked.text)
-        found = by_words(reader, roster, ranking.allowed, wanted, lookup, standing.items)
+        found = by_words(reader, ranking.outlook, wanted, lookup, standing.items)
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
@@ -136,7 +148,7 @@ class Memory:
             ranking.notes.append(
                 "Some items are still being embedded; until then words alone find them."
             )
-        found = by_meaning(ranking.roster, ranking.allowed, self.space, query)
+        found = by_meaning(ranking.outlook, self.space, query)
         ranking.meaning = found.above(asked.min_similarity)
 
     def _dated(
@@ -199,13 +211,12 @@ def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> Itera
     items = ranking.items(limit)
     known = _known(reader, who, ranking.standing, items)
     for place, hit in enumerate(ranking.hits(0, len(items))):
-        why = _why(place + 1, hit)
-        legs = [leg for leg in why.legs if leg.points > 0] or why.legs
+        legs = [leg for leg in hit.found if leg.points > 0] or hit.found
         yield Recalled(
             item=known[items[place]],
-            similarity=max([leg.similarity for leg in why.legs], default=0.0),
+            similarity=max([leg.similarity for leg in hit.found], default=0.0),
             source="both" if len(legs) > 1 else legs[0].leg if legs else "context",
-            why=why,
+            why=_why(place + 1, hit),
         )
 
 
@@ -227,4 +238,4 @@ def _known(
 
 
 def _why(rank: int, hit: Hit) -> Why:
-    return Why(rank, hit.points, tuple(LegWhy(*found) for found in hit.found), hit.boosts)
+    return Why(rank, hit.points, hit.found, hit.boosts)

@@ -67,23 +67,30 @@ class Register:
         while len(self._digests) > HEADS_KEPT:
             del self._digests[next(iter(self._digests))]
 
+    def due(self, model: str, more: int = 0) -> bool:
+        """Whether it should be kept for the next process: it has grown much since that was done.
+
+        `more` is how many rows are known to have come that were not read yet.
+        """
+        rows = len(self._roster) + more
+        grown = rows - self._saved >= self._saved // 4 or model != self._model
+        return self._snapshot is not None and rows >= SAVED_ROWS_MIN and grown
+
     def save(self, reader: Reader, model: str, beside: Callable[[Roster], Arrays]) -> None:
-        """Keep the roster for the next process, if it has grown much since that was last done.
+        """Keep the roster for the next process, if that is due.
 
         `beside` gives what is kept with it, the vectors of a model by row; nothing if some are
         missing, and then nothing is kept.
         """
-        if self._snapshot is None:
-            return
         with self._lock:
             roster, rows = self._roster, len(self._roster)
             header = self._header(reader, roster.head, model)
-            grown = rows - self._saved >= self._saved // 4 or model != self._model
-            if header is None or rows < SAVED_ROWS_MIN or not grown or not (held := beside(roster)):
+            if header is None or not self.due(model) or not (held := beside(roster)):
                 return
             arrays = roster.arrays() | held
             self._saved, self._model = rows, model
-        self._snapshot.save(header, arrays)
+        if self._snapshot is not None:
+            self._snapshot.save(header, arrays)
 
     def _restore(self, reader: Reader, head: int) -> None:
         """Begin with what the last process kept, if it is of this log."""

@@ -22,14 +22,11 @@ from numpy.typing import NDArray
 
 from everloop.log import Reader
 from everloop.memory.passages import PASSAGES_MAX
+from everloop.memory.rows import NONE, Mask, Rows, passing
 from everloop.memory.snapshots import Arrays
-
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 CHUNK = 5_000  # rows read at a time
 NAMES = "names"
-NONE = 0  # the row, and the group, that stands for nothing
 
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
 _WORD = re.compile(r"\w+")
@@ -148,6 +145,7 @@ class Roster:
         self._called: dict[str, list[int]] = {}  # speakers by the first word of their names
         for code in range(1, len(self.speakers)):
             self._call(code)
+        self.expiring = bool(self.holds_until.all.any())  # whether anything holds for a time only
         self.beside = known  # what else was kept, for whoever keeps things by row
 
     def __len__(self) -> int:
@@ -198,14 +196,13 @@ class Roster:
         good = passing(every, allowed)
         return every if good.all() else every[good]
 
-    def named_in(self, text: str) -> Mask:
+    def named_in(self, text: str) -> list[int]:
         """Which of the speakers a text names, by their numbers."""
-        named = np.zeros(len(self.speakers), np.bool_)
-        for word in _WORD.findall(text.lower()):
-            for code in self._called.get(word, ()):
-                name = re.escape(self.speakers.names[code])
-                named[code] |= bool(re.search(rf"\b{name}\b", text, re.IGNORECASE))
-        return named
+        if not self._called:
+            return []
+        words = dict.fromkeys(_WORD.findall(text.lower()))
+        called = (code for word in words for code in self._called.get(word, ()))
+        return [code for code in called if _names_whole(text, self.speakers.names[code])]
 
     def _take(self, columns: Sequence[Sequence[Any]]) -> None:
         passage, item, ids, follows, length, happened, holds, scopes, kinds, openings = columns
@@ -219,6 +216,7 @@ class Roster:
         self.length.extend(length)
         self.happened.extend(happened)
         self.holds_until.extend(holds)
+        self.expiring |= any(holds)
         self.scope.extend([self.scopes.of(name) for name in scopes])
         self.kind.extend([self.kinds.of(name) for name in kinds])
         self.speaker.extend([self._speaker(opening) for opening in openings])
@@ -278,6 +276,10 @@ class Roster:
         self._called.setdefault(first, []).append(code)
 
 
+def _names_whole(text: str, name: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE))
+
+
 def _names(kept: Arrays) -> list[list[str]]:
     """The names of scopes, kinds, speakers and items; the first of each is empty."""
     if NAMES not in kept:
@@ -292,28 +294,6 @@ def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:
     change = np.ones(len(keys) + 1, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=change[1:-1])
     return order + start, change[:-1], change[1:]
-
-
-def distinct(size: int, *parts: Rows) -> Rows:
-    """The rows in order, each once, without the one that stands for nothing; all below `size`."""
-    there = np.zeros(size, np.bool_)
-    for rows in parts:
-        there[rows] = True
-    there[NONE] = False
-    return there.nonzero()[0]
-
-
-def places(size: int, rows: Rows) -> Rows:
-    """Where each row stands among these; to be asked about these only."""
-    where = np.empty(size, np.int64)
-    where[rows] = np.arange(len(rows))
-    return where
-
-
-def passing(rows: Rows, allowed: Mask) -> Mask:
-    """Which of these rows are allowed. Those that came after the mask was made are not."""
-    passed: Mask = allowed.take(rows, mode="clip")
-    return passed
 
 
 def _first_allowed(found: Rows, onward: Rows, allowed: Mask) -> Rows:

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 from everloop.log import Reader, Sight, visible
 from everloop.log.record import microseconds
+from everloop.memory.outlook import Outlook
 from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.register import Register
-from everloop.memory.roster import NONE, Mask, Roster, Rows
+from everloop.memory.roster import Roster
+from everloop.memory.rows import NONE, Mask, Rows
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Filter, Item, Sieve
 
 KEPT_MAX = 32
+OUTLOOKS_MAX = 8  # filters whose outlook is kept with a standing
 CHANGES_MAX = 1_000  # more changed items than these, and everything is asked anew
 UNSET = -1
 
@@ -52,7 +55,9 @@ class Standing(msgspec.Struct, frozen=True):
     pinned: NDArray[np.int8]  # 1 and 0 by hand, else -1
     items: int  # how many
     marked: bool  # whether any is rated or pinned
+    parted: bool  # whether any is in several passages
     read: dict[int, Item] = {}  # items that were read meanwhile, by position
+    outlooks: dict[Filter, Outlook] = {}  # what filters leave of it, for those that were asked
 
 
 class Standings:
@@ -113,9 +118,10 @@ def _brought_up(
             draft.allow(roster, _versions(reader, sieve, where, items=wanted))
             draft.mark(roster, reader.rows(_MARKS_OF, (wanted,)))
     items = int(np.count_nonzero(draft.allowed[:-1] & roster.opens.all[:size]))
+    parted = items < int(np.count_nonzero(draft.allowed)) - 1
     marked = bool(draft.rated.any() or (draft.pinned != UNSET).any())
     return Standing(
-        head, roster, retracted, draft.allowed, draft.rated, draft.pinned, items, marked
+        head, roster, retracted, draft.allowed, draft.rated, draft.pinned, items, marked, parted
     )
 
 
@@ -165,8 +171,18 @@ class _Draft:
             (self.rated if mark == "rated" else self.pinned)[rows] = value
 
 
-def narrowed(standing: Standing, only: Filter) -> Mask:
-    """The mask of what a filter leaves of a standing."""
+def outlook(standing: Standing, only: Filter) -> Outlook:
+    """What a filter leaves of a standing."""
+    known = standing.outlooks.get(only)
+    if known is None:
+        known = Outlook(standing.roster, _narrowed(standing, only), parted=standing.parted)
+        if len(standing.outlooks) >= OUTLOOKS_MAX:
+            standing.outlooks.clear()
+        standing.outlooks[only] = known
+    return known
+
+
+def _narrowed(standing: Standing, only: Filter) -> Mask:
     roster, size = standing.roster, len(standing.rated)
     conditions: list[Mask] = []
     if only.scopes or only.scope_kinds:

@@ -8,7 +8,7 @@ exactly, and keeps half of each number. Place 0 holds no vector and stands for a
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +18,20 @@ from numpy.typing import NDArray
 
 from everloop.log import Reader
 from everloop.log.sql import one, rows
-from everloop.memory.roster import NONE, Column, Mask, Roster, Rows, passing
+from everloop.memory.measures import Floats, differing, largest, narrowed, signs_of, widened
+from everloop.memory.roster import Column, Roster
+from everloop.memory.rows import NONE, Mask, Rows, passing
 from everloop.memory.snapshots import Arrays, Snapshot
 from everloop.ports import Embedder, Progress
-
-Floats = NDArray[np.float32]
 
 NO_DOTS: Floats = np.empty(0, np.float32)
 KEPT = ("rows", "vectors", "signs")  # what is kept of a space, each by this and its model's name
 
 EXACT_MAX = 20_000  # vectors searched exactly; beyond, signs come first
 PER_HIT, AMONG = 20, 100  # candidates: so many for a hit, and at least one in so many
+NARROW = 8  # if fewer than one in so many are allowed, only those are measured
 SCAN_FROM = 2_000  # vectors wanted at once from which on it is faster to read all there are
-BLOCK = 2_048  # vectors measured at once; more would not stay in the processor's cache
+BLOCK = 512  # vectors measured at once; more would not stay in the processor's cache
 BATCH = 32  # texts embedded at once
 SAVED_TOGETHER = 8 * BATCH
 BEFORE_WEIGHT = 0.5  # of the passage said before
@@ -45,6 +46,8 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
 _ONE = "SELECT vector FROM vectors WHERE model = ? AND digest = ?"
+_HAS = "SELECT 1 FROM vectors WHERE model = ? AND digest = ?"
+_KEYS = "SELECT digest FROM vectors WHERE model = ?"
 _SCAN = "SELECT digest, vector FROM vectors WHERE model = ?"
 
 
@@ -67,6 +70,13 @@ class VectorCache:
                     found[digest] = row[0]
             return found
 
+    def known(self, model: str, digests: Sequence[bytes]) -> set[bytes]:
+        """Those of these texts that have a vector."""
+        with self._lock:
+            if len(digests) > SCAN_FROM:
+                return {row[0] for row in rows(self._db, _KEYS, (model,))}
+            return {digest for digest in digests if one(self._db, _HAS, (model, digest))}
+
     @property
     def snapshot(self) -> Snapshot:
         """Where arrays made of these vectors, and of what they belong to, may be kept."""
@@ -77,16 +87,12 @@ class VectorCache:
         with self._lock:
             return self._db.data_version()
 
-    def save(self, model: str, digests: Sequence[bytes], vectors: Floats) -> None:
-        """Keep vectors."""
-        stored = vectors.astype(np.float16)
+    def save(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
+        """Keep vectors, in half precision, by the digests of their texts."""
         with self._lock, self._db:
             self._db.executemany(
                 "REPLACE INTO vectors VALUES (?, ?, ?)",
-                [
-                    (model, digest, row.tobytes())
-                    for digest, row in zip(digests, stored, strict=True)
-                ],
+                [(model, digest, vectors[digest]) for digest in sorted(vectors)],
             )
 
     def forget(self, digests: Sequence[bytes]) -> None:
@@ -96,6 +102,8 @@ class VectorCache:
             self._db.executemany(
                 "DELETE FROM vectors WHERE digest = ?", [(digest,) for digest in digests]
             )
+        with self._lock:
+            rows(self._db, "PRAGMA wal_checkpoint(TRUNCATE)")  # no copy is left beside the file
 
     def close(self) -> None:
         """Close the file."""
@@ -112,9 +120,8 @@ class VectorCache:
     def _connect(self) -> apsw.Connection:
         db = apsw.Connection(str(self._path))
         db.set_busy_timeout(5_000)
-        db.execute(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON"
-        )
+        # All rows are read, for SQLite stops at the first one: later settings would not be made.
+        rows(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = 1")
         db.execute(_SCHEMA)
         return db
 
@@ -122,14 +129,17 @@ class VectorCache:
 class VectorSpace:
     """The passages of one log in one model's space."""
 
+    _upto: int  # every passage up to here was taken in, but for those that are
+    _missing: dict[int, bytes]
+    _looked: int  # every passage up to here has a vector on the disk, but for those that are
+    _waiting: dict[int, bytes]
+
     def __init__(self, cache: VectorCache, embedder: Embedder) -> None:
         self.embedder = embedder
         self.cache = cache
         self._lock = threading.Lock()
-        self._upto = -1
         self._state = 0
-        self._missing: dict[int, bytes] = {}
-        self._made: set[bytes] = set()
+        self._made: set[bytes] = set()  # texts whose vectors were saved since the last refresh
         self._begin(Roster())
 
     def __len__(self) -> int:
@@ -143,16 +153,17 @@ class VectorSpace:
                 self._begin(roster)
             self._places.grow(len(roster) - len(self._places.all))
             state = self.cache.state()
-            new = reader.rows(_NEW, (self._upto,))
+            grown = roster.passage.all.item(-1) > self._upto
+            new = reader.rows(_NEW, (self._upto,)) if grown else []
             wanted: dict[int, bytes] = dict(new)
             if state != self._state:
                 wanted |= self._missing
             elif self._made:
                 wanted |= {p: d for p, d in self._missing.items() if d in self._made}
             self._state = state
-            self._made.clear()
             if not wanted:
                 return len(self._missing)
+            self._made.clear()
             found = self.cache.load(self.embedder.name, list(wanted.values()))
             self._missing |= {p: d for p, d in new if d not in found}
             there = {p: found[d] for p, d in wanted.items() if d in found}
@@ -176,15 +187,32 @@ class VectorSpace:
                 made.append(self.embedder.embed([texts[digest] for digest in batch]))
                 if progress:
                     progress(min(start + len(made) * BATCH, len(digests)), len(digests))
-            self.cache.save(self.embedder.name, chosen, np.concatenate(made))
+            halves = np.concatenate(made).astype(np.float16)
+            kept = {text: half.tobytes() for text, half in zip(chosen, halves, strict=True)}
+            self.cache.save(self.embedder.name, kept)
             with self._lock:
-                self._made.update(chosen)
+                self._made.update(kept)
         return len(digests)
 
-    def missing(self) -> dict[int, bytes]:
-        """The passages that lack a vector, with the digests of their texts."""
+    def lacking(self, reader: Reader) -> dict[int, bytes]:
+        """The passages whose vectors were never made, with the digests of their texts.
+
+        Takes nothing into memory: whoever searches does that.
+        """
         with self._lock:
-            return dict(self._missing)
+            new: dict[int, bytes] = dict(reader.rows(_NEW, (max(self._upto, self._looked),)))
+            if new:
+                there = self.cache.known(self.embedder.name, list(new.values()))
+                self._waiting |= {p: d for p, d in new.items() if d not in there}
+                self._looked = max(new)
+            every = self._missing | self._waiting
+            return {passage: d for passage, d in every.items() if d not in self._made}
+
+    def settle(self, passages: Iterable[int]) -> None:
+        """Take note that these passages lack nothing more that could be made."""
+        with self._lock:
+            for passage in passages:
+                self._waiting.pop(passage, None)
 
     def looking(self, query: Floats) -> "Look":
         """The space as one question sees it."""
@@ -214,7 +242,8 @@ class VectorSpace:
         self._mates, self._norms = Column(np.int64), Column(np.float32)
         self._vectors: NDArray[Any] = np.zeros((1, dimensions), np.float32)
         self._signs: NDArray[np.uint64] = np.zeros((-(-dimensions // 64), 1), np.uint64)
-        self._upto, self._missing = -1, {}
+        self._upto = self._looked = -1
+        self._missing, self._waiting = {}, {}
         self._restore(roster.beside)
 
     def arrays(self, roster: Roster) -> Arrays:
@@ -250,7 +279,7 @@ class VectorSpace:
             self._grow(max(end, 2 * len(self._vectors), 1_024))
         exact = self._vectors.dtype == np.float32
         self._vectors[start:end] = vectors if exact else narrowed(vectors)
-        self._signs[:, start:end] = _signs(vectors)
+        self._signs[:, start:end] = signs_of(vectors)
         if len(rows):
             self._places.grow(max(0, int(rows.max()) + 1 - len(self._places.all)))
         self._places.all[rows] = np.arange(start, end)
@@ -285,20 +314,22 @@ class Look:
     ) -> None:
         self._space, self._query = space, query
         self._rows, self._places, self._vectors, self._signs = rows, places, vectors, signs
-        exact = len(rows) <= EXACT_MAX and vectors.dtype == np.float32
-        self._all: Floats | None = vectors[: len(rows)] @ query if exact else None
+        self._all: Floats | None = None  # the products with all of them, if that is soon done
 
     def nearest(self, count: int, allowed: Mask) -> Rows:
         """The rows of the nearest passages among those allowed, in no order."""
         good = passing(self._rows, allowed)
         good[NONE] = False
-        among = int(np.count_nonzero(good))
-        if self._all is not None:
-            best = _largest(np.where(good, self._all, -np.inf), min(count, among))
-        else:
-            chosen = self._candidates(good, max(count * PER_HIT, among // AMONG))
-            best = chosen[_largest(self._dots(chosen), min(count, len(chosen)))]
-        return self._rows.take(best)
+        chosen: Rows = good.nonzero()[0]
+        exact = len(good) <= EXACT_MAX and self._vectors.dtype == np.float32
+        if exact and len(chosen) > len(good) // NARROW:
+            self._all = self._vectors[: len(good)] @ self._query
+        if len(chosen) > count:
+            if not exact:
+                wanted = max(count * PER_HIT, len(chosen) // AMONG)
+                chosen = self._candidates(chosen, len(good), wanted)
+            chosen = chosen[largest(self._dots(chosen), count)]
+        return self._rows.take(chosen)
 
     def cosines(self, rows: Rows, before: Rows) -> tuple[Rows, Floats]:
         """Those of the rows that have a vector, and their cosines.
@@ -306,8 +337,8 @@ class Look:
         Each is mixed with the vector of what was said before it, if there is one.
         """
         at = self._places.take(rows)
-        there = at != NONE
-        if not there.all():
+        if len(self._rows) < len(self._places):  # else none lacks one
+            there = at != NONE
             rows, before, at = rows[there], before[there], at[there]
         earlier = self._places.take(before)
         cosines = self._dots(earlier)
@@ -316,17 +347,16 @@ class Look:
         cosines /= self._space.mixed_norms(at, earlier, self._vectors)
         return rows, cosines
 
-    def _candidates(self, good: Mask, wanted: int) -> Rows:
-        """The places whose signs differ least from the query's, among the good ones."""
-        chosen: Rows = good.nonzero()[0]
+    def _candidates(self, chosen: Rows, size: int, wanted: int) -> Rows:
+        """Those of some places below `size` whose signs differ least from the query's."""
         if len(chosen) <= wanted:
             return chosen
-        if len(chosen) < len(good) // 2:  # a narrow filter: only those are looked at
-            differing = _differing(self._signs[:, chosen], self._query)
+        if len(chosen) < size // 2:  # a narrow filter: only those are looked at
+            distance = differing(self._signs[:, chosen], self._query)
         else:
-            differing = _differing(self._signs[:, : len(good)], self._query)[chosen]
-        least = np.searchsorted(np.bincount(differing).cumsum(), wanted)
-        return chosen[(differing <= least).nonzero()[0]]
+            distance = differing(self._signs[:, :size], self._query)[chosen]
+        least = np.searchsorted(np.bincount(distance).cumsum(), wanted)
+        return chosen[(distance <= least).nonzero()[0]]
 
     def _dots(self, places: Rows) -> Floats:
         if self._all is not None:
@@ -334,42 +364,3 @@ class Look:
         parts = (places[at : at + BLOCK] for at in range(0, len(places), BLOCK))
         dots = [widened(self._vectors.take(part, axis=0)) @ self._query for part in parts]
         return np.concatenate([NO_DOTS, *dots])
-
-
-def narrowed(vectors: Floats) -> NDArray[np.uint16]:
-    """The upper halves of the numbers, rounded: as far as they go, but not as fine."""
-    whole = np.ascontiguousarray(vectors).view(np.uint32)
-    return ((whole + np.uint32(0x8000)) >> np.uint32(16)).astype(np.uint16)
-
-
-def widened(vectors: NDArray[Any]) -> Floats:
-    """Vectors as whole numbers, whichever way they are kept. Four times faster than float16."""
-    if vectors.dtype == np.float32:
-        return vectors
-    whole: Floats = (vectors.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return whole
-
-
-def _signs(vectors: NDArray[Any]) -> NDArray[np.uint64]:
-    """One bit per dimension, 64 to a word; a row for each word."""
-    bits = np.packbits(vectors > 0, axis=1)
-    padded = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
-    padded[:, : bits.shape[1]] = bits
-    return padded.view(np.uint64).T
-
-
-def _differing(signs: NDArray[np.uint64], query: Floats) -> NDArray[np.uint16]:
-    """In how many signs each vector differs from the query."""
-    differing = np.zeros(signs.shape[1], np.uint16)
-    for word, asked in zip(signs, _signs(query[None, :])[:, 0], strict=True):
-        differing += np.bitwise_count(word ^ asked)
-    return differing
-
-
-def _largest(values: NDArray[Any], count: int) -> Rows:
-    """The places of the largest values, with all that equal the last of them."""
-    if not count:
-        return np.empty(0, np.int64)
-    least = np.partition(values, len(values) - count)[len(values) - count]
-    places: Rows = (values >= least).nonzero()[0]
-    return places

@@ -14,7 +14,7 @@ import msgspec
 
 from everloop.log import Fact, Projection, Reader, on
 from everloop.log.record import microseconds
-from everloop.log.sql import one, rows
+from everloop.log.sql import rows
 from everloop.memory.events import (
     AudienceGranted,
     AudienceRevoked,
@@ -334,14 +334,21 @@ def _moment(text: str) -> int:
     return microseconds(datetime.fromisoformat(text)) if text else 0
 
 
-def passage_text(db: apsw.Connection, passage: int) -> str | None:
-    """The text that a passage's vector is made of."""
-    position, part = divmod(passage, PASSAGES_MAX)
-    row = one(db, "SELECT title, text FROM memory_versions WHERE position = ?", (position,))
-    if row is None:
-        return None
-    parts = passages(row[1])
-    return _titled(row[0], parts[part]) if part < len(parts) else None
+def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
+    """The texts that the vectors of passages are made of; without those that were purged."""
+    found: dict[int, str] = {}
+    numbers = msgspec.json.encode(wanted).decode()
+    for number, title, text in reader.rows(_TEXTS, (numbers,)):
+        part: list[str] = passages(text)[number % PASSAGES_MAX :][:1]
+        if part:  # else it is of another build's making
+            found[number] = _titled(title, part[0])
+    return found
+
+
+_TEXTS = f"""
+SELECT j.value, v.title, v.text FROM json_each(?) j
+JOIN memory_versions v ON v.position = j.value / {PASSAGES_MAX}
+"""  # noqa: S608 - our own number
 
 
 def text_digests(reader: Reader, positions: Sequence[int]) -> list[bytes]:

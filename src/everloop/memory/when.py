@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from everloop.memory.expressions import YEAR, dated
+from everloop.memory.expressions import CUES, YEAR, cued, dated
 
 Kind = Literal["filter", "boost", "order"]
 Order = Literal["oldest", "newest"]
@@ -39,11 +39,17 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     `now` is what the user's clock shows, zone included; every moment returned is in that zone.
     """
     assert now.tzinfo is not None, "a question is asked in somebody's time zone"
+    if not cued(text, _CUES):
+        return []  # most questions say nothing about time, and this is soon said
     told: Kind = "filter" if _TOLD.search(text) else "boost"
     found = [*_stretches(text, now, told), *_orders(text), *_anchors(text, told)]
     return sorted(_apart(found), key=lambda hint: hint.span)
 
 
+# Whatever is found below holds a digit, or a word that begins like one of these.
+_CUES: Final = CUES.union(
+    ("bef", "aft", "sin", "unt", "dur", "fir", "ori", "ini", "ear", "las", "lat", "mos", "new")
+)
 _TOLD = re.compile(
     r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
     r"|noted?|discuss(?:ed)?|talk(?:ed)?|chat(?:ted)?|ask(?:ed)?|answer(?:ed)?|decided?|saved?"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 TERMS_MAX: Final = 12  # of a question
 ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
@@ -88,15 +88,11 @@ def analyse(text: str) -> Terms:
     """The terms of a text."""
     words: list[str] = []
     marks: dict[str, None] = {}
-    folded = _unaccented(text)
-    for found in _CHUNK.finditer(folded):
-        chunk = found.group()
-        if _is_plain(chunk):  # taken straight: every text that is written passes here
-            words.append(_stem(chunk))
-            continue
-        for token in _chunk(chunk, opens=_opens(folded, found.start())):
-            words.extend(token.words)
-            marks.update(dict.fromkeys((*token.wholes, *token.names)))
+    for chunk in _CHUNK.findall(_unaccented(text)):
+        for token in _tokens(chunk):
+            words += token.words
+            if token.marked:
+                marks.update(dict.fromkeys((*token.wholes, *token.names)))
     return Terms(tuple(words), tuple(marks))
 
 
@@ -113,17 +109,18 @@ def question(text: str) -> Question:
     ("Will's"), and is then looked up as that name. If nothing but stop words remain, they are all
     looked up.
     """
-    tokens = list(_tokens(text))
     terms: dict[str, None] = {}
-    for token in tokens:
-        terms.update(dict.fromkeys(token.wholes))
-        terms.update(dict.fromkeys(word for word in token.words if word not in _STOP_STEMS))
-        if not token.opens or token.owns:
-            terms.update(dict.fromkeys(token.names))
-    if not terms:
-        terms.update(
-            dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
-        )
+    folded = _unaccented(text)
+    for found in _CHUNK.finditer(folded):
+        for token in _tokens(found.group()):
+            for term in (*token.wholes, *token.words):
+                if term in token.wholes or term not in _STOP_STEMS:
+                    terms[term] = None
+            if token.names and (token.owns or not _opens(folded, found.start())):
+                terms.update(dict.fromkeys(token.names))
+    if not terms:  # names first
+        tokens = (token for chunk in _CHUNK.findall(folded) for token in _tokens(chunk))
+        terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
     quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
 
@@ -148,30 +145,23 @@ def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
     return Question(tuple(term for term in asked.terms if term in kept), asked.phrases)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """One run of text without spaces, taken apart."""
 
     words: tuple[str, ...]
-    wholes: tuple[str, ...]
-    names: tuple[str, ...]
-    opens: bool  # the first of its sentence, where capitals say nothing
-    owns: bool
+    wholes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    owns: bool = False
+    marked: bool = False  # whether it has wholes or names
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    folded = _unaccented(text)
-    for found in _CHUNK.finditer(folded):
-        chunk = found.group()
-        if _is_plain(chunk):
-            yield _Token((_stem(chunk),), (), (), opens=False, owns=False)
-        else:
-            yield from _chunk(chunk, opens=_opens(folded, found.start()))
-
-
-def _is_plain(chunk: str) -> bool:
-    """Whether it is a word in small letters, as most are: it has no parts and is no name."""
-    return chunk.isascii() and chunk.isalpha() and chunk.islower()
+@lru_cache(maxsize=50_000)
+def _tokens(chunk: str) -> tuple[_Token, ...]:
+    """A chunk taken apart. Most are met again and again, so what was made of them is kept."""
+    plain = chunk.isdigit() or (chunk.isalpha() and chunk.islower())
+    if plain and chunk.isascii():  # as most are
+        return (_Token((_stem(chunk),)),)
+    return tuple(_chunk(chunk))
 
 
 def _opens(text: str, at: int) -> bool:
@@ -181,28 +171,30 @@ def _opens(text: str, at: int) -> bool:
     return not at or text[at - 1] in _SENTENCE_ENDS
 
 
-def _chunk(chunk: str, *, opens: bool) -> Iterator[_Token]:
+def _chunk(chunk: str) -> Iterator[_Token]:
     """A chunk's spaced part as one token, each run of an unspaced script as another."""
     if chunk.isascii():
-        yield _spaced(chunk, opens=opens)
+        yield _spaced(chunk)
         return
     for run in _UNSPACED.findall(chunk):
         pairs = tuple(run[i : i + 2] for i in range(len(run) - 1))
-        yield _Token(pairs or (run,), tuple(run) if pairs else (), (), opens=opens, owns=False)
+        yield _Token(pairs or (run,), tuple(run) if pairs else (), marked=bool(pairs))
     for spaced in filter(None, _UNSPACED.split(chunk)):
-        yield _spaced(spaced, opens=opens)
+        yield _spaced(spaced)
 
 
-def _spaced(chunk: str, *, opens: bool) -> _Token:
+def _spaced(chunk: str) -> _Token:
     bare = _POSSESSIVE.sub("", chunk)
     segments = [segment for segment in _SEPARATOR.split(_spelt_out(bare)) if segment]
     parts = [part for segment in segments for part in _CAMEL.split(segment)]
+    wholes = tuple(dict.fromkeys(_wholes(segments, parts)))
+    names = tuple(_names(parts))
     return _Token(
         words=tuple(_stem(part.casefold()) for part in parts),
-        wholes=tuple(dict.fromkeys(_wholes(segments, parts))),
-        names=tuple(_names(parts)),
-        opens=opens,
+        wholes=wholes,
+        names=names,
         owns=bare != chunk,
+        marked=bool(wholes or names),
     )
 
 
@@ -243,7 +235,6 @@ def _unaccented(text: str) -> str:
     return "".join(letters)
 
 
-@lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     stem: str = _stemmer.stemWord(word)
     return stem

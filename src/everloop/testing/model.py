@@ -4,11 +4,11 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
-from everloop.errors import EverloopError, ModelFailed
+from everloop.errors import ModelFailed
 from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Stream, ToolCall, Usage
 
-Step = str | Chunk | EverloopError | threading.Event
-Script = str | EverloopError | Sequence[Step]
+Step = str | Chunk | BaseException | threading.Event
+Script = str | BaseException | Sequence[Step]
 
 
 class ScriptedModel:
@@ -53,7 +53,7 @@ class ScriptedStream:
                 self._wait(step)
             if self._closed.is_set():
                 break
-            if isinstance(step, EverloopError):
+            if isinstance(step, BaseException):
                 self.close()
                 raise step
             if not isinstance(step, threading.Event):
@@ -73,7 +73,7 @@ def _steps(answer: Script, name: str) -> list[Step]:
     match answer:
         case str():
             steps: list[Step] = list(_words(answer))
-        case EverloopError():
+        case BaseException():
             return [answer]
         case _:
             steps = list(answer)

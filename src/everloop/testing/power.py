@@ -3,8 +3,11 @@
 The programme under test sees the real files. Beside them the disk remembers, for every sector of
 512 bytes, what a sync made durable and each version written since. A cut picks one of them for
 every sector, as a real disk might: in any order, some and not others, a file cut short or not.
+
+A cut is one moment for all files, whatever other threads write meanwhile.
 """
 
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import count
@@ -78,34 +81,37 @@ class PowerDisk(apsw.VFS):
         self.before_call: Callable[[], None] = lambda: None
         self._files: dict[str, Platter] = {}
         self._deleted: dict[str, Platter] = {}
+        self.still = threading.RLock()  # nothing changes on the disk while it is held
         super().__init__(self.name, base="")
 
     def cut(self, chance: Chance) -> Image:
         """What the files hold after a power cut now. The programme does not notice."""
         newest = chance.choice([0.0, 0.5, 0.9, 1.0, chance.random()])
-        image = {
-            name: platter.after_cut(chance, newest)
-            for name, platter in list(self._files.items())  # other threads may open files meanwhile
-            if platter.named or chance.happens(0.5)
-        }
-        for name, platter in list(self._deleted.items()):
-            if name not in image and chance.happens(0.5):
-                image[name] = platter.after_cut(chance, newest)
+        with self.still:
+            image = {
+                name: platter.after_cut(chance, newest)
+                for name, platter in self._files.items()
+                if platter.named or chance.happens(0.5)
+            }
+            for name, platter in self._deleted.items():
+                if name not in image and chance.happens(0.5):
+                    image[name] = platter.after_cut(chance, newest)
         return image
 
     def platter(self, path: str) -> Platter:
         """What the disk knows of a file; what was there before us is durable."""
         name = Path(path).name
-        if name not in self._files:
-            before = Path(path)
-            content = before.read_bytes() if before.exists() else b""
-            self._files[name] = Platter(content, named=before.exists())
-        return self._files[name]
+        with self.still:
+            if name not in self._files:
+                before = Path(path)
+                content = before.read_bytes() if before.exists() else b""
+                self._files[name] = Platter(content, named=before.exists())
+            return self._files[name]
 
     def sync_folder(self) -> None:
         """Make every name durable, and that some are gone."""
         self._deleted.clear()
-        for platter in list(self._files.values()):
+        for platter in self._files.values():
             platter.named = True
 
     def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
@@ -118,12 +124,13 @@ class PowerDisk(apsw.VFS):
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
         """Delete a file. Unless its folder is synced, it may come back."""
         self.before_call()
-        super().xDelete(filename, syncdir)
-        name = Path(filename).name
-        platter = self._files.pop(name, None)
-        self._deleted.pop(name, None)
-        if platter is not None and not syncdir:
-            self._deleted[name] = platter
+        with self.still:
+            super().xDelete(filename, syncdir)
+            name = Path(filename).name
+            platter = self._files.pop(name, None)
+            self._deleted.pop(name, None)
+            if platter is not None and not syncdir:
+                self._deleted[name] = platter
 
 
 class _File(apsw.VFSFile):
@@ -135,19 +142,22 @@ class _File(apsw.VFSFile):
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self._disk.before_call()
-        super().xWrite(data, offset)
-        self._platter.write(data, offset)
+        with self._disk.still:
+            super().xWrite(data, offset)
+            self._platter.write(data, offset)
 
     def xSync(self, flags: int) -> None:  # noqa: N802, ARG002
         self._disk.before_call()
-        self._platter.sync()
-        if self._is_journal and not self._platter.named:
-            self._disk.sync_folder()  # as SQLite does for a journal it has just made
+        with self._disk.still:
+            self._platter.sync()
+            if self._is_journal and not self._platter.named:
+                self._disk.sync_folder()  # as SQLite does for a journal it has just made
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.before_call()
-        super().xTruncate(newsize)
-        self._platter.truncate(newsize)
+        with self._disk.still:
+            super().xTruncate(newsize)
+            self._platter.truncate(newsize)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ what a long answer has come to; what each tool was asked and gave; how it ended,
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -48,6 +49,7 @@ from everloop.thread.state import Turn
 
 ENGINE = Context(actor="engine")
 RESULT_MAX = 20_000  # characters of a tool's result that a model is given and the log keeps
+UNEXPECTED = "Try again, or choose another model. If it happens again, report it."
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -74,8 +76,8 @@ class Toolbox(Protocol):
         """What there is."""
         ...
 
-    def run(self, call: ToolCall, place: "Place") -> str:
-        """What a tool gives to the turn that it is run for.
+    def run(self, call: ToolCall, place: "Place", stop: threading.Event) -> str:
+        """What a tool gives to the turn that it is run for, unless it is stopped meanwhile.
 
         Raises:
             EverloopError: it gives nothing; the model is told why.
@@ -125,6 +127,7 @@ class Answer:
         self._apart = False  # what comes next is a paragraph of its own
         self._saved = 0
         self._saved_at = 0.0
+        self._unsettled = ""  # the model that has given words and not yet said what they took
         self._stream: Stream | None = None
         self._stopped = threading.Event()
 
@@ -136,19 +139,26 @@ class Answer:
                 self._stop()
             elif self._send(model, prepared, conductor):
                 self._converse(model, prepared.prompt)
-        except EverloopError as problem:
-            self._fail(str(problem), problem.hint)
-        except Exception as problem:
-            self._fail(f"{type(problem).__name__}: {problem}", "Report this, please.")
-            raise
+        except BaseException as problem:  # noqa: BLE001 - whatever an adapter does, a turn ends
+            self._break_off(problem)
         finally:
             self._means.live.end(self.turn.turn_id)
+            if self._unsettled:  # it was broken off: that it was called is known, and no more
+                self._spent(Usage(self._unsettled, 0, 0), 0.0)
 
     def stop(self) -> None:
         """End it now; what came is kept."""
         self._stopped.set()
-        if self._stream is not None:
-            self._stream.close()
+        self._close()
+
+    def _break_off(self, problem: BaseException) -> None:
+        """End it after an error: as stopped if that was asked for, else as failed, in words."""
+        if self._stopped.is_set():
+            self._stop()
+        elif isinstance(problem, EverloopError):
+            self._fail(str(problem), problem.hint)
+        else:
+            self._fail(f"an unexpected error, {type(problem).__name__}: {problem}", UNEXPECTED)
 
     def _stop(self) -> None:
         self._record(StopTurn(self.thread_id, self.turn.turn_id, self._text))
@@ -205,6 +215,7 @@ class Answer:
             for chunk in self._stream:
                 match chunk:
                     case Delta(text=text):
+                        self._unsettled = model.name
                         self._say(text)
                     case ToolCall():
                         calls.append(chunk)
@@ -212,15 +223,21 @@ class Answer:
                         self._spent(chunk, self._now() - began)
                     case Finish():
                         finish = chunk
-        except ModelFailed:
-            if not self._stopped.is_set():
-                raise
+                if len(self._text) >= self._means.limits.characters_max:
+                    return [], Finish("length")
         finally:
-            self._stream.close()
+            self._close()
         return calls, finish
+
+    def _close(self) -> None:
+        """End the stream, if there is one. What it says to that is no news: it is over anyhow."""
+        with suppress(Exception):
+            if self._stream is not None:
+                self._stream.close()
 
     def _say(self, text: str) -> None:
         """Take in words. No words are no news: whoever watches takes them for the end."""
+        text = _whole(text)[: max(0, self._means.limits.characters_max - len(self._text))]
         if not text:
             return
         if not self._text:
@@ -241,6 +258,8 @@ class Answer:
         """Run tools; the messages that tell the model what it said and what they gave."""
         results: list[ToolResult] = []
         for call in calls:
+            if self._stopped.is_set():
+                break
             text, failed = self._run_tool(call)
             results.append(ToolResult(call.id, text, failed))
             used = RecordToolUse(
@@ -260,12 +279,13 @@ class Answer:
     def _run_tool(self, call: ToolCall) -> tuple[str, bool]:
         try:
             place = Place(self.thread_id, self.branch, self.turn.position)
-            result = self._means.toolbox.run(call, place)
+            result = self._means.toolbox.run(call, place, self._stopped)
         except EverloopError as problem:
-            return _cut(f"{problem} {problem.hint}".strip()), True
-        return _cut(result), False
+            return _cut(_whole(f"{problem} {problem.hint}".strip())), True
+        return _cut(_whole(result)), False
 
     def _spent(self, usage: Usage, duration_s: float) -> None:
+        self._unsettled = ""
         call = RecordModelCall(
             "answer",
             usage.model,
@@ -279,7 +299,7 @@ class Answer:
         self._means.do(call, by=ENGINE)
 
     def _fail(self, reason: str, hint: str) -> None:
-        failed = FailTurn(self.thread_id, self.turn.turn_id, self._text, reason, hint)
+        failed = FailTurn(self.thread_id, self.turn.turn_id, self._text, _whole(reason), hint)
         self._record(failed)
 
     def _record(self, command: Command) -> Receipt:
@@ -287,6 +307,11 @@ class Answer:
 
     def _now(self) -> float:
         return self._means.clock.now().timestamp()
+
+
+def _whole(text: str) -> str:
+    """A text without halves of characters, which no log can keep."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _cut(result: str) -> str:

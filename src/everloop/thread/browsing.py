@@ -90,19 +90,6 @@ class Turn(msgspec.Struct, frozen=True):
         return self.phase not in ENDED
 
 
-class Note(msgspec.Struct, frozen=True):
-    """A topic, a decision or an intent. `text` is where a topic stands, or the thing itself."""
-
-    note_id: str
-    thread_id: str
-    sort: str
-    title: str
-    text: str
-    open: bool
-    position: int
-    at: datetime
-
-
 class Words(msgspec.Struct):
     """What a stored fact says, of those fields that a page shows."""
 
@@ -165,6 +152,11 @@ def from_day(reader: Reader, thread_id: str, day: str, until: str = "9999") -> t
     return tuple(map(_message, reader.rows(_FROM_DAY, (thread_id, day, until))))
 
 
+def said_since(reader: Reader, thread_id: str, day: str, most: int) -> list[Message]:
+    """The last messages of those that were said from a day on, in order."""
+    return [_message(row) for row in reader.rows(_SINCE, (thread_id, day, most))]
+
+
 def message(reader: Reader, message_id: str) -> Message:
     """One message, as it stands.
 
@@ -207,20 +199,6 @@ def open_turns(reader: Reader, thread_id: str | None = None) -> list[Turn]:
     return [turn(reader, row[0]) for row in rows]
 
 
-def notes(reader: Reader, thread_id: str, *, closed: bool = False) -> list[Note]:
-    """What is kept in mind, the newest first; what is closed only if that is wanted."""
-    found: dict[str, Note] = {}
-    for position, note_id, sort, act, text, at in reader.rows(_NOTES, (thread_id,)):
-        known = found.get(note_id)
-        title = text if known is None else known.title
-        newest = text or (known.text if known else "")
-        found[note_id] = Note(
-            note_id, thread_id, sort, title, newest, act != "closed", position, moment(at)
-        )
-    chosen = [note for note in found.values() if closed or note.open]
-    return sorted(chosen, key=lambda note: -note.position)
-
-
 def zones(reader: Reader) -> Zones:
     """Where the person was, and since when."""
     return Zones(reader.rows(_ZONES))
@@ -230,11 +208,6 @@ def zones(reader: Reader) -> Zones:
 
 _ZONES = f"""
 SELECT p.at, p.zone FROM thread_places p WHERE {visible("p")} ORDER BY p.at, p.position
-"""  # noqa: S608 - our own condition
-
-_NOTES = f"""
-SELECT n.position, n.note_id, n.sort, n.act, n.text, n.at FROM thread_notes n
-WHERE n.thread_id = ? AND {visible("n")} ORDER BY n.position
 """  # noqa: S608 - our own condition
 
 _THREADS = f"""
@@ -274,6 +247,13 @@ _PAGES: dict[Way, str] = {
 _FROM_DAY = f"""
 SELECT {_COLUMNS} FROM thread_messages m
 WHERE m.thread_id = ? AND m.day >= ? AND m.day < ? AND {visible("m")}
+ORDER BY m.said_at, m.position
+"""  # noqa: S608 - our own conditions
+_SINCE = f"""
+SELECT {_COLUMNS} FROM thread_messages m WHERE m.position IN (
+    SELECT m.position FROM thread_messages m
+    WHERE m.thread_id = ? AND m.day >= ? AND {visible("m")}
+    ORDER BY m.said_at DESC, m.position DESC LIMIT ?)
 ORDER BY m.said_at, m.position
 """  # noqa: S608 - our own conditions
 _ONE = f"""

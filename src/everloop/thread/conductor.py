@@ -9,6 +9,7 @@ a turn that was sent on another branch, of which this one knows nothing.
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from everloop.errors import EverloopError
 from everloop.log import Command, Fact, Log
@@ -26,6 +27,7 @@ from everloop.thread.events import (
     TurnRecorded,
     TurnStopped,
 )
+from everloop.thread.limits import Answering
 from everloop.thread.state import CONVERSATION, WAITING, Conversation, Turn, stream_of, thread_of
 
 CLAIM = "thread.conductor"
@@ -38,11 +40,18 @@ class Conductor:
     """A thread that sends what waits. Safe from any thread."""
 
     def __init__(
-        self, log: Log, means: Means, prepare: Prepare, model: Callable[[], Model]
+        self,
+        log: Log,
+        means: Means,
+        prepare: Prepare,
+        model: Callable[[], Model],
+        *,
+        took_over: Callable[[], object] = bool,
     ) -> None:
         self.live = means.live
         self.name = means.ids.new("conductor")
         self._log, self._means, self._prepare, self._model = log, means, prepare, model
+        self._took_over = took_over
         self._answers: dict[str, Answer] = {}
         self._threads: dict[str, threading.Thread] = {}  # one for each branch
         self._lock = threading.Lock()
@@ -73,17 +82,22 @@ class Conductor:
             thread.join()
         self._duty.stop()
 
+    def limit(self, limits: Answering) -> None:
+        """Let these be the limits of every answer that begins from now on."""
+        self._means = replace(self._means, limits=limits)
+
     def stop(self, thread_id: str, turn_id: str, do: Callable[[StopTurn], object]) -> None:
         """End a turn now. `do` records it, as the one who asks, where no answer comes just now."""
         with self._lock:
             answer = self._answers.get(turn_id)
-        if answer is None:
-            do(StopTurn(thread_id, turn_id))
+        if answer is None:  # of one that another process gives, what came here is kept
+            do(StopTurn(thread_id, turn_id, self.live.text(turn_id)))
         else:
             answer.stop()
 
     def _conduct(self, claim: Claim) -> None:
         head = self._log.head
+        self._took_over()
         self._look_everywhere()
         for fact in self._log.follow(after=head, stop=self._duty.stopping):
             if not claim.held:

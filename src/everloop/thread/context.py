@@ -23,11 +23,14 @@ from everloop.thread.answering import Prepared, Toolbox
 from everloop.thread.attachments import Attached, Fetch, name_tokens, no_file
 from everloop.thread.brief import TOKENS, plain, quoted
 from everloop.thread.limits import ContextLimits
+from everloop.thread.noting import Note, in_mind
 from everloop.thread.past import past
+from everloop.thread.state import CONVERSATION, stream_of
 from everloop.thread.windows import in_full_since
 
 DIALOGUE, QUESTION = "dialogue", "question"
 NOTES_MAX = 40
+MESSAGES = 200  # that are read at first; if there is room for more, more are
 EARLIER = "(earlier)"
 FRAME = 20  # tokens that no piece holds: what stands for an answer's question that is out of sight
 SPOKEN = frozenset({DIALOGUE, QUESTION, "files", "pictures"})  # these go to the model as messages
@@ -68,12 +71,12 @@ class Preparing:
             now = self._clock.now()
             zone = browsing.zones(reader).at(microseconds(now))
             here = now.astimezone(zone)
-            said = _dialogue(reader, thread_id, asked, here.date())
+            said = _dialogue(reader, thread_id, asked, here.date(), self._limits.dialogue)
             attached = Attached([*said, asked], self._fetch, self._limits)
             sections = [
                 _who(here, asked),
                 *past(reader, thread_id, here.date(), self._limits.past),
-                self._notes(reader, thread_id),
+                self._notes(reader, thread_id, branch),
                 self._lessons(),
                 self._recalled(reader, asked, self._near(said)),
                 self._spoken(said),
@@ -117,11 +120,13 @@ class Preparing:
         most = self._limits.dialogue
         return Section(DIALOGUE, "should", pieces, tokens_max=most, stays=100, unbroken=True)
 
-    def _notes(self, reader: Reader, thread_id: str) -> Section:
+    def _notes(self, reader: Reader, thread_id: str, branch: str) -> Section:
         """Open topics and intents, and the newest decisions."""
+        known = self._log.state(CONVERSATION, stream_of(thread_id), branch=branch)
+        open_ids = [*known.topics, *known.intents] if known else []
         pieces = tuple(
             Piece(note.note_id, _noted(note), (note.position,), priority=note.position)
-            for note in browsing.notes(reader, thread_id)[:NOTES_MAX]
+            for note in in_mind(reader, thread_id, open_ids, NOTES_MAX)
         )
         return Section(
             "open",
@@ -173,10 +178,17 @@ class Preparing:
 
 
 def _dialogue(
-    reader: Reader, thread_id: str, asked: browsing.Message, today: date
+    reader: Reader, thread_id: str, asked: browsing.Message, today: date, room: int
 ) -> list[browsing.Message]:
-    """What was said yesterday and today before what is asked now, answers after their questions."""
-    said = browsing.from_day(reader, thread_id, in_full_since(today).isoformat())
+    """What was said yesterday and today before what is asked now, answers after their questions.
+
+    Of a long day, not much more is read than there is room for.
+    """
+    day, most = in_full_since(today).isoformat(), MESSAGES
+    said = browsing.said_since(reader, thread_id, day, most)
+    while len(said) == most and sum(TOKENS(one.text) for one in said if not one.hidden) <= room:
+        most *= 4
+        said = browsing.said_since(reader, thread_id, day, most)
     before = [
         one
         for one in said
@@ -260,6 +272,6 @@ def _who(now: datetime, asked: browsing.Message) -> Section:
     return Section("you", "must", (Piece("you", text, (asked.position,)),))
 
 
-def _noted(note: browsing.Note) -> str:
+def _noted(note: Note) -> str:
     more = f": {quoted(note.text)}" if note.text != note.title else ""
     return f"- {note.at:%Y-%m-%d} {note.sort}: {quoted(note.title)}{more}"

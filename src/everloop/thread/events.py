@@ -4,9 +4,11 @@ A turn is one question and its answer. It is recorded before anything is sent to
 of its phases is a fact, so that a process that dies in the middle leaves the truth behind.
 """
 
+from typing import Any
+
 import msgspec
 
-from everloop.log import Event, event
+from everloop.log import Event, event, upcast
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -186,7 +188,7 @@ class ImportBegun(Event, frozen=True):
     name: str
 
 
-@event("thread.message_imported")
+@event("thread.message_imported", schema=2)
 class MessageImported(Event, frozen=True):
     """A message that was said elsewhere, at a time that its source claims."""
 
@@ -197,6 +199,12 @@ class MessageImported(Event, frozen=True):
     said_at: str
     author: str
     external_id: str
+    attachments: tuple[Attachment, ...]
+
+
+@upcast("thread.message_imported", from_schema=1)
+def _without_attachments(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "attachments": ()}
 
 
 @event("thread.import_ended")

@@ -6,7 +6,7 @@ import began; retracting that takes all of it back in one step.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -25,13 +25,27 @@ from everloop.thread.commands import (
     OpenThread,
 )
 from everloop.thread.deciders import imported_before
-from everloop.thread.events import MessageImported
+from everloop.thread.events import Attachment, MessageImported
 from everloop.thread.intake import IMPORTS, IMPORTS_STREAM, TEXT_MAX
 from everloop.thread.state import stream_of
 
 UNTITLED = "Untitled"
 TITLE_MAX = 200
 TROUBLES_MAX = 50  # that are told one by one
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """A file that stood beside a message, as far as an export tells.
+
+    By its `file_id` or its name it is found in the export, by its `digest` among the files here; of
+    some, an export has the `text` alone.
+    """
+
+    name: str
+    file_id: str = ""
+    media_type: str = ""
+    text: str = ""
+    digest: str = ""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -43,6 +57,15 @@ class Said(msgspec.Struct, frozen=True):
     at: str
     author: str = ""
     message_id: str = ""
+    files: tuple[Beside, ...] = ()
+
+
+Keep = Callable[[Beside], Attachment | None]  # takes a file in; None: it is missing
+
+
+def keep_none(_: Beside) -> None:
+    """What an import takes in that has no place for files."""
+    return
 
 
 class Chat(msgspec.Struct, frozen=True):
@@ -106,6 +129,8 @@ class Imported(msgspec.Struct, frozen=True):
     threads: tuple[str, ...]
     passed_over: int
     troubles: tuple[Trouble, ...]
+    files: int = 0
+    files_missing: int = 0
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -132,17 +157,30 @@ class Importer:
     """Takes one export in. It can be broken off at any moment, and run again."""
 
     def __init__(
-        self, log: Log, do_many: DoMany, by: Context, *, batch: int, into_home: bool = False
+        self,
+        log: Log,
+        do_many: DoMany,
+        by: Context,
+        *,
+        batch: int,
+        into_home: bool = False,
+        keep: Keep = keep_none,
     ) -> None:
         self._log, self._do_many, self._by = log, do_many, by
-        self._batch, self._into_home = batch, into_home
+        self._batch, self._into_home, self._keep = batch, into_home, keep
+        self._files = self._files_missing = 0
         self._opened: set[str] = set()
         self._new = self._known = self._passed_over = 0
         self._troubles: list[Trouble] = []
 
+    @property
+    def taken(self) -> tuple[int, int]:
+        """How many messages came in so far, and how many were here before."""
+        return self._new, self._known
+
     def run(self, export: Export, progress: Progress | None = None) -> Imported:
         """Take in what is not here yet."""
-        import_id = f"imp-{_digest(export.kind, export.identity)}"
+        import_id = import_id_of(export)
         root = self._begin(import_id, export)
         waiting, count = list[Chat](), 0
         for chat in export.chats():
@@ -168,6 +206,8 @@ class Importer:
             tuple(sorted(self._opened)),
             self._passed_over,
             tuple(self._troubles),
+            self._files,
+            self._files_missing,
         )
 
     def _begin(self, import_id: str, export: Export) -> int:
@@ -188,6 +228,7 @@ class Importer:
             self._new += len(fresh)
             if not fresh:
                 continue
+            fresh = self._with_files(fresh, chat)
             thread_id = fresh[0].thread_id
             if thread_id not in self._opened:
                 self._opened.add(thread_id)
@@ -213,10 +254,29 @@ class Importer:
                 said.at,
                 said.author,
                 said.external_id,
+                (),
             )
             for said in chat.messages
             for suffix, text in _parts(said.text)
         ]
+
+    def _with_files(
+        self, fresh: tuple[MessageImported, ...], chat: Chat
+    ) -> tuple[MessageImported, ...]:
+        """The messages with what stood beside them: files that are here, names of the others."""
+        beside = {said.external_id: list(said.files) for said in chat.messages if said.files}
+        return tuple(self._with(one, beside.pop(one.external_id, [])) for one in fresh)
+
+    def _with(self, message: MessageImported, files: Sequence[Beside]) -> MessageImported:
+        if not files:
+            return message
+        found = [(one, self._keep(one)) for one in files]
+        kept = tuple(here for _, here in found if here is not None)
+        missing = [f"[attached: {one.name}]" for one, here in found if here is None]
+        self._files += len(kept)
+        self._files_missing += len(missing)
+        words = "\n".join([message.text, *missing]).strip()[:TEXT_MAX]
+        return msgspec.structs.replace(message, text=words, attachments=kept)
 
     def _here(self, messages: Sequence[MessageImported]) -> set[str]:
         with self._log.reading() as reader:
@@ -230,6 +290,11 @@ class Importer:
         self._passed_over += 1
         if len(self._troubles) < TROUBLES_MAX:
             self._troubles.append(trouble)
+
+
+def import_id_of(export: Export) -> str:
+    """What the import of an export is called: the same for the same export."""
+    return f"imp-{_digest(export.kind, export.identity)}"
 
 
 def imports(reader: Reader) -> list[Past]:

@@ -72,7 +72,7 @@ def check_imported(message: e.MessageImported) -> None:
     """
     if message.role not in ROLES:
         raise Invalid(f"{message.role!r} is no role", hint=f"Use {' or '.join(ROLES)}.")
-    if not message.text.strip():
+    if not message.text.strip() and not message.attachments:
         raise Invalid(f"{message.external_id!r} says nothing", hint="Leave it out.")
     if len(message.text) > TEXT_MAX:
         raise Invalid(f"{message.external_id!r} is too long", hint="Split it.")

@@ -67,6 +67,10 @@ class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, Meta(ge=0, description="How often a model may use tools before it must answer.")
     ] = 8
     tokens_max: Annotated[int, Meta(ge=1, description="The longest answer, in tokens.")] = 8_192
+    characters_max: Annotated[
+        int,
+        Meta(ge=1, le=150_000, description="An answer that grows beyond so many is cut off."),
+    ] = 150_000
     silence_s: Annotated[
         float, Meta(gt=0, description="A model that is silent for so long has failed.")
     ] = 120.0

@@ -23,7 +23,7 @@ def past(reader: Reader, thread_id: str, today: date, limits: PastLimits) -> lis
     """A section for each tier, the oldest first."""
     oldest = oldest_day(reader, thread_id)
     windows = list(pyramid(today, oldest)) if oldest else []
-    known = summaries(reader, thread_id, [window.key for window in windows]) if windows else {}
+    known = summaries(reader, thread_id, [window.key for window in windows])
     found = texts(reader, [one.item_id for one in known.values() if one.item_id])
     said = [
         (window, *found[item])

@@ -5,7 +5,7 @@ its days are touched by, and so on up. A summary is as new as the newest of that
 Where branches of a thread share a stretch of the past, the one that knew most of it holds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 import msgspec
@@ -33,11 +33,13 @@ class Summary(msgspec.Struct, frozen=True):
     failures: int = 0
 
 
-def summaries(reader: Reader, thread_id: str, keys: Iterable[str] = ()) -> dict[str, Summary]:
-    """The newest summary, or failure, of each window; of these windows, if any are named."""
-    named = msgspec.json.encode(list(keys)).decode()
+def summaries(
+    reader: Reader, thread_id: str, keys: Sequence[str] | None = None
+) -> dict[str, Summary]:
+    """The newest summary, or failure, of each window; if windows are named, of these alone."""
+    named = msgspec.json.encode(keys).decode()
     found: dict[str, Summary] = {}
-    rows = reader.rows(_SUMMARIES, {"thread": thread_id, "keys": named})
+    rows = reader.rows(_ALL if keys is None else _NAMED, {"thread": thread_id, "keys": named})
     for window, item_id, upto, reason, at, position in rows:
         before = found.get(window)
         if not reason:
@@ -121,12 +123,15 @@ def _weights(reader: Reader, thread_id: str) -> dict[date, tuple[bool, int]]:
     return found
 
 
-_SUMMARIES = f"""
-SELECT w.window, w.item_id, w.upto, w.reason, w.at, w.position FROM thread_windows w
-WHERE w.thread_id = :thread AND {visible("w")}
-AND (:keys = '[]' OR w.window IN (SELECT value FROM json_each(:keys)))
-ORDER BY w.upto, w.position
-"""  # noqa: S608 - our own condition
+_SUMMARY = "SELECT w.window, w.item_id, w.upto, w.reason, w.at, w.position"
+_ALL = f"""
+{_SUMMARY} FROM thread_windows w
+WHERE w.thread_id = :thread AND {visible("w")} ORDER BY w.upto, w.position
+"""
+_NAMED = f"""
+{_SUMMARY} FROM json_each(:keys) j CROSS JOIN thread_windows w ON w.window = j.value
+WHERE w.thread_id = :thread AND {visible("w")} ORDER BY w.upto, w.position
+"""
 _DAYS = f"""
 SELECT m.day, max(m.position) FROM thread_messages m
 WHERE m.thread_id = :thread AND m.day >= :first AND m.day < :until AND {visible("m")}
@@ -149,10 +154,10 @@ ORDER BY d.position
 # A decision belongs to the day of the message that it stands on, by itself or by its turn.
 _DECISIONS = f"""
 SELECT n.position, n.at, max(coalesce(m.day, q.day))
-FROM thread_notes n
-LEFT JOIN log_because b ON b.dependant = n.position
-LEFT JOIN thread_messages m ON m.position = b.source
-LEFT JOIN thread_turns t ON t.position = b.source
+FROM thread_notes n JOIN log l ON l.position = n.position
+LEFT JOIN json_each(l.because) b
+LEFT JOIN thread_messages m ON m.position = b.value
+LEFT JOIN thread_turns t ON t.position = b.value
 LEFT JOIN thread_messages q ON q.message_id = t.message_id AND t.message_id <> ''
 WHERE n.thread_id = ? AND n.sort = 'decision' AND {visible("n")} GROUP BY n.position
 """  # noqa: S608 - our own condition

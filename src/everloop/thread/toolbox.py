@@ -5,6 +5,7 @@ Every note stands on the turn it was made in.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Event
 from typing import Annotated, Any, Protocol
 
 import msgspec
@@ -20,7 +21,7 @@ from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
 from everloop.memory.zoom import zoom
 from everloop.ports import Clock, Tool, ToolCall
-from everloop.thread import browsing
+from everloop.thread import browsing, noting
 from everloop.thread.answering import Do, Place, arguments_of
 from everloop.thread.commands import NoteDecision, NoteIntent, NoteTopic, OpenTopic
 from everloop.thread.timeline import Band, Closer, closer
@@ -91,8 +92,8 @@ class More(Protocol):
         """What there is."""
         ...
 
-    def run(self, call: ToolCall) -> str:
-        """What one gives."""
+    def run(self, call: ToolCall, stop: Event) -> str:
+        """What one gives, unless it is stopped meanwhile."""
         ...
 
 
@@ -101,8 +102,9 @@ class NoMore:
 
     tools: Sequence[Tool] = ()
 
-    def run(self, call: ToolCall) -> str:
+    def run(self, call: ToolCall, stop: Event) -> str:
         """There is none."""
+        del stop
         raise NotFound(f"no tool {call.name!r}")
 
 
@@ -145,10 +147,10 @@ class ThreadTools:
         """What there is: ours first."""
         return [*self._offered, *self._more.tools]
 
-    def run(self, call: ToolCall, place: Place) -> str:
-        """What a tool gives."""
+    def run(self, call: ToolCall, place: Place, stop: Event) -> str:
+        """What a tool gives. Ours are quick; those from elsewhere can be stopped."""
         if call.name not in self._own:
-            return self._more.run(call)
+            return self._more.run(call, stop)
         type_, act = self._own[call.name]
         return act(arguments_of(call, type_), place)
 
@@ -215,7 +217,7 @@ class ThreadTools:
 
     def _open_topic(self, place: Place, title: str) -> str | None:
         with self._log.reading(branch=place.branch) as reader:
-            topics = browsing.notes(reader, place.thread_id)
+            topics = noting.notes(reader, place.thread_id)
         wanted = title.strip().casefold()
         if not wanted:
             raise Invalid("a topic needs a title", hint="Give one.")

@@ -49,8 +49,21 @@ def test_a_damaged_archive_is_refused_and_its_first_bad_line_named(
     assert _digests(other) == []
 
 
-def test_an_archive_that_is_not_there_is_an_error(full: CommandLine) -> None:
-    assert full("log", "import", "/nowhere/at-all.jsonl", "--yes").code in {2, 3, 69}
+@pytest.mark.parametrize("name", ["at-all.jsonl", "at-all.parquet"])
+def test_an_archive_that_is_not_there_is_named_before_anybody_is_asked(
+    full: CommandLine, name: str
+) -> None:
+    answer = full.typed("log", "import", f"/nowhere/{name}", answers="y\n")
+    assert answer.code == 3
+    assert f"/nowhere/{name}" in answer.err
+    assert "hint:" in answer.err
+    assert "[y/N]" not in answer.err
+
+
+def test_an_archive_in_a_folder_that_is_not_there_is_refused_with_a_hint(full: CommandLine) -> None:
+    answer = full("log", "export", "/nowhere/log.jsonl")
+    assert answer.code == 69
+    assert "hint:" in answer.err
 
 
 def test_another_log_is_not_imported_into_one_that_is_not_empty(
@@ -80,6 +93,14 @@ def test_a_log_moves_to_another_home_and_goes_on_there(full: CommandLine, tmp_pa
     full("log", "note", "later")
     assert full("move", str(full.home), str(other.home), "--json").document["records"] == 1
     assert full("move", str(full.home), str(full.home)).code == 4
+
+
+def test_a_log_that_is_not_there_is_not_moved(full: CommandLine, tmp_path: Path) -> None:
+    answer = full("move", str(tmp_path / "mistyped"), str(tmp_path / "other"))
+    assert answer.code == 3
+    assert "mistyped" in answer.err
+    assert not (tmp_path / "mistyped").exists()
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_log_does_not_move_onto_another_one(full: CommandLine, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ ASKING = (
     ("log", "retract", "1"),
     ("log", "purge", "1"),
     ("log", "rewind", "0"),
-    ("log", "import", "archive.jsonl"),
+    ("log", "import", __file__),  # any file that is there: it is not looked into before
     ("restore",),
 )
 

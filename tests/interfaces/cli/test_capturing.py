@@ -127,3 +127,14 @@ def _proposed(watcher: "subprocess.Popen[str]") -> list[str]:
     report = json.loads(watcher.stdout.readline())
     assert report["troubles"] == []
     return [each["description"] for each in report["proposed"]]
+
+
+def test_what_two_files_say_alike_is_reported_once(everloop: CommandLine, tmp_path: Path) -> None:
+    rules = "- Always run the linter before a commit.\n"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "learnings.md").write_text(rules)
+    words = ("lessons", "capture", "--scope", "user", "--json")
+    assert len(everloop(*words, str(tmp_path), "--preview").document["would_propose"]) == 1
+    assert len(everloop(*words, str(tmp_path / "one")).document["proposed"]) == 1
+    assert everloop(*words, str(tmp_path / "two")).document["proposed"] == []

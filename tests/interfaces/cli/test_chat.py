@@ -12,6 +12,7 @@ import threading
 import time
 from argparse import Namespace
 from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -198,6 +199,46 @@ def test_beside_a_process_that_conducts_the_answer_comes_by_the_log(
         chat.say("Hi.")
         assert "Hello.\n" in screen.getvalue()
         beside.conductor.close()
+
+
+@pytest.mark.promise("P-CHAT-1")
+def test_beside_a_process_that_conducts_words_come_as_they_are_said_and_can_be_stopped(
+    tmp_path: Path,
+) -> None:
+    first, second = gate(), gate()
+    script: list[Script] = [["Once ", first, "upon ", second, "a time."], "Next."]
+    with parlour(tmp_path, script) as talking, beside(talking, tmp_path) as other:
+        chat, screen = room(other)
+        main = threading.get_ident()
+
+        def watch() -> None:
+            screen.wait_for("Once ")
+            first.set()
+            screen.wait_for("Once upon ")
+            signal.pthread_kill(main, signal.SIGINT)
+
+        threading.Thread(target=watch).start()
+        chat.say("Tell me.")
+        assert "Stopped. What had come is kept." in screen.getvalue()
+        assert talking.said()[-1] == ("assistant", "Once upon ")
+        chat.say("And?")
+        assert screen.getvalue().count("Next.") == 1
+        assert os.listdir(tmp_path / "everloop.live") == []
+
+
+@contextmanager
+def beside(talking: Parlour, folder: Path) -> Generator[Running]:
+    """Another process, as it were: an engine of its own on the same log, which does not conduct."""
+    assert talking.running.conductor.conducts.wait(PATIENCE_S)
+    talking.running.overhearing.start()
+    with Engine.open(folder, settings=PLAIN) as engine:
+        other = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
+        other.overhearing.start()
+        other.conductor.start()
+        yield other
+        other.conductor.close()
+        other.overhearing.stop()
+    talking.running.overhearing.stop()
 
 
 def test_a_model_that_fails_is_told_with_a_hint(tmp_path: Path) -> None:

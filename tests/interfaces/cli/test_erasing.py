@@ -31,6 +31,22 @@ def test_backups_that_still_hold_the_words_are_named(everloop: CommandLine) -> N
     assert name in answer.out
 
 
+def test_a_backup_that_ends_before_the_words_is_not_named(everloop: CommandLine) -> None:
+    everloop("log", "note", "harmless")
+    (before,) = [path.name for path in (everloop.home / "backups").iterdir()]
+    everloop("log", "note", SECRET)
+    (holding,) = everloop("log", "purge", "2", "--yes", "--json").document["backups_holding_it"]
+    assert holding != before
+
+
+def test_nobody_is_asked_when_there_is_nothing_to_erase(everloop: CommandLine) -> None:
+    everloop("log", "note", SECRET)
+    everloop("log", "purge", "1", "--yes")
+    again = everloop.typed("log", "purge", "1")
+    assert (again.code, "[y/N]" in again.err) == (0, False)
+    assert "gone already" in again.out
+
+
 def test_purging_twice_says_that_there_is_nothing_left(everloop: CommandLine) -> None:
     everloop("log", "note", SECRET)
     everloop("log", "purge", "1", "--yes")

@@ -27,5 +27,25 @@ def test_an_agents_shell_cannot_trust_a_host(everloop: CommandLine) -> None:
     assert everloop("--json", "hosts").document == []
 
 
+def test_a_host_gets_a_token_that_is_shown_once_listed_and_taken_back(
+    everloop: CommandLine,
+) -> None:
+    shown = everloop.typed("hosts", "token", "claude-code").out
+    assert "claude mcp add --transport http everloop http://127.0.0.1:7777/mcp --header" in shown
+    (known,) = everloop("--json", "devices").document
+    assert (known["name"], known["way"]) == ("claude-code", "host")
+    secret = shown.partition(f"{known['device_id']}.")[2].split()[0]
+    assert len(secret) >= 43
+    assert secret not in everloop("--json", "log", "tail", "--limit", "100").out
+    assert everloop.typed("devices", "revoke", "claude-code").code == 0
+    assert everloop("--json", "devices").document == []
+
+
+def test_an_agents_shell_gets_no_token(everloop: CommandLine) -> None:
+    answer = everloop("--yes", "hosts", "token", "claude-code")
+    assert answer.code == 5
+    assert "only the user can give a host a token" in answer.err
+
+
 def test_a_name_that_is_none_is_refused(everloop: CommandLine) -> None:
     assert everloop.typed("hosts", "trust", "agent:x").code == 2

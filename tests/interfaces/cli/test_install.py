@@ -55,6 +55,15 @@ def test_the_host_is_trusted_only_if_the_user_says_so(everloop: CommandLine, pla
     assert (place / ".claude.json").exists()
 
 
+def test_who_said_no_is_not_asked_again(everloop: CommandLine, place: Path) -> None:
+    del place
+    first = everloop.typed("install", "claude-code", answers="y\nn\n")
+    assert "Not trusted." in first.err
+    again = everloop.typed("install", "claude-code", answers="y\ny\n")
+    assert "Trust claude-code?" not in again.err
+    assert "everloop hosts trust claude-code" in again.out
+
+
 def test_without_a_terminal_yes_writes_and_trusts_nobody(
     everloop: CommandLine, place: Path
 ) -> None:

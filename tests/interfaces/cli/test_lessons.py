@@ -24,7 +24,8 @@ FAILS = (sys.executable, "-c", "print('\\x1b[2Jno'); raise SystemExit(3)")
 def school(everloop: CommandLine) -> CommandLine:
     """A home in which an agent's lesson lacks a narrative and support, and nothing else."""
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
-    everloop.environment["EVERLOOP_LESSONS_AGE_HOURS_MIN"] = "0"
+    everloop.home.mkdir(parents=True, exist_ok=True)
+    (everloop.home / "settings.toml").write_text("[lessons]\nage_hours_min = 0\n")
     with Engine.open(everloop.home) as engine:
         engine.do(RememberItem("mem-cache", "The build failed because the cache was stale."))
         new = ProposeLesson(
@@ -204,3 +205,29 @@ def test_what_a_lesson_says_cannot_move_the_cursor(school: CommandLine) -> None:
     for words in (("lessons",), ("lessons", "show", lesson["lesson_id"]), ("gate", "les-1")):
         assert "\x1b]0" not in school.typed(*words).out
     assert "[red]" in school.typed("lessons", "show", lesson["lesson_id"]).out
+
+
+def blamed(everloop: CommandLine) -> str:
+    """A lesson that a script proposed and, in the user's name, blames: where the blame is."""
+    proposed = everloop("lessons", "propose", "Pipe it", "--body", "Into a shell.", "--json")
+    lesson = proposed.document["lesson_id"]
+    everloop("log", "fork", "early")
+    everloop("lessons", "feedback", lesson, "--down")
+    facts = everloop("log", "tail", "--json").document
+    return next(str(fact["position"]) for fact in facts if fact["kind"].endswith("feedback_given"))
+
+
+@pytest.mark.parametrize("verb", ["retract", "purge"])
+def test_a_script_cannot_take_back_a_thumbs_down_that_was_passed_on(
+    everloop: CommandLine, verb: str
+) -> None:
+    position = blamed(everloop)
+    assert everloop("log", verb, position, "--yes").code == 5
+    assert everloop.typed("log", verb, position, "--yes").code == 0
+
+
+def test_a_script_cannot_stand_where_a_thumbs_down_is_out_of_sight(everloop: CommandLine) -> None:
+    position = blamed(everloop)
+    assert everloop("log", "stand", "early").code == 5
+    assert everloop("log", "rewind", str(int(position) - 1), "--yes").code == 5
+    assert everloop.typed("log", "stand", "early").code == 0

@@ -23,6 +23,13 @@ def test_the_newest_facts_come_last(everloop: CommandLine) -> None:
     assert drawn.index("text: one") < drawn.index("text: three")
 
 
+def test_a_long_name_leaves_room_for_what_was_said(everloop: CommandLine) -> None:
+    everloop("log", "note", "what was said", "--stream", f"notes:{'long-' * 30}ending")
+    (line,) = [line for line in everloop("log", "tail").out.splitlines() if "notes:" in line]
+    assert "notes:…g-ending " in line
+    assert "what was said" in line
+
+
 def test_facts_can_be_chosen_by_stream_kind_and_actor(everloop: CommandLine) -> None:
     everloop("log", "note", "here", "--stream", "notes:home")
     everloop.typed("log", "note", "there", "--stream", "notes:away")

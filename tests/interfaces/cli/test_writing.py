@@ -123,7 +123,7 @@ def test_a_script_cannot_undo_what_the_user_recorded(everloop: CommandLine, verb
     position = "1" if verb == "rewind" else "2"
     refused = everloop("log", verb, position, "--yes")
     assert refused.code == 5
-    assert "which the user recorded" in refused.err
+    assert "which is the user's to undo" in refused.err
     assert everloop.typed("log", verb, position, "--yes").code == 0
 
 

@@ -19,6 +19,7 @@ from everloop.interfaces.http.broadcast import Broadcast
 from everloop.interfaces.http.shield import COOKIE, Rules
 from everloop.memory.limits import MemorySettings
 from everloop.running import Running
+from everloop.serving import inner_doors
 from everloop.settings import Settings
 from everloop.testing.model import Script, ScriptedModel
 from everloop.testing.stage import Stage
@@ -126,8 +127,11 @@ def served(
     with Engine.open(folder, settings=chosen, world=stage.world) as engine:
         running = Running(engine, chosen, model)
         running.talk.home(USER)
-        broadcast = Broadcast(engine.log, running.conductor.live)
-        app = application(running, rules, broadcast)
+        beat_s = chosen.serve.beat_s
+        broadcast = Broadcast(engine.log, running.conductor.live, beat_s=beat_s)
+        known = (rules or Rules()).hosts
+        inside = [make(engine, chosen, known) for make in inner_doors()]
+        app = application(running, rules, broadcast, inside)
         running.conductor.start()
         config = uvicorn.Config(
             app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=5

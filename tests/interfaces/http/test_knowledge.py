@@ -91,6 +91,18 @@ def test_a_lesson_goes_its_way_and_says_at_each_step_how_it_stands(house: Served
         assert client.get("/api/lessons/none").status_code == 404
 
 
+def test_who_agrees_to_a_lesson_agrees_to_the_words_on_their_screen(house: Served) -> None:
+    with house.client() as client:
+        new = {"description": "Water in the evening", "body": "Plants lose less of it then."}
+        lesson = client.post("/api/lessons", json=new).json()["lesson"]
+        path, seen = f"/api/lessons/{lesson['lesson_id']}", {"text_digest": lesson["digest"]}
+        now = client.patch(path, json={"body": "Flood it."}).json()["lesson"]["digest"]
+        assert client.post(f"{path}/activation", params=seen).status_code == 409
+        praise = client.post(f"{path}/feedback", json={"helpful": True, **seen})
+        assert praise.status_code == 409
+        assert client.post(f"{path}/activation", params={"text_digest": now}).is_success
+
+
 def test_one_lesson_takes_the_place_of_another(house: Served) -> None:
     with house.client() as client:
         ids = [

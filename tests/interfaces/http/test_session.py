@@ -26,6 +26,8 @@ def test_a_code_lets_one_device_in_once(house: Served) -> None:
             "way": "code",
             "since": "",
             "this": True,
+            "host": "",
+            "expired": False,
         }
         assert first.get("/api/threads").status_code == 200
         assert _knock(second, code).status_code == 403

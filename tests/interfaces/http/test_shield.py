@@ -71,6 +71,23 @@ def test_an_address_that_is_no_route_tells_a_stranger_nothing(
         assert client.request(method, path).status_code == 401
 
 
+@pytest.mark.promise("P-HTTP-1")
+def test_a_credential_that_is_too_old_opens_no_route(tmp_path: Path) -> None:
+    with served(tmp_path) as house:
+        known = house.credential()
+        days = house.running.settings.serve.device_lives_days
+        with house.client(known) as client:
+            house.stage.clock.tick(seconds=days * 86_400 - 10)
+            assert client.get("/api/session").status_code == 200
+            house.stage.clock.tick(seconds=11)
+            for method, path in GUARDED:
+                assert client.request(method, path).status_code == 401, (method, path)
+        with house.client(house.credential()) as client:
+            listed = {one["device_id"]: one["expired"] for one in client.get("/api/devices").json()}
+            assert listed[known.device_id] is True
+            assert sum(listed.values()) == 1
+
+
 def test_a_device_may_bring_its_credential_as_a_cookie_or_as_a_bearer(shared: Served) -> None:
     known = shared.credential()
     with shared.client(known) as browser, shared.stranger() as program:

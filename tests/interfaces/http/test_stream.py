@@ -1,21 +1,27 @@
 """The stream: facts and words, without a gap, without a repetition, for as long as one may."""
 
+import re
 import socket
+import statistics
 import threading
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise, takewhile
 from pathlib import Path
 
 import httpx
 import pytest
-from tests.interfaces.http.serving import Heard, Served, frames, served
+from tests.interfaces.http.serving import WAIT_S, Heard, Served, frames, served
 from tests.log.samples import Said
-from tests.thread.parlour import gate
+from tests.thread.parlour import gate, parlour
 
 from everloop.access.commands import RevokeDevice
 from everloop.interfaces.http.shield import COOKIE
 from everloop.memory.commands import RememberItem
+from everloop.memory.limits import MemorySettings
+from everloop.settings import ServeSettings, Settings
+from everloop.testing.model import Script
 
 
 @contextmanager
@@ -136,11 +142,29 @@ def test_revoking_a_device_cuts_its_open_streams_and_no_other(house: Served) -> 
         heard = [frames(stream) for stream in streams]
         for one in heard:
             next(one)
+        began = time.monotonic()
         house.engine.do(RevokeDevice(phone.device_id))
         assert len([*heard[0], *heard[1]]) <= 2  # that it was revoked, and then the end
+        assert time.monotonic() - began < 1
         _write(house, 1, 1)
         assert any(one.position == house.engine.log.head for one in heard[2])
         assert opened[0].get("/api/stream").status_code == 401
+
+
+def test_a_heart_beats_as_often_as_is_set_while_nothing_happens(tmp_path: Path) -> None:
+    settings = Settings(
+        home=str(tmp_path), memory=MemorySettings(embedder="none"), serve=ServeSettings(beat_s=0.2)
+    )
+    with (
+        served(tmp_path, settings=settings) as house,
+        house.client() as client,
+        _listening(client) as stream,
+    ):
+        beats = (time.monotonic() for line in stream.iter_lines() if line == ": beat")
+        at = [next(beats) for _ in range(8)]
+    pauses = [after - before for before, after in pairwise(at)]
+    assert 0.1 < statistics.median(pauses) < 0.4
+    assert at[-1] - at[0] > 6.5 * 0.2  # a busy machine may be late, and never early
 
 
 def test_what_keeps_devices_out_is_not_told(house: Served) -> None:
@@ -154,23 +178,55 @@ def test_what_keeps_devices_out_is_not_told(house: Served) -> None:
 
 @pytest.mark.promise("P-HTTP-6")
 def test_one_who_does_not_read_is_cut_off_and_the_others_notice_nothing(house: Served) -> None:
-    lazy = house.credential("lazy")
-    with house.client() as client, socket.socket() as sleeper, _listening(client) as stream:
+    with house.client() as client, _listening(client) as stream, _sleeper(house):
         heard = frames(stream)
         next(heard)
+        assert house.broadcast.watching == 2
+        _write_much(house, heard, 200)
+        assert house.broadcast.cut_off == 1
+
+
+def test_one_who_reads_late_gets_all_of_it_in_order(house: Served) -> None:
+    with house.client() as client, _listening(client) as stream, _sleeper(house) as sleeper:
+        heard = frames(stream)
+        next(heard)
+        start = house.engine.log.head
+        for _ in range(3):  # it sleeps, wakes up and keeps up again
+            _write_much(house, heard, 15)
+            positions = _read_on(sleeper, house.engine.log.head)
+            assert positions == list(range(start + 1, house.engine.log.head + 1))
+            start = house.engine.log.head
+        assert house.broadcast.cut_off == 0
+
+
+@contextmanager
+def _sleeper(house: Served) -> Generator[socket.socket]:
+    """A client that has begun to listen, does not read, and has little room for what comes."""
+    lazy = house.credential("lazy")
+    asked = f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {COOKIE}={lazy.text}\r\n\r\n"
+    with socket.socket() as sleeper:
         sleeper.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        sleeper.settimeout(WAIT_S)
         sleeper.connect(("127.0.0.1", house.port))
-        asked = (
-            f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {COOKIE}={lazy.text}\r\n\r\n"
-        )
         sleeper.sendall(asked.encode())
         sleeper.recv(100)
-        assert house.broadcast.watching == 2
-        for number in range(200):
-            house.engine.log.append("noise", [Said("x" * 50_000)], actor="user")
-            seen = next(one for one in heard if one.position is not None)
-            assert seen.data["data"]["text"] == "x" * 50_000, number
-        assert house.broadcast.cut_off == 1
+        yield sleeper
+
+
+def _write_much(house: Served, heard: Iterator[Heard], times: int) -> None:
+    """Write long facts; one who reads gets each of them at once."""
+    for number in range(times):
+        house.engine.log.append("noise", [Said("x" * 50_000)], actor="user")
+        seen = next(one for one in heard if one.position == house.engine.log.head)
+        assert seen.data["data"]["text"] == "x" * 50_000, number
+
+
+def _read_on(sleeper: socket.socket, upto: int) -> list[int]:
+    """Read until a position has come; all positions that came."""
+    text, last = b"", b"id: %d\n" % upto
+    while last not in text or not text.endswith(b"\n\n\r\n"):
+        text += sleeper.recv(1_000_000)
+    return [int(found) for found in re.findall(rb"id: (\d+)\n", text)]
 
 
 def test_a_client_that_leaves_is_forgotten(house: Served) -> None:
@@ -184,6 +240,29 @@ def test_a_client_that_leaves_is_forgotten(house: Served) -> None:
             _write(house, 1, 1)
             next(one for one in heard if one.position == house.engine.log.head)
         assert house.broadcast.cut_off == 0
+
+
+def test_an_answer_that_another_process_gives_comes_word_by_word_and_is_stopped_from_here(
+    tmp_path: Path,
+) -> None:
+    script: list[Script] = [["Once ", "upon ", gate(), "a time."]]
+    with parlour(tmp_path, script, ids_from=10_000) as chat, served(tmp_path) as house:
+        assert chat.running.conductor.conducts.wait(30)
+        for running in (chat.running, house.running):
+            running.overhearing.start()
+        with house.client() as client, _listening(client) as stream:
+            sent = client.post("/api/threads/home/messages", json={"text": "Tell me."}).json()
+            text, heard = "", frames(stream)
+            while text != "Once upon ":
+                words = next(one.data for one in heard if one.event == "words")
+                assert words["offset"] == len(text)
+                text += words["text"]
+            assert client.post(f"/api/turns/{sent['turn_id']}/stop").status_code == 202
+            chat.until_ended(sent["turn_id"])
+            answer = client.get("/api/threads/home/messages").json()["messages"][-1]
+        assert (answer["text"], answer["state"]) == ("Once upon ", "stopped")
+        for running in (chat.running, house.running):
+            running.overhearing.stop()
 
 
 def test_streams_end_when_the_server_does(tmp_path: Path) -> None:

@@ -66,6 +66,23 @@ def test_a_memory_that_a_users_lesson_cites_is_counted_and_immune(inside: Indoor
     assert (refused.value.code, refused.value.data["cited_by"]) == (-32003, 1)
 
 
+@pytest.mark.promise("P-RPC-3")
+def test_a_users_lesson_out_of_bounds_protects_a_memory_and_is_not_counted(
+    inside: Indoors,
+) -> None:
+    mine = inside.call("memory.create", description="tea", content="Tea at four.")["id"]
+    _narrowed(inside)
+    evidence = (MemoryEvidence(mine),)
+    lesson = ProposeLesson("", "Tea", "Tea at four.", scope="team:x", evidence=evidence)
+    inside.engine.lessons.propose(lesson, by=USER)
+    assert inside.call("memory.get", id=mine)["consumed_by_user_lessons"] == 0
+    [listed] = inside.call("memory.list")["results"]
+    assert listed["consumed_by_user_lessons"] == 0
+    with pytest.raises(Refused) as refused:
+        inside.call("memory.delete", id=mine)
+    assert (refused.value.code, refused.value.data["cited_by"]) == (-32003, 0)
+
+
 def test_two_hosts_share_what_their_scopes_share(inside: Indoors) -> None:
     made = inside.call("memory.create", "squid", description="tea", content="Tea at four.")
     assert inside.call("memory.get", "heron", id=made["id"])["description"] == "tea"

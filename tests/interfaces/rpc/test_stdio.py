@@ -16,6 +16,12 @@ from everloop import __version__
 from everloop.app import Engine
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+HEAVY = {  # what belongs to other doors, to models and to vectors
+    "numpy", "Stemmer", "dateutil", "rich", "yaml", "mcp", "pydantic", "fastapi", "starlette",
+    "uvicorn", "anyio", "httpx", "any_llm", "openai", "anthropic", "genai_prices", "psycopg",
+    "pyarrow", "webauthn", "jwt",
+}  # fmt: skip
+OTHER_DOORS = ("everloop.interfaces.http", "everloop.interfaces.mcp", "everloop.adapters.models")
 
 
 def _note(number: int) -> dict[str, Any]:
@@ -169,3 +175,19 @@ def test_whatever_else_prints_prints_elsewhere(tmp_path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)  # noqa: S603
     assert ran.stdout == b"answer"
     assert b"chatter" in ran.stderr
+
+
+def test_until_its_first_answers_it_loads_nothing_heavy(tmp_path: Path) -> None:
+    asked = (b"ping", b"memory.list", b"lesson.list", b"manifest.assemble")
+    lines = b"\n".join(PING.replace(b"ping", name) for name in asked) + b"\n"
+    done = subprocess.run(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-X", "importtime", "-m", "everloop", "--home", str(tmp_path), "rpc"],
+        input=lines,
+        capture_output=True,
+        check=True,
+    )
+    assert [b'"result"' in line for line in done.stdout.splitlines()] == [True] * len(asked)
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    assert "everloop.interfaces.rpc.shapes" in names
+    assert not {name.partition(".")[0] for name in names} & HEAVY
+    assert not {name for name in names if name.startswith(OTHER_DOORS)}

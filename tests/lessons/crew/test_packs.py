@@ -87,7 +87,10 @@ def test_an_agents_pack_waits_for_the_user_unless_its_host_is_trusted(
     engine.do(TrustHost("y"), by=USER)
     other: dict[str, Any] = {**TIDY, "id": "neat", "skills": [], "personas": [], "teams": []}
     trusted = install(engine, packed(tmp_path, other), by=Context(actor="agent:y", session="s2"))
-    assert [each.status for each in trusted.entries] == ["promoted", "active"]
+    assert [(each.status, each.withheld) for each in trusted.entries] == [
+        ("active", True),  # it is to be promoted: that, only the user says, in person
+        ("active", False),
+    ]
 
 
 @pytest.mark.promise("P-CREW-2")

@@ -37,6 +37,14 @@ that is a bug
 this is useless, I asked for three lines and got a whole framework around them
 You ignored the lesson about the changelog again, and the release notes are empty.
 how come you still use npm
+Danke, genau so!
+das funktioniert nicht
+c'est parfait, merci
+ça ne marche pas
+perfecto, gracias
+não, está errado
+è sbagliato
+dat klopt niet
 """.strip().splitlines()
 ORDINARY = """
 Please add a function that parses the header and returns the fields as a map.

@@ -30,3 +30,15 @@ export function handle(id: string): string {
 export function sentence(words: string): string {
 	return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** Markdown as one line of plain words, for lists. */
+export function plainly(text: string): string {
+	return text
+		.replace(/```[\w-]*\n?/g, ' ')
+		.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+		.replace(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+/gm, '')
+		.replace(/\|?\s*:?-{3,}:?\s*\|?/g, ' ')
+		.replace(/(\*\*|__|`)/g, '')
+		.replace(/\s+/g, ' ')
+		.trim();
+}

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from everloop.app import Engine
-from everloop.errors import Conflict, Unavailable
+from everloop.app import Engine, is_address, log_file
+from everloop.errors import Conflict, NotFound, Unavailable
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
 from everloop.interfaces.cli.screen import GOOD, STRONG, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.verbs import FORMATS
 from everloop.log import Log
-from everloop.log.archive import export_jsonl, import_jsonl
+from everloop.log.archive import check_there, export_jsonl, import_jsonl
 from everloop.log.moving import move
 from everloop.ports import Progress
 
@@ -46,6 +46,7 @@ def import_archive(session: Session, asked: Namespace) -> int | None:
     """Read an archive into an empty log, or go on where an earlier import stopped."""
     path = Path(asked.file)
     carry = import_jsonl if _format(asked) == JSONL else _parquet("import_parquet")
+    check_there(path)
     with session.engine() as engine:
         head = engine.log.head
 
@@ -76,6 +77,7 @@ def move_log(session: Session, asked: Namespace) -> None:
     """Copy a log to another store; what is there already is not copied again."""
     if asked.source == asked.target:
         raise Conflict("source and target are the same", hint="Name two different places.")
+    _check_source(session, asked.source)
     with (
         _engine(session, asked.source) as source,
         _engine(session, asked.target) as target,
@@ -92,6 +94,15 @@ def move_log(session: Session, asked: Namespace) -> None:
             " To use it, set `store` or `home`: see `everloop settings`.",
         ),
     )
+
+
+def _check_source(session: Session, where: str) -> None:
+    """Refuse to make an empty log where one was expected."""
+    if is_address(where):
+        return
+    path = log_file(Path(where).expanduser(), session.tenant)
+    if not path.exists():
+        raise NotFound(f"no log at {path}", hint="Name a data home, a log file or an address.")
 
 
 def _engine(session: Session, where: str) -> Engine:

@@ -12,7 +12,7 @@ from everloop.interfaces.cli.exits import EXIT_CODES
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
-from everloop.lessons.capture.catcher import CAPTURE, Catcher, Report
+from everloop.lessons.capture.catcher import CAPTURE, Catcher, Caught, Report
 from everloop.memory.scopes import OWNER
 
 
@@ -46,9 +46,19 @@ def _folders(session: Session, engine: Engine, asked: Namespace) -> list[Capture
 
 def _tell(session: Session, report: Report, *, preview: bool = False) -> None:
     proposed = "would_propose" if preview else "proposed"
-    value = {proposed: report.caught, "troubles": report.troubles}
-    session.answer(value, lambda screen: _draw(screen, report, preview=preview))
+    new = Report(_new(report), report.troubles)
+    value = {proposed: new.caught, "troubles": new.troubles}
+    session.answer(value, lambda screen: _draw(screen, new, preview=preview))
     session.stdout.flush()
+
+
+def _new(report: Report) -> tuple[Caught, ...]:
+    """The lessons that were not there before, each once."""
+    first: dict[str, Caught] = {}
+    for each in report.caught:
+        if not each.known:
+            first.setdefault(each.lesson_id, each)
+    return tuple(first.values())
 
 
 def _draw(screen: Screen, report: Report, *, preview: bool) -> None:

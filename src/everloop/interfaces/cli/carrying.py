@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from everloop.adapters.exports import OpenedExport, open_export
+from everloop.adapters.files import file_store
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.interfaces.cli import items
@@ -119,7 +120,15 @@ def export_chats(session: Session, asked: Namespace) -> None:
 def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home: bool) -> Imported:
     limits = session.settings.thread.imports
     by = speaker(session)
-    importer = Importer(engine.log, engine.do_many, by, batch=limits.batch, into_home=into_home)
+    store = file_store(engine.log.file.path.parent, session.settings.thread)
+    importer = Importer(
+        engine.log,
+        engine.do_many,
+        by,
+        batch=limits.batch,
+        into_home=into_home,
+        keep=export.keeping(store),
+    )
     with session.progress("importing, in bytes") as progress:
         done = importer.run(export, progress)
     claim = engine.log.own(CLAIM)
@@ -156,6 +165,10 @@ def _draw_inside(screen: Screen, export: OpenedExport, inside: Inside) -> None:
 def _draw_done(screen: Screen, done: Imported) -> None:
     threads = plural(len(done.threads), "thread")
     screen.say(("Imported", GOOD), f" {plural(done.messages, 'message')} into {threads}.")
+    if done.files or done.files_missing:
+        said = f"{plural(done.files, 'file')} beside them"
+        lacks = f"; {done.files_missing:,} more are not in the export" if done.files_missing else ""
+        screen.say((f"{said}{lacks}.", FAINT))
     if done.known:
         screen.say((f"{plural(done.known, 'message')} had come in before.", FAINT))
     for trouble in done.troubles:

@@ -47,7 +47,10 @@ def restore(session: Session, asked: Namespace) -> int | None:
     def preview(screen: Screen) -> None:
         screen.say((f"Restoring {copy}", STRONG))
         screen.say(f"It is verified first, and then takes the place of {target}.")
-        screen.say("What was recorded since it was made is no longer in the log.")
+        screen.say(
+            "What was recorded since it was made is no longer in the log;"
+            " what was erased since then is there again."
+        )
         screen.say("The log that is there now is kept beside it under another name.")
 
     if not session.agreed(preview, "Restore it?"):

@@ -3,7 +3,6 @@
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.app import Engine
 from everloop.demo.loading import load_demo
 from everloop.errors import Conflict
 from everloop.interfaces.cli.screen import NAME, STRONG, Screen
@@ -17,11 +16,8 @@ def demo(session: Session, asked: Namespace) -> None:
         raise Conflict(
             f"{str(folder)!r} is not empty", hint="Name a folder that does not exist yet."
         )
-    with (
-        Engine.open(folder, settings=session.settings, world=session.world) as engine,
-        session.progress("a year") as progress,
-    ):
-        done = load_demo(engine, progress)
+    with session.progress("a year") as progress:
+        done = load_demo(folder, session.settings, session.world, progress)
 
     def draw(screen: Screen) -> None:
         screen.say(

@@ -114,9 +114,19 @@ DOOR_VERBS: tuple[Verb, ...] = (
         "hosts",
         "trust",
         _host,
-        "Praise that it reports as yours then counts as yours when a lesson is to be promoted. An"
-        " agent that can run commands on this machine can speak in its host's name: trust a host"
-        " as you trust the agents in it.",
+        "Praise that it reports as yours then counts as yours when a lesson is to be promoted, and"
+        " it may put lessons on trial, install packs and let go of lessons in your name. It cannot"
+        " promote. An agent that can run commands on this machine can speak in its host's name:"
+        " trust a host as you trust the agents in it.",
     ),
     Verb(("hosts", "distrust"), "let it no longer", "hosts", "distrust", _host),
+    Verb(
+        ("hosts", "token"),
+        "let a host in over HTTP, at `/mcp` of `everloop serve`",
+        "hosts",
+        "token",
+        _host,
+        "The token is shown once. Whoever has it speaks as that host, never as you, and is let in"
+        " nowhere else. `everloop devices revoke` takes it back.",
+    ),
 )

@@ -76,7 +76,9 @@ def _complaint() -> ModuleType:
 
 def _outside(problem: OSError) -> EverloopError:
     where = f"{problem.filename}: " if problem.filename else ""
-    return Unavailable(f"{where}{problem.strerror or problem}")
+    return Unavailable(
+        f"{where}{problem.strerror or problem}", hint="See that it is there, yours, and has room."
+    )
 
 
 def _reader_left(streams: Streams) -> int:

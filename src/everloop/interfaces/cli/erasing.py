@@ -12,6 +12,8 @@ from everloop.interfaces.cli.shapes import impact_of, receipt_of
 from everloop.log import Impact
 from everloop.log.backups import backups
 
+OURS = ", and the backup that is made before a purge,"
+
 
 def purge(session: Session, asked: Namespace) -> int | None:
     """Erase payloads for good, after a preview."""
@@ -23,14 +25,17 @@ def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None
     """Erase the payloads at `asked.positions`, as every command that erases does."""
     impact = engine.log.preview_purge(asked.positions)
     preview = listing.preview(session, engine, impact)
+    kept = engine.log.backups is not None
     if asked.preview:
-        session.answer(impact_of(impact), lambda screen: _preview(screen, preview))
+        session.answer(impact_of(impact), lambda screen: _preview(screen, preview, kept))
         return None
     check_own(session, engine, asked.positions)
-    if not session.agreed(lambda screen: _preview(screen, preview), "Erase them for good?"):
+    if impact.hides and not session.agreed(
+        lambda screen: _preview(screen, preview, kept), "Erase them for good?"
+    ):
         return DECLINED
     receipt = engine.purge(asked.positions, reason=asked.reason, actor=session.actor)
-    holding = _copies(engine) if receipt.facts else []
+    holding = _copies(engine, impact) if receipt.facts else []
     session.answer(
         {**receipt_of(receipt), "impact": impact_of(impact), "backups_holding_it": holding},
         lambda screen: _erased(screen, impact, holding, done=bool(receipt.facts)),
@@ -52,14 +57,15 @@ def scrub(session: Session, _: Namespace) -> None:
     )
 
 
-def _copies(engine: Engine) -> list[str]:
-    """The backups that were made before the purge and so still hold what it erased."""
+def _copies(engine: Engine, impact: Impact) -> list[str]:
+    """The backups that were made before the purge and go far enough to hold what it erased."""
     if engine.log.backups is None:
         return []
-    return [copy.path.name for copy in backups(engine.log.backups.folder)]
+    first = min(touched.position for touched in impact.hides)
+    return [copy.path.name for copy in backups(engine.log.backups.folder) if copy.head >= first]
 
 
-def _preview(screen: Screen, preview: listing.Preview) -> None:
+def _preview(screen: Screen, preview: listing.Preview, kept: bool) -> None:
     impact = preview.impact
     if not impact.hides:
         screen.say("There is nothing to erase: the payloads are gone already.")
@@ -72,7 +78,7 @@ def _preview(screen: Screen, preview: listing.Preview) -> None:
     screen.say(
         ("This cannot be undone.", WARNING),
         " Tombstones stay, so that the log can still be verified. Backups and exports made until"
-        " now, and the backup that is made before a purge, still hold the text.",
+        f" now{OURS if kept else ''} still hold the text.",
     )
 
 

@@ -1,7 +1,7 @@
-"""An answer as it comes, wherever it is made: here word by word, elsewhere as the log has it.
+"""An answer as it comes, wherever it is made: in this process, or in another that conducts.
 
-If this process conducts, the words come from memory. If another does, what it saves comes by the
-log. Either way each character is given once, and the end is the fact that says how it ended.
+Words come as they are said or overheard; what was missed of them comes by the log. Either way each
+character is given once, and the end is the fact that says how it ended.
 """
 
 import threading
@@ -44,7 +44,9 @@ class Hearing:
         self._running, self._sent = running, sent
         self._heard: SimpleQueue[Words | Fact] = SimpleQueue()
         self._stop = threading.Event()
-        self._leave = running.conductor.live.watch(self._words)
+        live = running.conductor.live
+        self._leave = live.watch(self._words)
+        self._words(Words(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
         self._thread = threading.Thread(target=self._follow, name="everloop-hear", daemon=True)
         self._thread.start()
         self._shown = 0

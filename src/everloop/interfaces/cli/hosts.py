@@ -2,9 +2,10 @@
 
 from argparse import Namespace
 
+from everloop.access import keys
 from everloop.interfaces.cli.eyes import speaker
 from everloop.interfaces.cli.moments import local_with_age
-from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, Screen, styled
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
 from everloop.interfaces.cli.session import Session
 from everloop.lessons.books import HostStanding
 
@@ -28,6 +29,31 @@ def distrust(session: Session, asked: Namespace) -> None:
     with session.engine() as engine:
         changed = engine.lessons.distrust(asked.host, by=speaker(session))
     _told(session, asked.host, "may not pass on your words", changed=changed, trusted=False)
+
+
+def token(session: Session, asked: Namespace) -> None:
+    """Give a host a token for the MCP door inside `everloop serve`.
+
+    Raises:
+        Forbidden: nobody is at the terminal.
+    """
+    with session.engine() as engine:
+        by = speaker(session)
+        given = keys.give_token(engine.log, engine.do, engine.world, asked.host, by)
+    place = session.settings.serve
+    own = f"https://{place.names[0]}" if place.secure and place.names else ""
+    address = f"{own or f'http://127.0.0.1:{place.port}'}/mcp"
+    header = f"Authorization: Bearer {given.text}"
+    document = {"host": asked.host, "device_id": given.device_id, "token": given.text}
+
+    def draw(screen: Screen) -> None:
+        screen.say("This is shown once. Whoever has it speaks as ", (asked.host, NAME), ".")
+        screen.say((given.text, STRONG))
+        screen.say("For Claude Code, while `everloop serve` runs:")
+        line = f'claude mcp add --transport http everloop {address} --header "{header}"'
+        session.stdout.write(f"{line}\n")  # as it is, to be copied: a fold would break it
+
+    session.answer({**document, "url": address}, draw)
 
 
 def _told(session: Session, host: str, done: str, *, changed: bool, trusted: bool) -> None:

@@ -32,7 +32,7 @@ def install(session: Session, asked: Namespace) -> int:
         return DECLINED
     for change in changes:
         change.write()
-    trusted = _still_trusted(session) if asked.uninstall else _trusted(session)
+    trusted = _still_trusted(session) if asked.uninstall else _trusted(session, new=bool(changes))
     answer: dict[str, Any] = {
         "host": HOST,
         "installed": not asked.uninstall,
@@ -67,13 +67,16 @@ def _command(session: Session, asked: Namespace) -> list[str]:
     return [*program, *elsewhere, *tenant]
 
 
-def _trusted(session: Session) -> bool:
-    """Whether the user trusts the host to pass on their words; asked once, and only of them."""
+def _trusted(session: Session, *, new: bool) -> bool:
+    """Whether the user trusts the host to pass on their words.
+
+    It is asked when something was written, and only of them: installing again asks nothing.
+    """
     with session.engine() as engine:
         known = {host.host: host.trusted for host in engine.lessons.hosts()}
-        if known.get(HOST) or session.actor != USER or not session.asks:
+        if known.get(HOST) or session.actor != USER or not (new and session.asks):
             return known.get(HOST, False)
-        if HOST in known or not session.agreed(_draw_trust, f"Trust {HOST}?"):
+        if HOST in known or not session.agreed(_draw_trust, f"Trust {HOST}?", no="Not trusted."):
             return False
         engine.lessons.trust(HOST, by=speaker(session))
     return True
@@ -90,8 +93,9 @@ def _still_trusted(session: Session) -> bool:
 def _draw_trust(screen: Screen) -> None:
     screen.say(
         "May ", (HOST, NAME), " pass on your words? If you trust it, what it reports as your praise"
-        " counts as yours when a lesson is to be promoted. If not, it is recorded, and your thumbs"
-        " down still stops a lesson.",
+        " counts as yours when a lesson is to be promoted, and it may put lessons on trial, install"
+        " packs and let go of lessons in your name. An agent in it can do all that too. If not, its"
+        " reports are recorded, and your thumbs down still stops a lesson.",
     )  # fmt: skip
 
 

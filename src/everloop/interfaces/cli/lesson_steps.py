@@ -113,7 +113,7 @@ def answer_with(session: Session, lesson: LessonSeen, said: str) -> None:
         lesson,
         lambda screen: screen.say(
             ("Recorded", GOOD), ": ", (lesson.lesson_id, NAME), f" {said}.",
-            (f" It is {lesson.status}.", FAINT),
+            (f" It is {lesson.status}, and says: {lesson.description}", FAINT),
         ),
     )  # fmt: skip
 

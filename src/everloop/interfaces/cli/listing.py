@@ -18,6 +18,8 @@ from everloop.log.queries import BranchLine, Sighting, TheseFacts
 from everloop.log.record import Record, moment
 
 PAYLOAD_WIDTH = 400  # more than a line holds; the table cuts it to what fits
+STREAM_WIDTH = 24  # a longer name, mostly of an id, would leave no room for what was said
+STREAM_END = 8  # characters of it that are shown
 TOUCHED_MAX = 12
 MARKS = {"retracted": "retracted", "purged": "purged", "elsewhere": "on another branch"}
 
@@ -127,13 +129,21 @@ def _row(sighting: Sighting, now: datetime) -> tuple[Text, ...]:
     record = sighting.record
     at = moment(record.recorded_us)
     when = f"{local_short(at, now)}, {age(at, now)}"
-    envelope = (str(record.position), when, record.actor, record.stream)
+    envelope = (str(record.position), when, record.actor, _short(record.stream))
     if sighting.verdict != "counts":
         why = f"[{MARKS[sighting.verdict]}] {record.kind} {payload(record)}"
         return tuple(styled((text, FAINT)) for text in (*envelope, why))
     position, when, actor, stream = envelope
     said = styled((record.kind, NAME), " ", payload(record))
     return styled((position, STRONG)), styled((when, FAINT)), styled(actor), styled(stream), said
+
+
+def _short(stream: str) -> str:
+    """A stream's name, or how it begins and ends."""
+    if len(stream) <= STREAM_WIDTH:
+        return stream
+    root, colon, _ = stream.partition(":")
+    return f"{root[:STREAM_END]}{colon}…{stream[-STREAM_END:]}"
 
 
 def _value(value: Any) -> str:

@@ -13,6 +13,7 @@ from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Cell, Screen, styled
 from everloop.interfaces.cli.session import Session
+from everloop.lessons.citers import known_citers
 from everloop.memory.browsing import Life, handle, life, named, page
 from everloop.memory.immunity import Link
 from everloop.memory.shelf import Item, asker
@@ -54,7 +55,7 @@ def show(session: Session, asked: Namespace) -> None:
     """Show one item, where it comes from and how it changed."""
     principal = principal_of(session, asked)
     with session.engine() as engine, engine.reading() as reader:
-        told = life(reader, asker(reader, principal), asked.item)
+        told = life(reader, asker(reader, principal), asked.item, known_citers)
     session.answer(told, lambda screen: _draw_life(screen, told, session))
 
 

@@ -1,7 +1,8 @@
 """What a script may undo: what scripts and agents wrote. What the user recorded is the user's.
 
-An agent with a shell could otherwise take back a user's thumbs-down, or that they no longer trust a
-host, by going around the rules that guard both.
+So is what was recorded of lessons and of hosts, whoever passed it on. An agent with a shell could
+otherwise take back a thumbs-down, a failed verdict, or that the user no longer trusts a host, by
+going around the rules that guard them. It can still discard a lesson.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,11 @@ from everloop.interfaces.cli.session import USER, Session
 from everloop.log import visible
 
 NOTES = "notes"
-_THEIRS = f"SELECT l.position FROM log l WHERE l.actor = '{USER}' AND {visible('l')}"  # noqa: S608
+GUARDED = ("lesson:", "host:", "sentiment:")  # streams by how they begin
+_THEIRS = f"""
+SELECT l.position FROM log l WHERE {visible("l")} AND (
+    l.actor = '{USER}' OR {" OR ".join(f"l.stream GLOB '{start}*'" for start in GUARDED)})
+"""  # noqa: S608 - our own conditions
 
 
 def check_stream(stream: str) -> str:
@@ -30,17 +35,18 @@ def check_own(session: Session, engine: Engine, positions: Iterable[int]) -> Non
     """Let the user undo everything, and others what is theirs.
 
     Raises:
-        Forbidden: the user recorded one of these, and it is not the user who asks.
+        Forbidden: one of these is the user's, and it is not the user who asks.
     """
     if session.actor == USER:
         return
     for position in positions:
-        if engine.log.record(position).actor == USER:
+        record = engine.log.record(position)
+        if record.actor == USER or record.stream.startswith(GUARDED):
             raise _forbidden(session, position)
 
 
 def check_stand(session: Session, engine: Engine, branch: str) -> None:
-    """Let others stand only where nothing goes out of sight that the user recorded.
+    """Let others stand only where nothing goes out of sight that is the user's.
 
     Raises:
         Forbidden: something would.
@@ -60,6 +66,6 @@ def check_stand(session: Session, engine: Engine, branch: str) -> None:
 
 def _forbidden(session: Session, position: int) -> Forbidden:
     return Forbidden(
-        f"{session.actor} cannot undo position {position}, which the user recorded",
+        f"{session.actor} cannot undo position {position}, which is the user's to undo",
         hint="Only the user can, at a terminal.",
     )

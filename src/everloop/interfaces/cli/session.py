@@ -85,8 +85,12 @@ class Session:
         """Whether somebody is here to be asked, and wants to be."""
         return self.stdin.isatty() and not self.json and not self._yes
 
-    def agreed(self, preview: Callable[[Screen], None], question: str) -> bool:
+    def agreed(
+        self, preview: Callable[[Screen], None], question: str, no: str = "Nothing was changed."
+    ) -> bool:
         """Whether to go ahead: after a preview and a question, or because of `--yes`.
+
+        `no` is what is said to whoever does not want to.
 
         Raises:
             Rejected: there is nobody to ask.
@@ -102,7 +106,7 @@ class Session:
         self.aside.ask(f"{question} [y/N] ")
         if self.stdin.readline().strip().lower() in {"y", "yes"}:
             return True
-        self.aside.say("Nothing was changed.")
+        self.aside.say(no)
         return False
 
     @contextmanager

@@ -1,7 +1,7 @@
 """The application: routes, shield, errors, and what starts and ends with it."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -20,6 +20,7 @@ from everloop.interfaces.http import (
     session,
     threads,
 )
+from everloop.interfaces.http.annexes import Annex, route
 from everloop.interfaces.http.answers import teach_errors
 from everloop.interfaces.http.broadcast import Broadcast
 from everloop.interfaces.http.house import House
@@ -28,9 +29,9 @@ from everloop.interfaces.http.shield import App, Rules, Shield
 from everloop.running import Running
 
 ROUTERS = (
+    threads.router,  # first, for routes are tried in this order and these are asked most
     session.router,
     passkeys.router,
-    threads.router,
     past.router,
     memories.router,
     lessons.router,
@@ -49,17 +50,26 @@ class Health(BaseModel):
 
 
 def application(
-    running: Running, rules: Rules | None = None, broadcast: Broadcast | None = None
+    running: Running,
+    rules: Rules | None = None,
+    broadcast: Broadcast | None = None,
+    annexes: Sequence[Annex] = (),
 ) -> App:
     """Everything that is served, behind its shield. Whoever gives a broadcast can end it early."""
     chosen = rules or Rules()
     broadcast = broadcast or Broadcast(running.engine.log, running.conductor.live)
+    house = House(running, chosen, broadcast)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        broadcast.start()
-        yield
-        broadcast.close()
+        async with AsyncExitStack() as stack:
+            for annex in annexes:
+                await stack.enter_async_context(annex.running())
+            broadcast.start()
+            stack.callback(broadcast.close)
+            house.porter.start()
+            stack.callback(house.porter.close)
+            yield
 
     app = FastAPI(
         title="Everloop",
@@ -69,16 +79,21 @@ def application(
         redoc_url=None,
         openapi_url="/openapi.json",
     )
-    app.state.house = House(running, chosen, broadcast)
+    app.state.house = house
     teach_errors(app)
 
     @app.get("/api/health", tags=["health"])
-    async def health() -> Health:
+    def health() -> Health:
         """Whether it runs. The only thing that anybody may ask."""
-        return Health(ok=True, version=__version__)
+        # Not what fails in the background: anybody may ask this. `everloop doctor` says it.
+        return Health(ok=not running.engine.log.troubles, version=__version__)
 
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # not included: that costs at every request
+    for annex in annexes:
+        app.router.routes.append(route(annex, broadcast))
     serve_pages(app, built())
     log = running.engine.log
-    return Shield(app, chosen, lambda text: keys.device_of(log, text))
+    return Shield(
+        app, chosen, lambda text: keys.device_of(log, text, since_us=house.paired_since_us)
+    )

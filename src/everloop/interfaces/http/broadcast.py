@@ -8,78 +8,33 @@ cut off and can join again where it was; the others notice nothing.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import contextmanager, suppress
 
 import msgspec
 
 from everloop.access.events import DeviceRevoked
 from everloop.errors import EverloopError
+from everloop.interfaces.http.watching import Client, Frame, message
 from everloop.log import Fact, Log
 from everloop.log.record import fact_of
+from everloop.settings import ServeSettings
 from everloop.thread.live import Live, Words
 
-BEAT_S = 15.0
 KEPT = 10_000  # facts that are kept at hand for those who join
-WAITING_BYTES_MAX = 1_000_000  # for one client
 PAGE = 500
 SECRET = ("access.",)  # kinds that stay here
-
-
-class Frame(msgspec.Struct, frozen=True):
-    """A piece of the stream, as it is sent. Words have no position of their own."""
-
-    position: int
-    body: bytes
-
-
 BEAT = Frame(0, b": beat\n\n")
-
-
-class Client:
-    """One who watches. All its methods are called on the event loop."""
-
-    def __init__(self, device_id: str) -> None:
-        self.device_id = device_id
-        self.cut = False
-        self._frames: deque[Frame] = deque()
-        self._bytes = 0
-        self._wake = asyncio.Event()
-
-    def put(self, frame: Frame) -> bool:
-        """Something new; False if too much waits already, and it was cut off."""
-        if self.cut:
-            return True
-        self._bytes += len(frame.body)
-        if self._bytes > WAITING_BYTES_MAX:
-            self.end()
-            return False
-        self._frames.append(frame)
-        self._wake.set()
-        return True
-
-    def end(self) -> None:
-        """Cut it off."""
-        self.cut = True
-        self._frames.clear()
-        self._wake.set()
-
-    async def take(self) -> list[Frame]:
-        """What has come, when something has; empty if it is cut."""
-        await self._wake.wait()
-        frames = list(self._frames)
-        self._frames.clear()
-        self._bytes = 0
-        self._wake.clear()
-        return frames
 
 
 class Broadcast:
     """What happens, for all who watch."""
 
-    def __init__(self, log: Log, live: Live) -> None:
+    def __init__(self, log: Log, live: Live, *, beat_s: float = ServeSettings().beat_s) -> None:
         self._log = log
         self._live = live
+        self._beat_s = beat_s
+        self._ends: dict[int, tuple[str, Callable[[], object]]] = {}
         self._clients: set[Client] = set()
         self._recent: deque[Frame] = deque(maxlen=KEPT)
         self._stop = threading.Event()
@@ -102,7 +57,7 @@ class Broadcast:
         self._thread = threading.Thread(target=self._follow, name="everloop-tell", daemon=True)
         self._leave = self._live.watch(self._spoken)
         self._thread.start()
-        self._next_beat = self._loop.call_later(BEAT_S, self._beat)
+        self._next_beat = self._loop.call_later(self._beat_s, self._beat)
 
     def close(self) -> None:
         """End, and cut everybody off."""
@@ -112,27 +67,33 @@ class Broadcast:
             self._next_beat.cancel()
         for client in list(self._clients):
             client.end()
+        for _, end in list(self._ends.values()):
+            end()
 
-    async def watch(self, device_id: str, after: int | None) -> AsyncIterator[bytes]:
-        """The stream for one client, from a position on; without one, from now on."""
-        client = Client(device_id)
+    @contextmanager
+    def ending(self, device_id: str, end: Callable[[], object]) -> Generator[None]:
+        """Meanwhile, `end` is called when this device is revoked, and when all ends."""
+        key = id(end)
+        self._ends[key] = (device_id, end)
+        try:
+            yield
+        finally:
+            del self._ends[key]
+
+    async def watch(self, client: Client, after: int | None) -> None:
+        """Tell a client what happens, from a position on; without one, from now on."""
         if self._stop.is_set():
             return
         self._clients.add(client)
         try:
             seen = self._head if after is None else min(after, self._head)
-            yield _frame("hello", {"position": self._head}, None)
-            async for frame in self._missed(seen):
-                seen = frame.position
-                yield frame.body
+            await client.say(_written("hello", {"position": self._head}, None))
+            async for missed in self._missed(seen):
+                seen = missed.position
+                await client.say(missed.body)
             for words in self._live.so_far():
-                yield _words("so_far", words).body
-            while not client.cut:
-                frames = await client.take()
-                new = [one for one in frames if one.position == 0 or one.position > seen]
-                seen = max([seen, *(one.position for one in new)])
-                if new:
-                    yield b"".join(one.body for one in new)
+                await client.say(_words("so_far", words).body)
+            await client.follow(seen)
         finally:
             self._clients.discard(client)
 
@@ -141,14 +102,14 @@ class Broadcast:
         upto = self._head
         recent = list(self._recent)
         if recent and recent[0].position <= after + 1:
-            for frame in recent:
-                if after < frame.position <= upto:
-                    yield frame
+            for one in recent:
+                if after < one.position <= upto:
+                    yield one
             return
         while after < upto:
             page = await asyncio.to_thread(self._page, after, upto)
-            for frame in page:
-                yield frame
+            for one in page:
+                yield one
             after = page[-1].position if page else upto
 
     def _page(self, after: int, upto: int) -> list[Frame]:
@@ -171,23 +132,31 @@ class Broadcast:
 
     def _tell(self, fact: Fact) -> None:
         self._head = fact.position
-        frame = _of(fact)
-        self._recent.append(frame)
-        self._put(frame)
+        new = _of(fact)
+        self._recent.append(new)
+        self._put(new)
         if isinstance(fact.event, DeviceRevoked):
-            for client in list(self._clients):
-                if client.device_id == fact.event.device_id:
-                    client.end()
+            self._cut(fact.event.device_id)
+
+    def _cut(self, device_id: str) -> None:
+        """End whatever is open for a device."""
+        for client in list(self._clients):
+            if client.device_id == device_id:
+                client.end()
+        for its, end in list(self._ends.values()):
+            if its == device_id:
+                end()
 
     def _beat(self) -> None:
         """One for all of them: a timer for each client would cost more than what it tells."""
         assert self._loop is not None, "it has begun"
         self._put(BEAT)
-        self._next_beat = self._loop.call_later(BEAT_S, self._beat)
+        self._next_beat = self._loop.call_later(self._beat_s, self._beat)
 
-    def _put(self, frame: Frame) -> None:
+    def _put(self, new: Frame) -> None:
+        as_message = message(new.body)
         for client in list(self._clients):
-            if not client.put(frame):
+            if not client.put(new, as_message):
                 self._clients.discard(client)
                 self.cut_off += 1
 
@@ -204,13 +173,13 @@ def _of(fact: Fact) -> Frame:
         "recorded_at": fact.recorded_at.isoformat(timespec="milliseconds"),
         "data": None if secret else fact.event,
     }
-    return Frame(fact.position, _frame("fact", told, fact.position))
+    return Frame(fact.position, _written("fact", told, fact.position))
 
 
 def _words(event: str, words: Words) -> Frame:
-    return Frame(0, _frame(event, words, None))
+    return Frame(0, _written(event, words, None))
 
 
-def _frame(event: str, data: object, position: int | None) -> bytes:
+def _written(event: str, data: object, position: int | None) -> bytes:
     name = f"id: {position}\n" if position is not None else ""
     return b"".join((f"{name}event: {event}\ndata: ".encode(), msgspec.json.encode(data), b"\n\n"))

@@ -2,12 +2,14 @@
 
 import importlib
 from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from everloop.errors import Unavailable
 
 
-def serve(asked: Namespace) -> int:
-    """Serve as the command line asks, and give the exit code.
+def serve(asked: Namespace, annexes: Sequence[Callable[..., Any]] = ()) -> int:
+    """Serve as the command line asks, with other doors inside, and give the exit code.
 
     Raises:
         Unavailable: the extra is not installed, or the port is taken.
@@ -19,5 +21,5 @@ def serve(asked: Namespace) -> int:
             f"the HTTP server is not installed: {problem}",
             hint="Install it: pip install 'everloop[serve]'",
         ) from problem
-    code: int = server.serve(asked)
+    code: int = server.serve(asked, annexes)
     return code

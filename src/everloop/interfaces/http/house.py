@@ -11,9 +11,12 @@ from everloop.access.state import Device
 from everloop.app import Engine
 from everloop.interfaces.http.broadcast import Broadcast
 from everloop.interfaces.http.knocking import Challenges, Knocks
+from everloop.interfaces.http.porter import Porter
 from everloop.interfaces.http.shield import Rules
 from everloop.log import Context
 from everloop.running import Running
+
+DAY_S = 86_400
 
 
 class House:
@@ -26,11 +29,18 @@ class House:
         world = running.engine.world
         self.knocks = Knocks(world, running.settings.serve.tries_max)
         self.challenges = Challenges(world)
+        self.porter = Porter(running)
 
     @property
     def engine(self) -> Engine:
         """The engine."""
         return self.running.engine
+
+    @property
+    def paired_since_us(self) -> int:
+        """Whoever was let in before this moment must be paired anew."""
+        lives_s = self.running.settings.serve.device_lives_days * DAY_S
+        return self.engine.world.clock.now_us() - lives_s * 1_000_000
 
 
 async def house(request: Request) -> House:

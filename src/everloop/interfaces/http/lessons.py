@@ -44,6 +44,7 @@ class LessonOut(Shown):
     lesson_id: str
     description: str
     body: str
+    digest: str
     status: str
     note: str
     scope: str
@@ -155,10 +156,11 @@ class NarrativeIn(BaseModel):
 
 
 class Feedback(BaseModel):
-    """Whether a lesson helped."""
+    """Whether a lesson helped; `text_digest` is of the words that you saw."""
 
     helpful: bool
     signal_id: Annotated[str, Field(max_length=64)] = ""
+    text_digest: Annotated[str, Field(max_length=64)] = ""
 
 
 class Letting(BaseModel):
@@ -231,9 +233,9 @@ def narrate(lesson_id: str, said: NarrativeIn, house: HouseDep, by: SpeakerDep) 
 
 
 @router.post("/lessons/{lesson_id}/activation")
-def activate(lesson_id: str, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Put it on trial."""
-    house.engine.lessons.activate(lesson_id, by=by)
+def activate(lesson_id: str, house: HouseDep, by: SpeakerDep, text_digest: str = "") -> StandingOut:
+    """Put it on trial. `text_digest` is of the words that you saw."""
+    house.engine.lessons.activate(lesson_id, by=by, text_digest=text_digest)
     return one_lesson(lesson_id, house)
 
 
@@ -246,7 +248,7 @@ def promote(lesson_id: str, house: HouseDep, by: SpeakerDep) -> PromotionOut:
 @router.post("/lessons/{lesson_id}/feedback")
 def feedback(lesson_id: str, said: Feedback, house: HouseDep, by: SpeakerDep) -> StandingOut:
     """Say that it helped, or that it harmed."""
-    command = GiveFeedback(lesson_id, said.helpful, said.signal_id)
+    command = GiveFeedback(lesson_id, said.helpful, said.signal_id, text_digest=said.text_digest)
     house.engine.lessons.feedback(command, by=by)
     return one_lesson(lesson_id, house)
 

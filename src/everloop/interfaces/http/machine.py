@@ -9,16 +9,25 @@ from pydantic import BaseModel, Field
 from everloop.adapters.model_offline import NAME as OFFLINE
 from everloop.adapters.models import chosen_model
 from everloop.adapters.settings_file import write_setting
-from everloop.errors import NotFound
+from everloop.errors import Conflict, NotFound
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import HouseDep
 from everloop.interfaces.http.shown import Shown
 from everloop.log.verify import verify
-from everloop.settings import Described, described, load
+from everloop.settings import PREFIX, Described, described, load, set_outside
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["machine"])
 
-CHANGEABLE = frozenset({"models.timeout_s", "models.tokens_max", "models.tries"})
+CHANGEABLE = frozenset(
+    {
+        "models.timeout_s",
+        "models.tokens_max",
+        "models.tries",
+        "thread.answer.silence_s",
+        "thread.answer.tokens_max",
+        "thread.answer.tool_rounds_max",
+    }
+)
 NO_MODEL = "No language model was found. docs/models.md tells how to add one."
 
 
@@ -64,6 +73,16 @@ class NewValue(BaseModel):
     value: Annotated[str, Field(max_length=500, pattern=r"^[ -~]*$")]
 
 
+class ToolServerOut(Shown):
+    """An MCP server whose tools a model may use, and how it is."""
+
+    name: str
+    way: str
+    state: Literal["starting", "up", "down", "off"]
+    tools: list[str]
+    problem: str
+
+
 class FactOut(BaseModel):
     """A fact of the log."""
 
@@ -97,9 +116,10 @@ def change(name: str, new: NewValue, house: HouseDep) -> SettingOut:
     known = next((one for one in described(running.settings) if one.name == name), None)
     if known is None or name not in CHANGEABLE:
         raise NotFound(f"{name!r} cannot be changed here", hint="Edit settings.toml and restart.")
+    _check_free(known.variable)
     home = running.settings.home
     load({known.variable: new.value}, home=home)  # refuses what is out of bounds
-    section, _, field = name.partition(".")
+    section, _, field = name.rpartition(".")
     write_setting(running.settings.folder, section, field, new.value)
     running.choose(load(home=home))
     return next(_setting(one) for one in described(running.settings) if one.name == name)
@@ -123,12 +143,19 @@ def models(house: HouseDep) -> ModelsOut:
 def choose(choice: Choice, house: HouseDep) -> ModelsOut:
     """Go on with other models; nothing of a conversation is lost."""
     running = house.running
+    _check_free(f"{PREFIX}MODELS_{choice.slot.upper()}")
     found = running.found if not choice.models else ()
     for_now = msgspec.structs.replace(running.settings.models, **{choice.slot: choice.models})
     chosen_model(for_now, choice.slot, found)  # refuses what is no model
     write_setting(running.settings.folder, "models", choice.slot, choice.models)
     running.choose(load(home=running.settings.home))
     return models(house)
+
+
+@router.get("/tools")
+def tool_servers(house: HouseDep) -> list[ToolServerOut]:
+    """The MCP servers that are set, and how each of them is just now."""
+    return [ToolServerOut.model_validate(one) for one in house.running.tool_servers.health()]
 
 
 @router.get("/log")
@@ -163,6 +190,20 @@ def prove(house: HouseDep) -> ProofOut:
     return ProofOut(ok=found.ok, records=found.records, problems=problems)
 
 
+def _check_free(variable: str) -> None:
+    """Make sure that what is written to the file will hold.
+
+    Raises:
+        Conflict: the environment says something else, and it wins.
+    """
+    if set_outside(variable):
+        raise Conflict(
+            f"{variable} is set where Everloop was started, and wins over a choice made here",
+            hint="Start it without that variable.",
+        )
+
+
 def _setting(one: Described) -> SettingOut:
     told = SettingOut.model_validate(one)
-    return told.model_copy(update={"changeable": one.name in CHANGEABLE})
+    changeable = one.name in CHANGEABLE and not set_outside(one.variable)
+    return told.model_copy(update={"changeable": changeable})

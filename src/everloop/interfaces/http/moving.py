@@ -1,24 +1,23 @@
 """Conversations on their way in from elsewhere, and on their way out."""
 
-import tempfile
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from everloop.adapters.exports import open_export
 from everloop.adapters.files import plain_name
+from everloop.errors import NotFound
 from everloop.interfaces.http.answers import PROBLEMS, RAW_BODY
-from everloop.interfaces.http.house import House, HouseDep, SpeakerDep
+from everloop.interfaces.http.house import HouseDep, SpeakerDep
+from everloop.interfaces.http.porter import ASKED, Asked, Job, State
 from everloop.interfaces.http.shown import Shown
-from everloop.log import Context
 from everloop.thread.exporting import as_lines, as_markdown, chosen
-from everloop.thread.importing import Imported, Importer, imports
+from everloop.thread.importing import imports
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["moving"])
 
@@ -49,6 +48,8 @@ class ImportedOut(Shown):
     threads: list[str]
     passed_over: int
     troubles: list[TroubleOut]
+    files: int
+    files_missing: int
 
 
 class PastImportOut(Shown):
@@ -61,39 +62,91 @@ class PastImportOut(Shown):
     begun_at: datetime
     ended: bool
     messages: int
+    under_way: bool = False  # `GET /imports/{import_id}` tells how far it is
+
+
+class ImportStateOut(BaseModel):
+    """How far an import is. `result` is there when it is done, `error` if it failed."""
+
+    import_id: str
+    name: str
+    source: str
+    state: State
+    bytes_read: int
+    bytes: int
+    messages: int
+    known: int
+    result: ImportedOut | None
+    error: str
+    hint: str
 
 
 @router.get("/imports")
 def past_imports(house: HouseDep) -> list[PastImportOut]:
     """Every import that counts, the newest first."""
     with house.engine.reading() as reader:
-        return [PastImportOut.model_validate(one) for one in imports(reader)]
+        found = [PastImportOut.model_validate(one) for one in imports(reader)]
+    for one in found:
+        job = house.porter.job(one.import_id)
+        one.under_way = job is not None and not job.over.is_set()
+    return found
 
 
-@router.post("/imports", status_code=201, openapi_extra=RAW_BODY)
+@router.post(
+    "/imports",
+    status_code=201,
+    response_model=ImportedOut,
+    responses={202: {"model": ImportStateOut, "description": "It has begun."}},
+    openapi_extra=RAW_BODY,
+)
 async def take_in(
     request: Request,
     house: HouseDep,
     by: SpeakerDep,
     name: Annotated[str, Query(min_length=1, max_length=500)],
     home: Annotated[bool, Query(description="All of it into the home thread.")] = False,
-) -> ImportedOut:
+    wait: Annotated[bool, Query(description="Answer when all of it is in, not at once.")] = True,
+) -> ImportedOut | JSONResponse:
     """Take in an export: the body is the file (Claude, ChatGPT, Claude Code, or plain lines).
 
-    It answers when all of it is in; the facts in the stream tell how far it is. Sent again, it
-    takes in only what is missing.
+    `GET /imports/{import_id}` and the facts in the stream tell how far it is. If the server ends
+    meanwhile, it goes on with the next start. Sent again, it takes in only what is missing.
     """
-    folder = await run_in_threadpool(tempfile.mkdtemp, prefix="everloop-import-")
-    path = Path(folder) / plain_name(name).encode()[-NAME_BYTES:].decode(errors="ignore")
+    short = plain_name(name).encode()[-NAME_BYTES:].decode(errors="ignore")
+    asked, porter = Asked(f"_{short}" if short == ASKED else short, home, by), house.porter
+    sent = await run_in_threadpool(porter.parcel, asked)
     try:
-        with path.open("wb") as file:
+        with sent.open("wb") as file:
             async for part in request.stream():
                 await run_in_threadpool(file.write, part)
-        done = await run_in_threadpool(_imported, house, path, by, home)
-    finally:
-        path.unlink(missing_ok=True)
-        path.parent.rmdir()
-    return ImportedOut.model_validate(done)
+    except BaseException:
+        porter.drop(sent)
+        raise
+    job = await run_in_threadpool(porter.take, sent, asked)
+    if wait:
+        return ImportedOut.model_validate(await run_in_threadpool(job.outcome))
+    return JSONResponse(_state(job).model_dump(mode="json"), 202)
+
+
+@router.get("/imports/{import_id}")
+def import_state(import_id: str, house: HouseDep) -> ImportStateOut:
+    """How far an import is that was sent to this server since it started."""
+    job = house.porter.job(import_id)
+    if job is None:
+        raise NotFound(f"{import_id!r} is not under way", hint="GET /api/imports lists all.")
+    return _state(job)
+
+
+@router.post("/imports/{import_id}/resume", status_code=202)
+def resume_import(import_id: str, house: HouseDep) -> ImportStateOut:
+    """Go on with an import that failed for want of a disk or the like: what was sent is kept."""
+    return _state(house.porter.resume(import_id))
+
+
+@router.delete("/imports/{import_id}", status_code=204)
+def break_import_off(import_id: str, house: HouseDep) -> None:
+    """Break an import off. What is in stays: send it again, or take it back by its position."""
+    house.porter.break_off(import_id)
 
 
 @router.get(
@@ -130,8 +183,18 @@ def export(
     return StreamingResponse(body(), media_type=kind, headers=told)
 
 
-def _imported(house: House, path: Path, by: Context, home: bool) -> Imported:
-    limits = house.running.settings.thread.imports
-    engine = house.engine
-    importer = Importer(engine.log, engine.do_many, by, batch=limits.batch, into_home=home)
-    return importer.run(open_export(path, limits))
+def _state(job: Job) -> ImportStateOut:
+    problem = job.problem
+    return ImportStateOut(
+        import_id=job.import_id,
+        name=job.export.name,
+        source=job.export.kind,
+        state=job.state,
+        bytes_read=job.bytes_read,
+        bytes=job.export.size,
+        messages=job.messages,
+        known=job.known,
+        result=ImportedOut.model_validate(job.result) if job.result else None,
+        error=str(problem) if problem else "",
+        hint=problem.hint if problem else "",
+    )

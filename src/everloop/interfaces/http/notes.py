@@ -18,7 +18,7 @@ from everloop.interfaces.http.house import HouseDep, SpeakerDep
 from everloop.interfaces.http.shown import Shown
 from everloop.interfaces.http.threads import AttachmentOut
 from everloop.log import visible
-from everloop.thread import browsing
+from everloop.thread import browsing, noting
 from everloop.thread.commands import (
     CloseTopic,
     NoteDecision,
@@ -87,7 +87,7 @@ def notes(thread_id: str, house: HouseDep, closed: bool = False) -> list[NoteOut
     """Topics, decisions and intents, the newest first."""
     with house.engine.reading() as reader:
         browsing.thread(reader, thread_id)
-        found = browsing.notes(reader, thread_id, closed=closed)
+        found = noting.notes(reader, thread_id, closed=closed)
     return [NoteOut.model_validate(note) for note in found]
 
 
@@ -188,7 +188,7 @@ def _parts(body: bytes) -> Iterator[bytes]:
 
 def _note(house: HouseDep, thread_id: str, note_id: str) -> NoteOut:
     with house.engine.reading() as reader:
-        found = browsing.notes(reader, thread_id, closed=True)
+        found = noting.notes(reader, thread_id, closed=True)
     for one in found:
         if one.note_id == note_id:
             return NoteOut.model_validate(one)

@@ -30,6 +30,7 @@ TYPES = {
 }
 MISSING = """<!doctype html><meta charset="utf-8"><title>Everloop</title>
 <p>Everloop runs. Its web pages are not built here: run <code>make web</code>.</p>"""
+NO_PAGES = ("api/", "mcp", ".well-known/")  # where programs look, who would not know a page
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -54,7 +55,7 @@ def serve_pages(app: FastAPI, folder: Path | None) -> None:
 
     @app.get("/{path:path}", include_in_schema=False)
     def page(path: str, request: Request) -> Response:
-        if path == "api" or path.startswith("api/"):
+        if path == "api" or path.startswith(NO_PAGES):
             raise NotFound("no such address", hint="See /openapi.json.")
         found = _file(folder, path) or _file(folder, INDEX) if folder else None
         if found is None:  # there is no build, or it is being replaced just now

@@ -80,7 +80,7 @@ def registering(request: Request, house: HouseDep) -> dict[str, Any]:
         user_id=b"everloop",
         challenge=house.challenges.new(),
         authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.PREFERRED,
+            resident_key=ResidentKeyRequirement.REQUIRED,  # who signs in names no key
             user_verification=UserVerificationRequirement.REQUIRED,
         ),
         exclude_credentials=_these([one for one in known if one.site == site]),
@@ -178,7 +178,8 @@ def _let_in(
     called = name or guess(request.headers.get("user-agent", ""))
     credential = keys.pair(engine.do, engine.world, called, way=way, via=via)
     keep(response, house, credential)
-    return shown(keys.doors(engine.log).devices[credential.device_id], credential.device_id)
+    paired = keys.doors(engine.log).devices[credential.device_id]
+    return shown(paired, credential.device_id, house)
 
 
 def _vouched(token: str, issuer: str, audience: str) -> str:

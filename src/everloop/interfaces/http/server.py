@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 from argparse import Namespace
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 
 import msgspec
@@ -16,19 +16,23 @@ from everloop.access import keys
 from everloop.adapters.network import lan_address
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Unavailable
+from everloop.interfaces.http.annexes import Annex
 from everloop.interfaces.http.app import application
 from everloop.interfaces.http.broadcast import Broadcast
 from everloop.interfaces.http.pages import built, inline_hashes
 from everloop.interfaces.http.shield import LOOPBACK, Rules
 from everloop.running import Running
-from everloop.settings import ServeSettings, load
+from everloop.settings import ServeSettings, Settings, load
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only where it was asked for
 GRACE_S = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def serve(asked: Namespace) -> int:
+MakeAnnex = Callable[[Engine, Settings, Sequence[str]], Annex]
+
+
+def serve(asked: Namespace, annexes: Sequence[MakeAnnex] = ()) -> int:
     """Serve as the command line asks, and give the exit code."""
     settings = load(home=asked.home)
     place = placed(settings.serve, asked)
@@ -37,9 +41,11 @@ def serve(asked: Namespace) -> int:
         Engine.open(settings=settings, tenant=asked.tenant) as engine,
         Running(engine, settings) as running,
     ):
-        broadcast = Broadcast(engine.log, running.conductor.live)
+        rules, beat_s = rules_of(place), settings.serve.beat_s
+        broadcast = Broadcast(engine.log, running.conductor.live, beat_s=beat_s)
+        inside = [make(engine, settings, rules.hosts) for make in annexes]
         config = uvicorn.Config(
-            application(running, rules_of(place), broadcast),
+            application(running, rules, broadcast, inside),
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -11,12 +11,10 @@ from everloop.access.commands import RenameDevice, RevokeDevice
 from everloop.access.state import Device
 from everloop.errors import NotFound
 from everloop.interfaces.http.answers import PROBLEMS
-from everloop.interfaces.http.house import DeviceDep, House, HouseDep, SpeakerDep
+from everloop.interfaces.http.house import DAY_S, DeviceDep, House, HouseDep, SpeakerDep
 from everloop.log.record import moment
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["access"])
-
-YEAR_S = 365 * 86_400
 
 
 class DeviceOut(BaseModel):
@@ -27,6 +25,8 @@ class DeviceOut(BaseModel):
     way: str
     since: datetime
     this: bool
+    host: str  # for a token: the host that speaks with it
+    expired: bool  # it was let in too long ago, and must be paired anew
 
 
 class Knock(BaseModel):
@@ -44,6 +44,20 @@ class CodeOut(BaseModel):
     lives_s: int
 
 
+class HostName(BaseModel):
+    """The host that a token is for."""
+
+    host: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][\w.-]*$")]
+
+
+class TokenOut(BaseModel):
+    """A token for a host, shown this once. It opens `/mcp` and nothing else."""
+
+    device_id: str
+    host: str
+    token: str
+
+
 class Renamed(BaseModel):
     """What a device is called from now on."""
 
@@ -58,13 +72,14 @@ def pair(knock: Knock, request: Request, response: Response, house: HouseDep) ->
     engine = house.engine
     credential = keys.pair(engine.do, engine.world, name, way="code", via=knock.code)
     keep(response, house, credential)
-    return shown(keys.doors(engine.log).devices[credential.device_id], credential.device_id)
+    paired = keys.doors(engine.log).devices[credential.device_id]
+    return shown(paired, credential.device_id, house)
 
 
 @router.get("/session")
-def who(device: DeviceDep) -> DeviceOut:
+def who(device: DeviceDep, house: HouseDep) -> DeviceOut:
     """The device that asks."""
-    return shown(device, device.device_id)
+    return shown(device, device.device_id, house)
 
 
 @router.delete("/session", status_code=204)
@@ -79,7 +94,7 @@ def devices(house: HouseDep, device: DeviceDep) -> list[DeviceOut]:
     """Every device that is let in, the newest first."""
     known = keys.doors(house.engine.log).devices.values()
     newest = sorted(known, key=lambda one: -one.position)
-    return [shown(one, device.device_id) for one in newest]
+    return [shown(one, device.device_id, house) for one in newest]
 
 
 @router.post("/devices/code")
@@ -88,6 +103,14 @@ def code(house: HouseDep, by: SpeakerDep) -> CodeOut:
     engine, lives_s = house.engine, house.running.settings.serve.code_lives_s
     made = keys.new_code(engine.log, engine.do, engine.world, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
+
+
+@router.post("/devices/token", status_code=201)
+def token(named: HostName, house: HouseDep, by: SpeakerDep) -> TokenOut:
+    """A token with which a program speaks over MCP as this host, never as you."""
+    engine = house.engine
+    given = keys.give_token(engine.log, engine.do, engine.world, named.host, by)
+    return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
 
 
 @router.put("/devices/{device_id}")
@@ -99,7 +122,7 @@ def rename(
     known = keys.doors(house.engine.log).devices.get(device_id)
     if known is None:
         raise NotFound(f"no device {device_id!r}", hint="It was revoked just now.")
-    return shown(known, device.device_id)
+    return shown(known, device.device_id, house)
 
 
 @router.delete("/devices/{device_id}", status_code=204)
@@ -113,7 +136,7 @@ def keep(response: Response, house: House, credential: keys.Credential) -> None:
     response.set_cookie(
         house.rules.cookie,
         credential.text,
-        max_age=YEAR_S,
+        max_age=house.running.settings.serve.device_lives_days * DAY_S,
         path="/",
         secure=house.rules.secure,
         httponly=True,
@@ -121,7 +144,7 @@ def keep(response: Response, house: House, credential: keys.Credential) -> None:
     )
 
 
-def shown(device: Device, here: str) -> DeviceOut:
+def shown(device: Device, here: str, house: House) -> DeviceOut:
     """A device, seen from the one that asks."""
     return DeviceOut(
         device_id=device.device_id,
@@ -129,6 +152,8 @@ def shown(device: Device, here: str) -> DeviceOut:
         way=device.way,
         since=moment(device.since_us),
         this=device.device_id == here,
+        host=device.host,
+        expired=device.since_us < house.paired_since_us,
     )
 
 

@@ -2,8 +2,8 @@
 
 A request for a host that is not ours is refused (421): so no page can reach us under a name of its
 own. One that comes from another origin is refused (403). Everything under `/api` needs a device
-that is let in, except what a device needs to come in. Every answer carries the headers that keep a
-browser from running or loading what is not ours.
+that is let in, except what a device needs to come in. A host's token opens `/mcp` and nothing else.
+Every answer carries the headers that keep a browser from running or loading what is not ours.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
@@ -31,10 +31,12 @@ PUBLIC = frozenset(
         ("POST", "/api/session/proxy"),
     }
 )
-GUARDED = ("/api", "/openapi.json", "/mcp")
+FOR_HOSTS = "/mcp"  # all that is open to a host's token
+GUARDED = ("/api", "/openapi.json", FOR_HOSTS)
 IMPORTS = "/api/imports"
 ONCE = (b"host", b"origin", b"content-length")  # said twice, nobody knows which one holds
 SAFE = ("GET", "HEAD", "OPTIONS")
+UNAUTHORIZED = 401
 COOKIE = "everloop_device"
 POLICY = (
     "default-src 'none'; script-src 'self'{scripts}; style-src 'self' 'unsafe-inline';"
@@ -98,8 +100,7 @@ class Shield:
         await self._app(scope, limited, guarded_send)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str] | None:
-        names = [name for name, _ in scope["headers"]]
-        if any(names.count(name) > 1 for name in ONCE):
+        if len(headers) < len(scope["headers"]) and _is_ambiguous(scope["headers"]):
             return 400, "a header is said twice", "Say it once."
         if not self._is_ours(headers.get(b"host", b"").decode("latin-1")):
             return 421, "this server is not known by that name", "Add it to `serve.hosts`."
@@ -111,10 +112,9 @@ class Shield:
         scope.setdefault("state", {})
         device = self._device(headers)
         scope["state"]["device"] = device
-        public = (scope.get("method", ""), scope["path"]) in PUBLIC
-        if _is_guarded(scope["path"]) and not public and device is None:
-            return 401, "this device is not signed in", "Pair it: everloop pair."
-        return None
+        if not _is_guarded(scope["path"]) or (scope.get("method", ""), scope["path"]) in PUBLIC:
+            return None
+        return _stranger(device, scope["path"])
 
     def _is_ours(self, host: str) -> bool:
         name = host.rpartition(":")[0] if _has_port(host) else host
@@ -150,6 +150,20 @@ class Shield:
             return None
         found = jar.get(self._rules.cookie)
         return self._device_of(found.value) if found else None
+
+
+def _is_ambiguous(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    names = [name for name, _ in headers]
+    return any(names.count(name) > 1 for name in ONCE)
+
+
+def _stranger(device: Device | None, path: str) -> tuple[int, str, str] | None:
+    """Why whoever brings this credential is not let in there."""
+    if device is None:
+        return 401, "this device is not signed in", "Pair it: everloop pair."
+    if device.host and path != FOR_HOSTS:
+        return 403, "a host's token opens /mcp and nothing else", "Pair a device instead."
+    return None
 
 
 def _is_guarded(path: str) -> bool:
@@ -197,5 +211,7 @@ async def _refuse(scope: Scope, send: Send, status: int, message: str, hint: str
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
     ]
+    if status == UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

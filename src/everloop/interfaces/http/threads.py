@@ -1,6 +1,5 @@
 """Conversations: threads, messages, turns, and the stream of what happens."""
 
-from collections.abc import AsyncIterator
 from datetime import date, datetime
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import DeviceDep, HouseDep, SpeakerDep
 from everloop.interfaces.http.shown import DoneOut, ImpactOut, Shown, impact_out, written
+from everloop.interfaces.http.watching import Client, Watching
 from everloop.thread import browsing
 from everloop.thread.commands import (
     ArchiveThread,
@@ -347,13 +347,11 @@ async def stream(
     device: DeviceDep,
     after: Annotated[int | None, Query(ge=0, description="A position; none: from now on.")] = None,
     last_event_id: Annotated[str | None, Header()] = None,
-) -> StreamingResponse:
+) -> Watching:
     """Facts as they are recorded, and answers word by word. Resumes by position."""
     resumed = last_event_id or ""
     known = int(resumed) if resumed.isascii() and resumed.isdigit() else after
-    body: AsyncIterator[bytes] = house.broadcast.watch(device.device_id, known)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(body, media_type="text/event-stream", headers=headers)
+    return Watching(lambda send: house.broadcast.watch(Client(device.device_id, send), after=known))
 
 
 _THREADS = TypeAdapter(list[ThreadOut])

@@ -1,7 +1,9 @@
 """Who is at the other end: the host that speaks, and the run that its words come from.
 
 A host is named by `--as`, else by what the client calls itself. Either is a host's name and never
-the user's. The run is this process; over HTTP, it is the session that the server gave out.
+the user's. Where a server around this one has let a credential in, the host of a token is the host,
+whatever the client says. The run is this process; over HTTP, it is the session that the server gave
+out, else the credential.
 """
 
 import re
@@ -12,6 +14,7 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context as Request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from everloop.access.state import Device
 from everloop.admission import admit, host_of
 from everloop.app import Engine
 from everloop.log import Context
@@ -47,7 +50,9 @@ class Callers:
 
     def by(self, request: Ctx) -> Context:
         """Who speaks in this request."""
-        actor = self._named or host_of(host_name(client_name(request)))
+        device = device_of(request)
+        named = host_of(device.host) if device and device.host else self._named
+        actor = named or host_of(host_name(client_name(request)))
         self._meet(actor)
         return Context(actor=actor, tenant=self._tenant, session=self._session(request))
 
@@ -64,11 +69,21 @@ class Callers:
 
     def _session(self, request: Ctx) -> str:
         """The run. A session id is believed only in the era in which the server gives it out."""
+        device = device_of(request)
+        run = f"mcp-{device.device_id}" if device else self._run
         headers = request.headers
         if headers is None or request.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            return self._run
+            return run
         given = headers.get(SESSION_HEADER, "")
-        return f"mcp-{given}" if given else self._run
+        return f"mcp-{given}" if given else run
+
+
+def device_of(request: Ctx) -> Device | None:
+    """Whose credential came with a request, if a server around this one has looked at it."""
+    scope: dict[str, Any] = getattr(request.request_context.request, "scope", None) or {}
+    state: dict[str, Any] = scope.get("state") or {}
+    found = state.get("device")
+    return found if isinstance(found, Device) else None
 
 
 def client_name(request: Ctx) -> str:

@@ -28,17 +28,20 @@ Scope = Annotated[
 class Room:
     """One engine and those who come to it."""
 
-    def __init__(self, engine: Engine, callers: Callers, doors: DoorSettings) -> None:
+    def __init__(
+        self, engine: Engine, callers: Callers, doors: DoorSettings, *, embeds: bool = True
+    ) -> None:
         self.engine = engine
         self.callers = callers
         self.doors = doors
+        self._embeds = embeds  # whether nobody else in this process does
         self._embedding: Embedding | None = None
         self._lock = threading.Lock()
 
     def embed(self) -> None:
         """Begin to give items their vectors, when meaning is first searched. It goes on beside."""
         with self._lock:
-            if self._embedding is None:
+            if self._embeds and self._embedding is None:
                 self._embedding = self.engine.embed_in_background()
 
     def check_length(self, *texts: str) -> None:

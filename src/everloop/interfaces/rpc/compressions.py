@@ -9,6 +9,7 @@ from everloop.interfaces.rpc.faults import INVALID_PARAMS, Fault, about
 from everloop.interfaces.rpc.host import Host
 from everloop.interfaces.rpc.memories import recalled
 from everloop.interfaces.rpc.shapes import PAGE_MAX, Count, Id
+from everloop.lessons.citers import known_citers
 from everloop.memory.answers import Asked
 from everloop.memory.compress import BUDGET, Compressor, Refusal
 from everloop.memory.extract import extractive
@@ -42,7 +43,7 @@ def compress(host: Host, asked: Compress) -> dict[str, Any]:
     with host.engine.reading() as reader:
         who = asker(reader, host.actor)
         item = unretired(reader, who, made.summary_id)
-        cited = citation_counts(reader, who, [item.item_id])[item.item_id].by_user
+        cited = citation_counts(reader, who, [item.item_id], known_citers)[item.item_id].by_user
     return {
         "id": item.item_id,
         "description": item.title,
@@ -66,7 +67,7 @@ def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
         raise _refused(done)
     return {
         "mc_id": done.summary_id,
-        "deleted": done.demoted,
+        "deleted": done.demoted if done.verified else (),
         "kept_immune": done.kept_immune,
         "verified": done.verified,
     }

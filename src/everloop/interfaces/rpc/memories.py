@@ -25,10 +25,11 @@ from everloop.interfaces.rpc.shapes import (
     scope_told,
     time_told,
 )
+from everloop.lessons.citers import known_citers
 from everloop.memory.answers import Answer, Asked, Mode, Recalled
 from everloop.memory.browsing import page_by_id, revised_at
 from everloop.memory.commands import RememberItem, RetireItem, ReviseItem
-from everloop.memory.immunity import citation_counts, user_citers
+from everloop.memory.immunity import citation_counts, seen_citers, user_citers
 from everloop.memory.shelf import Item, asker, find
 from everloop.memory.zoom import unretired
 
@@ -139,7 +140,7 @@ def get(host: Host, asked: One) -> dict[str, Any]:
     with host.engine.reading() as reader:
         who = asker(reader, host.actor)
         item = unretired(reader, who, asked.id)
-        cited = citation_counts(reader, who, [asked.id])[asked.id].by_user
+        cited = citation_counts(reader, who, [asked.id], known_citers)[asked.id].by_user
     return {
         **_brief(item),
         "content": item.text,
@@ -157,7 +158,7 @@ def listed(host: Host, asked: List) -> dict[str, Any]:
         wanted = only(asked.scope_filter)
         seen, total = page_by_id(reader, who, wanted, limit=limit, offset=asked.offset)
         changed = revised_at(reader, seen)
-        cited = citation_counts(reader, who, [item.item_id for item in seen])
+        cited = citation_counts(reader, who, [item.item_id for item in seen], known_citers)
     results = [
         {
             **_brief(item),
@@ -213,7 +214,8 @@ def _unless_immune(host: Host, command: ReviseItem | RetireItem, item_id: str) -
         host.do(command)
     except Forbidden as problem:
         with host.engine.reading() as reader:
-            cited_by = len(user_citers(reader, item_id))
+            who, citers = asker(reader, host.actor), user_citers(reader, item_id)
+            cited_by = len(seen_citers(reader, who, citers, known_citers))
         data = {"memory_id": item_id, "cited_by": cited_by, "hint": problem.hint}
         raise Fault(MEMORY_IMMUNE, str(problem), data) from problem
 

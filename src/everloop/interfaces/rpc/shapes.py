@@ -15,6 +15,7 @@ from everloop.memory.shelf import Filter, Item
 PREVIEW: Final = 240
 PAGE: Final = 50
 PAGE_MAX: Final = 500
+PLAIN: Final = ("user", "global")  # scopes without a name of their own
 
 Scope = str | dict[str, str]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -60,7 +61,7 @@ def scope_of(wire: Scope) -> str:
         Invalid: it is none.
     """
     if isinstance(wire, str):
-        return check_scope(wire) if ":" not in wire else _no_scope(wire)
+        return wire if wire in PLAIN else _no_scope(wire)
     if len(wire) != 1:
         return _no_scope(wire)
     [(kind, name)] = wire.items()

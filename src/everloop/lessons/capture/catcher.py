@@ -17,6 +17,7 @@ from everloop.lessons.capture.entries import Entry, Mark, Origin, Trouble
 from everloop.lessons.capture.state import SOURCE, SourceState, stream_of
 from everloop.lessons.commands import ProposeLesson
 from everloop.lessons.events import Evidence, MemoryEvidence, QuoteEvidence, Source
+from everloop.lessons.state import LESSON, lesson_stream
 from everloop.log import Context, Log, Receipt
 from everloop.memory.commands import RememberItem
 from everloop.memory.events import Origin as ItemOrigin
@@ -28,13 +29,18 @@ HOST = "claude-code"
 
 
 class Caught(msgspec.Struct, frozen=True):
-    """An entry that was put forward. `replaces` is the lesson it was before its words changed."""
+    """An entry that was put forward.
+
+    `replaces` is the lesson it was before its words changed. `known`: it was a lesson already, so
+    nothing was proposed anew; another source says the same, perhaps.
+    """
 
     lesson_id: str
     description: str
     scope: str
     name: str
     replaces: str = ""
+    known: bool = False
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -98,17 +104,20 @@ class Catcher:
         known = self.source(origin).entries.get(change.replaces)
         lesson_id = f"les-{change.digest[:24]}"
         replaces = known.lesson_id if known else ""
-        caught = Caught(lesson_id, entry.description, entry.scope, origin.name, replaces)
+        there = self._log.state(LESSON, lesson_stream(lesson_id)) is not None
+        caught = Caught(lesson_id, entry.description, entry.scope, origin.name, replaces, there)
         if self._preview:
             return caught
         by = self._by(entry.session or origin.source_id)
+        evidence, said_at = self._evidence(entry, by)
         proposal = ProposeLesson(
             lesson_id=lesson_id,
             description=entry.description,
             body=entry.body,
             scope=entry.scope,
-            evidence=self._evidence(entry, by),
+            evidence=evidence,
             source=Source(origin.kind, origin.name, change.digest),
+            because=said_at,
         )
         self._do(proposal, by=by, request_id=f"capture-{change.digest}")
         noted = NoteEntry(
@@ -117,10 +126,13 @@ class Catcher:
         self._do(noted, by=by)
         return caught
 
-    def _evidence(self, entry: Entry, by: Context) -> tuple[Evidence, ...]:
-        """The words a user said, and the message they stand in, so that anyone can check them."""
+    def _evidence(self, entry: Entry, by: Context) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
+        """The words a user said and the message they stand in, so that anyone can check them.
+
+        And where the message was recorded: who takes it back takes back what was made from it.
+        """
         if not entry.message:
-            return (QuoteEvidence(entry.quote),) if entry.quote else ()
+            return (QuoteEvidence(entry.quote),) if entry.quote else (), ()
         named = sha256(msgspec.json.encode((entry.session, entry.key, entry.message)))
         item_id = f"mem-{named.hexdigest()[:24]}"
         message = RememberItem(
@@ -132,8 +144,9 @@ class Catcher:
             learned_via="imported",
             happened_at=entry.said_at,
         )
-        self._do(message, by=by, request_id=f"capture-{item_id}")
-        return (QuoteEvidence(entry.quote, found_in=item_id), MemoryEvidence(item_id))
+        receipt = self._do(message, by=by, request_id=f"capture-{item_id}")
+        evidence = (QuoteEvidence(entry.quote, found_in=item_id), MemoryEvidence(item_id))
+        return evidence, tuple(fact.position for fact in receipt.facts[:1])
 
     def _by(self, session: str) -> Context:
         return Context(actor=self._actor, session=session)

@@ -2,7 +2,8 @@
 
 Most turns do not. A verdict on the work ("still broken", "that's exactly what I wanted") counts
 wherever it stands. A single word of praise or blame ("thanks", "no", "wrong") counts only in a
-short turn: in a long one it is courtesy, or speaks of something else.
+short turn: in a long one it is courtesy, or speaks of something else. Verdicts are known in English
+alone, single words also in some of its neighbours, as far as they mean nothing else in English.
 """
 
 import re
@@ -22,6 +23,19 @@ _WORDS = re.compile(
       | fail(?:s|ed|ing|ure)?|incorrect|useless|terrible|awful|horrible|ugly|annoying|again|undo
       | revert|crash(?:es|ed)?|missing|mess|ugh+|meh|wtf|ffs|damn|crap|shit|fuck\w*|sucks?|bullshit
       | (?:do|does|did|is|are|was|were|has|have|had|ca|wo|would|should|could)n{_APOSTROPHE}t
+    )\b
+    """,
+    _FLAGS,
+)
+_ELSEWHERE = re.compile(
+    r"""
+    \b(?:
+        danke|perfekt|genau|stimmt|richtig|falsch|kaputt|nein|nicht|klappt|funktioniert|schlecht|fehler
+      | merci|parfait|exactement|faux|cass[ée]e?|mauvais|marche|fonctionne|erreur|bravo
+      | gracias|perfecto|exacto|correcto|incorrecto|funciona|roto|mejor|peor
+      | obrigad[oa]|perfeito|exato|correto|errado|não|nao|melhor|pior
+      | grazie|perfetto|esatto|giusto|sbagliato|rotto|funziona|meglio|peggio
+      | bedankt|precies|goed|klopt|kapot|niet|nee|werkt|beter|slecht
     )\b
     """,
     _FLAGS,
@@ -75,4 +89,5 @@ def may_hold_feedback(text: str, *, short_words: int) -> bool:
     """Whether a turn is worth a model's time. `short_words` is how long a short turn may be."""
     if _VERDICTS.search(text):
         return True
-    return len(text.split()) <= short_words and _WORDS.search(text) is not None
+    short = len(text.split()) <= short_words
+    return short and bool(_WORDS.search(text) or _ELSEWHERE.search(text))

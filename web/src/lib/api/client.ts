@@ -1,5 +1,6 @@
 /** The engine's HTTP door, typed by its own description. Every failure is a `Problem` with a next step. */
 import createClient, { type Middleware } from 'openapi-fetch';
+import { early } from './early';
 import type { components, paths } from './schema';
 
 export type Shape<Name extends keyof components['schemas']> = components['schemas'][Name];
@@ -33,7 +34,11 @@ const watching: Middleware = {
 	}
 };
 
-export const api = createClient<paths>({ baseUrl: '/' });
+function asked(request: Request): Promise<Response> {
+	return (request.method === 'GET' && early(request.url)) || fetch(request);
+}
+
+export const api = createClient<paths>({ baseUrl: '/', fetch: asked });
 api.use(watching);
 
 type Answer<Data> = { data?: Data; error?: unknown; response: Response };

@@ -7,7 +7,7 @@ export type Track = { branch: string; path: string; who: number; standing: boole
 export type RailMap = { stops: Stop[]; tracks: Track[]; lanes: number };
 
 export const LANE = 22;
-export const ROW = 76;
+export const ROW = 84;
 const EDGE = 14;
 const HUES = 8;
 

@@ -1,5 +1,6 @@
 /** Lessons: how they stand before the gate, and what a person says to them. */
-import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { untrack } from 'svelte';
+import { api, problemOf, told, type Problem, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { toasts } from '$lib/ui';
@@ -9,7 +10,8 @@ export type Standing = Shape<'StandingOut'>;
 export type Status = 'pending' | 'active' | 'promoted' | 'discarded' | 'superseded';
 type State = 'working' | 'waiting' | 'done' | 'trouble' | 'none';
 
-const PAGE = 200;
+const PAGE = 100;
+const LIMIT_MAX = 500; // that the engine gives at once
 const CHANGES = /^lessons\.(?!manifest_shown|phase_logged)/;
 
 /** A status in words, and how it looks. */
@@ -21,24 +23,50 @@ export const STATUSES: Record<string, { label: string; state: State }> = {
 	superseded: { label: 'Replaced', state: 'none' }
 };
 
+/** Lessons a page after another, as many as there are. */
 export class Lessons {
-	known = new Asked<Shape<'LessonsOut'>>();
+	items = $state.raw<Lesson[]>([]);
+	total = $state(-1);
+	problem = $state<Problem | null>(null);
 	#status: Status | '' = '';
+	#newest = 0;
+	#busy = false;
 
 	/** Read those of a status, and again when one changes; what is returned ends it. */
 	follow(status: Status | ''): () => void {
 		this.#status = status;
-		this.read();
-		return rereading(CHANGES, () => this.read());
+		this.total = -1;
+		this.items = [];
+		untrack(() => void this.read());
+		return rereading(CHANGES, () => void this.read());
 	}
 
-	read(limit = PAGE): void {
-		const query = { status: this.#status ? [this.#status] : [], limit };
-		void this.known.ask(() => told(api.GET('/api/lessons', { params: { query } })));
+	/** Read as many as are shown now. */
+	async read(): Promise<void> {
+		const mine = ++this.#newest;
+		const limit = Math.min(LIMIT_MAX, Math.max(PAGE, this.items.length));
+		await this.#ask(0, limit, (lessons) => mine === this.#newest && (this.items = lessons));
 	}
 
-	more(): void {
-		this.read(Math.min(500, (this.known.data?.lessons.length ?? 0) + PAGE));
+	/** Read on, if there is more. */
+	async more(): Promise<void> {
+		if (this.#busy || this.items.length >= this.total) return;
+		this.#busy = true;
+		const mine = this.#newest;
+		await this.#ask(this.items.length, PAGE, (lessons) => mine === this.#newest && (this.items = [...this.items, ...lessons]));
+		this.#busy = false;
+	}
+
+	async #ask(offset: number, limit: number, take: (lessons: Lesson[]) => void): Promise<void> {
+		try {
+			const query = { status: this.#status ? [this.#status] : [], limit, offset };
+			const page = await told(api.GET('/api/lessons', { params: { query } }));
+			take(page.lessons);
+			this.total = page.total;
+			this.problem = null;
+		} catch (error) {
+			this.problem = problemOf(error);
+		}
 	}
 }
 
@@ -62,9 +90,15 @@ export class OneLesson {
 		return { path: { lesson_id: this.lessonId } };
 	}
 
+	/** The words on the page: who agrees agrees to these, and to no others. */
+	get #seen(): string {
+		return this.known.data?.lesson.digest ?? '';
+	}
+
 	activate(): Promise<boolean> {
+		const params = { ...this.#params, query: { text_digest: this.#seen } };
 		return this.#does('It is on trial now.', () =>
-			told(api.POST('/api/lessons/{lesson_id}/activation', { params: this.#params }))
+			told(api.POST('/api/lessons/{lesson_id}/activation', { params }))
 		);
 	}
 
@@ -84,7 +118,7 @@ export class OneLesson {
 
 	async praise(helpful: boolean): Promise<void> {
 		const signal = `web-${crypto.randomUUID()}`;
-		const body = { helpful, signal_id: signal };
+		const body = { helpful, signal_id: signal, text_digest: this.#seen };
 		const done = await this.#does('', () =>
 			told(api.POST('/api/lessons/{lesson_id}/feedback', { params: this.#params, body }))
 		);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { joined } from './fact';
+import { joined as joinedTo, spoken, type Words } from './fact';
 
+const joined = (text: string, words: Words) => joinedTo(spoken(text), words)?.text ?? null;
 const words = (offset: number, text: string) => ({ thread_id: 't', turn_id: 'u', offset, text });
 
 describe('words put in their place', () => {
@@ -16,6 +17,9 @@ describe('words put in their place', () => {
 	it('counts characters as the engine does', () => {
 		expect(joined('𝄞𝄞', words(2, '!'))).toBe('𝄞𝄞!');
 		expect(joined('𝄞𝄞', words(1, '𝄞'))).toBe('𝄞𝄞');
+	});
+	it('keeps count', () => {
+		expect(joinedTo(spoken('𝄞'), words(1, '𝄞a'))).toEqual(spoken('𝄞𝄞a'));
 	});
 	it('refuses a hole', () => {
 		expect(joined('Hello', words(9, 'x'))).toBeNull();

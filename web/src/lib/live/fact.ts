@@ -13,15 +13,26 @@ export type Fact = {
 export type Words = { thread_id: string; turn_id: string; offset: number; text: string };
 
 /**
- * A text with some words put in their place: what is known already is not doubled, and a hole is
- * refused (null), for then something was missed and must be read again.
+ * What was heard of an answer, and how many characters that is.
  *
  * The engine counts characters, a browser counts halves of some of them: 𝄞 is one there and two here.
  */
-export function joined(text: string, words: Words): string | null {
-	const known = [...text];
+export type Spoken = { text: string; length: number };
+
+/** A text as something that was heard. */
+export function spoken(text: string): Spoken {
+	return { text, length: [...text].length };
+}
+
+/**
+ * What was heard with some words put in their place: what is known already is not doubled, and a hole is refused (null), for then
+ * something was missed and must be read again. Words that come next cost no more than themselves, however long the text is.
+ */
+export function joined(known: Spoken, words: Words): Spoken | null {
 	if (words.offset > known.length) return null;
-	if (words.offset === known.length) return text + words.text;
-	const came = [...words.text];
-	return words.offset + came.length <= known.length ? text : known.slice(0, words.offset).join('') + words.text;
+	const came = spoken(words.text);
+	const end = words.offset + came.length;
+	if (end <= known.length) return known;
+	const before = words.offset === known.length ? known.text : [...known.text].slice(0, words.offset).join('');
+	return { text: before + words.text, length: end };
 }

@@ -1,9 +1,12 @@
 /**
  * The one stream of the page. It follows facts by position, comes back by itself where it was, and says honestly how it stands.
  *
- * A view reads a snapshot, then listens here; `again` tells it that it may have missed something and should read anew.
+ * A view reads a snapshot, then listens here; whatever was missed in between is told again by position. `again` says that this was not
+ * possible, and that a view should read anew.
  */
+import { early } from '$lib/api/early';
 import type { Fact, Words } from './fact';
+import { heardOf, type Told } from './stream';
 
 export type Standing = 'off' | 'joining' | 'live' | 'lost';
 type Heard = {
@@ -15,6 +18,11 @@ type Heard = {
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 15_000;
 const ASLEEP_MS = 5_000;
+const LOOK_MS = 5_000;
+const SILENCE_MS = 40_000; // the engine beats every fifteen seconds: two were missed
+const JOIN_MS = 1_000; // a start does not wait longer for the stream
+const HELLO_MS = 4_000; // an old connection may swallow what is asked: then it is asked again, by a new one
+const MISSED_MAX = 1_000; // more is not told fact by fact, but read anew
 
 export class Live {
 	/** How the connection stands. */
@@ -22,16 +30,22 @@ export class Live {
 	/** The newest position that was seen. */
 	position = $state(0);
 
-	#source: EventSource | null = null;
 	#listeners = new Set<Heard>();
+	#stream: AbortController | null = null;
 	#wait = FIRST_WAIT_MS;
 	#timer: ReturnType<typeof setTimeout> | undefined;
+	#looking: ReturnType<typeof setInterval> | undefined;
+	#heardAt = 0;
+	#lookedAt = 0;
 	#left = 0;
-	#lookAgain: () => Promise<boolean>;
+	#unanswered: ReturnType<typeof setTimeout> | undefined;
+	#late = false;
+	#greeted: () => void = () => undefined;
+	#stillAllowed: () => Promise<unknown>;
 
-	/** `allowed` says whether this device is still let in; it is asked when the stream breaks. */
-	constructor(allowed: () => Promise<boolean>) {
-		this.#lookAgain = allowed;
+	/** `allowed` looks whether this device is still let in; it is asked when the stream is refused. */
+	constructor(allowed: () => Promise<unknown>) {
+		this.#stillAllowed = allowed;
 	}
 
 	/** Hear what happens from now on; what is returned ends it. */
@@ -40,20 +54,29 @@ export class Live {
 		return () => this.#listeners.delete(heard);
 	}
 
-	start(): void {
+	/** Begin. When this ends, the stream has begun: whoever reads from then on misses nothing. Or it takes too long: then `again` comes. */
+	async start(): Promise<void> {
 		if (this.standing !== 'off') return;
-		this.#join();
+		const greeted = new Promise<void>((resolve) => (this.#greeted = resolve));
+		void this.#join(early('/api/stream'));
 		document.addEventListener('visibilitychange', this.#seen);
+		document.addEventListener('resume', this.#woken);
 		window.addEventListener('pageshow', this.#woken);
 		window.addEventListener('online', this.#woken);
 		window.addEventListener('offline', this.#cut);
+		this.#lookedAt = Date.now();
+		this.#looking = setInterval(() => this.#look(), LOOK_MS);
+		await Promise.race([greeted, new Promise((resolve) => setTimeout(resolve, JOIN_MS))]);
+		this.#late = !this.position;
 	}
 
 	stop(): void {
 		this.#close();
+		clearInterval(this.#looking);
 		this.standing = 'off';
 		this.position = 0;
 		document.removeEventListener('visibilitychange', this.#seen);
+		document.removeEventListener('resume', this.#woken);
 		window.removeEventListener('pageshow', this.#woken);
 		window.removeEventListener('online', this.#woken);
 		window.removeEventListener('offline', this.#cut);
@@ -62,29 +85,57 @@ export class Live {
 	/** Try now, instead of later. */
 	retry(): void {
 		this.#wait = FIRST_WAIT_MS;
+		this.#lookedAt = Date.now();
 		this.#close();
-		this.#join();
+		void this.#join();
 	}
 
-	#join(): void {
-		if (this.standing !== 'lost') this.standing = 'joining';
+	async #join(begun?: Promise<Response>): Promise<void> {
+		const stream = (this.#stream = new AbortController());
+		this.#heardAt = Date.now();
+		this.#unanswered = setTimeout(() => this.retry(), HELLO_MS);
+		if (this.standing === 'off') this.standing = 'joining';
 		const after = this.position ? `?after=${this.position}` : '';
-		const source = new EventSource(`/api/stream${after}`);
-		this.#source = source;
-		source.addEventListener('hello', (event) => this.#hello(JSON.parse(event.data)));
-		source.addEventListener('fact', (event) => this.#fact(JSON.parse(event.data)));
-		source.addEventListener('so_far', (event) => this.#words(JSON.parse(event.data)));
-		source.addEventListener('words', (event) => this.#words(JSON.parse(event.data)));
-		source.addEventListener('error', () => this.#broken(source));
+		try {
+			const { signal } = stream;
+			const answer = await (begun ?? fetch(`/api/stream${after}`, { signal, cache: 'no-store' }));
+			if (answer.status === 401) await this.#stillAllowed();
+			else if (answer.ok && answer.body) await heardOf(answer.body, (told) => this.#heard(stream, told), signal);
+		} catch {
+			// It broke, or was broken off: what follows is the same as when it ends.
+		}
+		if (stream === this.#stream) this.#broken();
+	}
+
+	#heard(stream: AbortController, told: Told[]): void {
+		if (stream !== this.#stream) return;
+		this.#heardAt = Date.now();
+		for (const { event, data } of told) {
+			if (event === 'hello') this.#hello(JSON.parse(data));
+			else if (event === 'fact') this.#fact(JSON.parse(data));
+			else if (event === 'so_far' || event === 'words') this.#words(JSON.parse(data));
+			if (stream !== this.#stream) return;
+		}
 	}
 
 	#hello(hello: { position: number }): void {
+		clearTimeout(this.#unanswered);
 		const fresh = this.position === 0;
-		const cameBack = this.standing === 'lost';
+		const missed = hello.position - this.position;
 		this.standing = 'live';
 		this.#wait = FIRST_WAIT_MS;
 		if (fresh) this.position = hello.position;
-		if (cameBack || fresh) for (const one of this.#listeners) one.again?.();
+		this.#greeted();
+		if (fresh && this.#late) this.#again();
+		if (!fresh && (missed < 0 || missed > MISSED_MAX)) {
+			this.position = hello.position;
+			this.retry();
+			this.#again();
+		}
+	}
+
+	#again(): void {
+		for (const one of this.#listeners) one.again?.();
 	}
 
 	#fact(fact: Fact): void {
@@ -97,20 +148,28 @@ export class Live {
 		for (const one of this.#listeners) one.words?.(words);
 	}
 
-	#broken(source: EventSource): void {
-		if (source !== this.#source) return;
+	#broken(): void {
 		this.#close();
+		if (this.standing === 'off') return;
 		this.standing = 'lost';
-		this.#timer = setTimeout(async () => {
-			if (await this.#lookAgain()) this.#join();
-		}, this.#wait);
+		this.#timer = setTimeout(() => void this.#join(), this.#wait);
 		this.#wait = Math.min(this.#wait * 2, WAIT_MAX_MS);
 	}
 
 	#close(): void {
 		clearTimeout(this.#timer);
-		this.#source?.close();
-		this.#source = null;
+		clearTimeout(this.#unanswered);
+		const stream = this.#stream;
+		this.#stream = null;
+		stream?.abort();
+	}
+
+	/** A clock that jumped means that all of it slept; a stream without a beat is dead, whatever the network says. */
+	#look(): void {
+		const now = Date.now();
+		const slept = now - this.#lookedAt > LOOK_MS + ASLEEP_MS;
+		this.#lookedAt = now;
+		if (slept || (this.#stream && now - this.#heardAt > SILENCE_MS)) this.retry();
 	}
 
 	#seen = (): void => {
@@ -119,12 +178,8 @@ export class Live {
 	};
 
 	#woken = (event: Event): void => {
-		if (event.type === 'online' || (event as PageTransitionEvent).persisted) this.retry();
+		if (event.type !== 'pageshow' || (event as PageTransitionEvent).persisted) this.retry();
 	};
 
-	#cut = (): void => {
-		this.#close();
-		this.standing = 'lost';
-	};
+	#cut = (): void => this.#broken();
 }
-

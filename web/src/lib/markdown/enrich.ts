@@ -49,7 +49,7 @@ function folding(fence: HTMLElement, lines: number): HTMLButtonElement {
 }
 
 async function colour(fence: HTMLElement, language: string): Promise<void> {
-	const { coloured } = await import('./shiki');
+	const { coloured } = await import('./colours');
 	const code = fence.querySelector('code');
 	const markup = code && (await coloured(code.textContent ?? '', language));
 	if (!code || !markup) return;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { escaped, safeAddress, settledEnd } from './markdown';
+import { escaped, safeAddress } from './markdown';
 
 describe('addresses', () => {
 	it.each(['https://example.org', 'http://a.b/c', 'mailto:a@b.c', '/memory/1', '#top'])('lets %s through', (href) => {
@@ -17,21 +17,6 @@ describe('addresses', () => {
 		'blob:x'
 	])('refuses %s', (href) => {
 		expect(safeAddress(href)).toBeNull();
-	});
-});
-
-describe('text that still grows', () => {
-	it('is settled up to the last whole paragraph', () => {
-		expect(settledEnd('One.\n\nTwo.\n\nThr')).toBe('One.\n\nTwo.\n\n'.length);
-	});
-	it('is not cut inside code', () => {
-		expect(settledEnd('One.\n\n```py\na = 1\n\nb = 2')).toBe('One.\n\n'.length);
-	});
-	it('is not cut inside a list', () => {
-		expect(settledEnd('- one\n\n- two')).toBe(0);
-	});
-	it('does not settle what is empty', () => {
-		expect(settledEnd('')).toBe(0);
 	});
 });
 

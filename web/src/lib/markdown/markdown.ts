@@ -5,6 +5,7 @@
  */
 import DOMPurify from 'dompurify';
 import { Marked, type RendererObject, type Tokens } from 'marked';
+import { Kept } from './kept';
 import { MATHS } from './maths';
 
 const SAFE = /^(https?:|mailto:|\/(?!\/)|#)/i;
@@ -70,25 +71,15 @@ const ALLOWED = {
 	ALLOW_ARIA_ATTR: false
 };
 
-/** Markdown as HTML that may stand on the page. */
+const KEPT_LETTERS = 2_000_000;
+const kept = new Kept<string>(KEPT_LETTERS);
+
+/** Markdown as HTML that may stand on the page. What was set lately is kept: rows come and go as one scrolls. */
 export function html(text: string): string {
-	return DOMPurify.sanitize(marked.parse(text) as string, ALLOWED);
+	return kept.of(text, () => fresh(text));
 }
 
-/** Where a text that still grows can be cut: what stands before never changes again. */
-export function settledEnd(text: string): number {
-	let end = 0;
-	let fence = '';
-	let offset = 0;
-	for (const line of text.split('\n')) {
-		const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-		if (mark && !fence) fence = mark;
-		else if (mark && fence && mark.startsWith(fence)) fence = '';
-		offset += line.length + 1;
-		if (!fence && line.trim() === '' && offset <= text.length) {
-			const next = text.slice(offset);
-			if (/^\S/.test(next) && !/^([-*+>|]|\d+[.)])/.test(next)) end = offset;
-		}
-	}
-	return end;
+/** The same for a text that will be another in a moment: it is not kept. */
+export function fresh(text: string): string {
+	return DOMPurify.sanitize(marked.parse(text) as string, ALLOWED);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { above, rowsOf, spanOf, tiersFor, type Band, type Tier } from './bands';
+import { above, between, daysOf, moved, rowsOf, spanBetween, spanOf, tiersFor, zoomed, type Band, type Span, type Tier } from './bands';
 
 const band = (tier: Tier, first: string, until: string, messages = 4): Band => ({
 	key: `${tier}:${first}`,
@@ -40,5 +40,27 @@ describe('the picture of the pyramid', () => {
 	it('knows the window above', () => {
 		expect(above([MONTH, WEEK, DAY], DAY)).toBe(WEEK);
 		expect(above([MONTH, WEEK, DAY], MONTH)).toBeNull();
+	});
+});
+
+describe('moving and zooming', () => {
+	const whole = spanBetween('2026-01-01', '2026-12-31') as Span;
+	const june = spanBetween('2026-06-01', '2026-07-01') as Span;
+
+	it('moves by a share, and stops at the edges', () => {
+		expect(daysOf(moved(june, -0.5, whole))).toEqual(['2026-05-17', '2026-06-16']);
+		expect(daysOf(moved(june, 100, whole))).toEqual(['2026-12-01', '2026-12-31']);
+	});
+
+	it('zooms around a point, from everything to a week', () => {
+		expect(daysOf(zoomed(june, 0.5, 0, whole))).toEqual(['2026-06-01', '2026-06-16']);
+		expect(daysOf(zoomed(june, 0.001, 1, whole))).toEqual(['2026-06-24', '2026-07-01']);
+		expect(zoomed(june, 1000, 0.3, whole)).toEqual(whole);
+	});
+
+	it('shows the part that was drawn over, whichever way', () => {
+		expect(daysOf(between(june, 0.8, 0.2, whole))).toEqual(['2026-06-07', '2026-06-25']);
+		expect(spanBetween('2026-07-01', '2026-06-01')).toBeNull();
+		expect(spanBetween('', '')).toBeNull();
 	});
 });

@@ -8,15 +8,47 @@ export type Placed = { band: Band; left: number; width: number; ink: number };
 export type Row = { tier: Tier; bands: Placed[]; small: boolean };
 
 const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const TIERS: Tier[] = ['decade', 'year', 'month', 'week', 'day'];
 const SMALL_PERCENT = 0.9; // narrower than this nobody hits: drawn, not pressed
 
 const start = (day: string): number => Date.parse(`${day}T00:00:00Z`);
+const dayAt = (at: number): string => new Date(Math.round(at / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
 
 /** From the first day of the first to the last day of the last. */
 export function spanOf(bands: Band[]): Span {
 	const from = Math.min(...bands.map((band) => start(band.first)));
 	return { from, until: Math.max(from + DAY_MS, ...bands.map((band) => start(band.until))) };
+}
+
+/** What is seen after moving by a share of it; never beyond the whole. */
+export function moved(span: Span, share: number, whole: Span): Span {
+	const wide = span.until - span.from;
+	const from = Math.min(Math.max(span.from + wide * share, whole.from), whole.until - wide);
+	return { from, until: from + wide };
+}
+
+/** What is seen from closer (a factor below 1) or from farther; the point at that share stays where it is. */
+export function zoomed(span: Span, factor: number, at: number, whole: Span): Span {
+	const wide = span.until - span.from;
+	const next = Math.min(Math.max(wide * factor, Math.min(WEEK_MS, wide)), whole.until - whole.from);
+	const from = span.from + (wide - next) * at;
+	return moved({ from, until: from + next }, 0, whole);
+}
+
+/** The part of what is seen between two shares of it, a week at least. */
+export function between(span: Span, one: number, other: number, whole: Span): Span {
+	const wide = span.until - span.from;
+	const from = span.from + wide * Math.min(one, other);
+	const next = Math.max(wide * Math.abs(other - one), Math.min(WEEK_MS, wide));
+	return moved({ from, until: from + next }, 0, whole);
+}
+
+/** A span as two days, as an address holds it, and back. */
+export const daysOf = (span: Span): [string, string] => [dayAt(span.from), dayAt(span.until)];
+export function spanBetween(from: string, until: string): Span | null {
+	const span = { from: start(from), until: start(until) };
+	return span.until > span.from ? span : null;
 }
 
 /** Which tiers are worth drawing when one looks at so many days. */

@@ -8,14 +8,16 @@ import { toasts } from '$lib/ui';
 type Change = Shape<'Change'>;
 
 /** Retract a fact, and go elsewhere if what it made is gone with it. */
-export async function takeBack(position: number, leave = ''): Promise<void> {
+export async function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
 	try {
 		const params = { path: { position } };
 		await told(api.POST('/api/retractions/{position}', { params, body: { reason: 'undone', force: true } }));
 		if (leave) await goto(leave);
-		toasts.say('Undone.');
+		toasts.say(words);
+		return true;
 	} catch (error) {
 		toasts.trouble(problemOf(error));
+		return false;
 	}
 }
 

@@ -2,7 +2,7 @@
 import { api, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
-import { above, rowsOf, spanOf, type Band } from './bands';
+import { above, between, moved, rowsOf, spanBetween, spanOf, zoomed, type Band, type Span } from './bands';
 
 export class Timeline {
 	known = new Asked<Band[]>();
@@ -10,11 +10,12 @@ export class Timeline {
 	key = $state('');
 	at = $derived(this.known.data?.find((band) => band.key === this.key) ?? null);
 	outer = $derived(this.at && this.known.data ? above(this.known.data, this.at) : null);
-	rows = $derived.by(() => {
-		const bands = this.known.data ?? [];
-		const days = bands.filter((band) => band.tier === 'day');
-		return bands.length ? rowsOf(bands, spanOf(this.at ? [this.at] : days)) : [];
-	});
+	/** What is seen when one has moved or zoomed by hand. */
+	#own = $state.raw<Span | null>(null);
+	whole = $derived(spanOf((this.known.data ?? []).filter((band) => band.tier === 'day')));
+	span = $derived(this.#own ?? (this.at ? spanOf([this.at]) : this.whole));
+	all = $derived(this.span.until - this.span.from >= this.whole.until - this.whole.from);
+	rows = $derived(this.known.data?.length ? rowsOf(this.known.data, this.span) : []);
 
 	constructor(readonly threadId: string) {}
 
@@ -30,6 +31,23 @@ export class Timeline {
 			query: { tier: ['decade', 'year', 'month', 'week', 'day'] as Band['tier'][] }
 		};
 		void this.known.ask(() => told(api.GET('/api/threads/{thread_id}/timeline', { params })));
+	}
+
+	/** See a stretch between two days; without them, the window that is looked at. */
+	see(from: string, until: string): void {
+		this.#own = spanBetween(from, until);
+	}
+
+	move(share: number): void {
+		this.#own = moved(this.span, share, this.whole);
+	}
+
+	zoom(factor: number, at = 0.5): void {
+		this.#own = zoomed(this.span, factor, at, this.whole);
+	}
+
+	select(one: number, other: number): void {
+		this.#own = between(this.span, one, other, this.whole);
 	}
 
 	/** Look closer at a window; without one, at everything. */

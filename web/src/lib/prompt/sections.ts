@@ -40,6 +40,13 @@ export const nameOf = (section: Section): string => NAMES[section.name] ?? secti
 export const colourOf = (section: Section): string => `var(--who-${HUES[section.name] ?? 6})`;
 export const reasonOf = (piece: Piece): string => REASONS[piece.left_out] ?? piece.left_out;
 
+/** The words of a piece. Instructions are Everloop's own; what was taken back since says nothing any more. */
+export function wordsOf(piece: Piece): string {
+	if (piece.text) return piece.text;
+	if (piece.sort === 'instructions') return 'Who Everloop is, what day it is, and how to use what stands below.';
+	return piece.sort === 'gone' ? 'Taken back since.' : piece.key;
+}
+
 /** What is in, and what is not. */
 export function parted(section: Section): { kept: Piece[]; left: Piece[] } {
 	return {

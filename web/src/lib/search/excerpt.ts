@@ -1,4 +1,6 @@
 /** The part of a text that answers a search, with the words that were searched for. */
+import { plainly } from '$lib/format';
+
 export type Part = { text: string; hit: boolean };
 
 const WORD = /[\p{L}\p{N}]+/gu;
@@ -12,7 +14,7 @@ export function wordsOf(query: string): string[] {
 /** About `room` characters from shortly before the first word that was found, in parts. */
 export function excerpt(text: string, query: string, room = 280): Part[] {
 	const words = wordsOf(query);
-	const flat = text.replace(/\s+/g, ' ').trim();
+	const flat = plainly(text);
 	const first = firstHit(flat, words);
 	const lead = Math.round(room / 5);
 	const from = first > lead ? flat.indexOf(' ', first - lead) + 1 : 0;

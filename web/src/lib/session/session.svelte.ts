@@ -1,6 +1,9 @@
 /** Who this device is, how it comes in, and the stream that it follows while it is in. */
 import { api, onSignedOut, problemOf, told, type Problem, type Shape } from '$lib/api/client';
+import { askEarly, dropEarly } from '$lib/api/early';
+import { whenIdle } from '$lib/idle';
 import { Live } from '$lib/live/live.svelte';
+import { signed } from './passkey';
 
 type Standing = 'asking' | 'in' | 'out' | 'unreached';
 const CODE = /[#&]pair=([A-Za-z0-9-]+)/;
@@ -25,19 +28,21 @@ class Session {
 			if (await this.pair(code)) return;
 		}
 		try {
-			this.#in(await told(api.GET('/api/session')));
+			await this.#in(await told(api.GET('/api/session')));
 		} catch (error) {
 			const problem = problemOf(error);
-			if (problem.status === 401) this.standing = 'out';
-			else this.standing = 'unreached';
+			if (problem.status === 401) return this.#out();
+			dropEarly();
+			this.standing = 'unreached';
 		}
 	}
 
 	/** Come in with a one-time code; whether it opened. */
 	async pair(code: string): Promise<boolean> {
 		this.problem = null;
+		dropEarly();
 		try {
-			this.#in(await told(api.POST('/api/session', { body: { code, name: '' } })));
+			await this.#in(await told(api.POST('/api/session', { body: { code, name: '' } })));
 			return true;
 		} catch (error) {
 			this.problem = problemOf(error);
@@ -46,34 +51,62 @@ class Session {
 		}
 	}
 
+	/** Come in with a passkey. Breaking it off is no trouble. */
+	async unlock(): Promise<void> {
+		this.problem = null;
+		try {
+			const credential = await signed();
+			if (credential) await this.#in(await told(api.POST('/api/session/passkey', { body: { credential, name: '' } })));
+		} catch (error) {
+			this.problem = problemOf(error);
+		}
+	}
+
 	async leave(): Promise<void> {
 		await api.DELETE('/api/session');
 		this.#out();
 	}
 
-	#in(device: Shape<'DeviceOut'>): void {
+	async #in(device: Shape<'DeviceOut'>): Promise<void> {
 		this.device = device;
-		this.standing = 'in';
 		this.problem = null;
-		this.live.start();
-		// Days end at midnight where the person is. Saying the same place again records nothing.
+		askEarly(true);
+		await this.live.start(); // first, so that what pages read is never older than what they hear
+		if (!this.device) return; // it was signed out meanwhile
+		this.standing = 'in';
+		this.#place();
+	}
+
+	/** Days end at midnight where the person is. Saying the same place again records nothing, so that can wait. */
+	#place(): void {
 		const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions();
-		if (zone) void api.PUT('/api/place', { body: { zone } });
+		if (!zone) return;
+		const tell = () => api.PUT('/api/place', { body: { zone } });
+		if (isNewPlace(zone)) void tell();
+		else whenIdle(tell);
 	}
 
 	#out(): void {
 		this.live.stop();
+		askEarly(false);
+		dropEarly();
 		this.device = null;
 		this.standing = 'out';
 	}
 
-	async #stillIn(): Promise<boolean> {
-		try {
-			await told(api.GET('/api/session'));
-			return true;
-		} catch (error) {
-			return problemOf(error).status !== 401;
-		}
+	async #stillIn(): Promise<void> {
+		await api.GET('/api/session').catch(() => undefined); // a refusal is heard by everybody
+	}
+}
+
+/** Whether this device was elsewhere when it last told its place. */
+function isNewPlace(zone: string): boolean {
+	try {
+		const before = localStorage.getItem('everloop.zone');
+		localStorage.setItem('everloop.zone', zone);
+		return before !== zone;
+	} catch {
+		return true;
 	}
 }
 

@@ -4,7 +4,6 @@ import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { session } from '$lib/session/session.svelte';
 import { takeBack } from '$lib/memory/life.svelte';
-import { toasts } from '$lib/ui';
 
 export type Past = Shape<'PastImportOut'>;
 type Imported = Shape<'ImportedOut'>;
@@ -50,10 +49,9 @@ export class Imports {
 
 	/** All of it is gone again, and can be brought back by importing it once more. */
 	async undo(past: { position: number; name: string }): Promise<void> {
-		await takeBack(past.position);
+		if (!(await takeBack(past.position, '', `${past.name} is taken back.`))) return;
 		this.last = null;
 		this.read();
-		toasts.say(`${past.name} is taken back.`);
 	}
 
 	/** By the older way of asking, for only that one tells how much is sent. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { foldsBefore, rowsOf, withMessage } from './rows';
-import type { Band, Coming, Message } from './shapes';
+import { foldsBefore, pastRows, rowsOf as allRows, withMessage } from './rows';
+import type { Band, Coming, Fold, Letter, Message } from './shapes';
 
 function message(id: string, at: string, position = 1): Message {
 	return { message_id: id, said_at: at, position, role: 'user', text: id } as Message;
@@ -8,6 +8,8 @@ function message(id: string, at: string, position = 1): Message {
 function band(key: string, first: string, until: string, shown = true): Band {
 	return { key, first, until, shown, messages: 3, tier: 'day' } as Band;
 }
+const rowsOf = (folds: Fold[], messages: Message[], coming: Coming[], letters: Letter[]) =>
+	allRows(pastRows(folds, messages), coming, letters);
 const coming = (turn_id: string, answer_id: string) => ({ turn: { turn_id, answer_id }, text: '' }) as Coming;
 
 describe('rows', () => {

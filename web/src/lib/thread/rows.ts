@@ -2,12 +2,20 @@
 import { dayOf } from './days';
 import type { Coming, Fold, Letter, Message, Row } from './shapes';
 
-/** All rows of the page. */
-export function rowsOf(folds: Fold[], messages: Message[], coming: Coming[], letters: Letter[]): Row[] {
+/** What was said, and the past that is folded. */
+export function pastRows(folds: Fold[], messages: Message[]): Row[] {
 	const rows: Row[] = [];
 	const shown = new Set<string>();
 	for (const fold of folds) addFold(rows, shown, fold, 0);
 	addMessages(rows, shown, messages);
+	return rows;
+}
+
+/** All rows of the page: those of the past stay the same ones, however fast an answer comes. */
+export function rowsOf(past: Row[], coming: Coming[], letters: Letter[]): Row[] {
+	if (!coming.length && !letters.length) return past;
+	const rows = [...past];
+	const shown = new Set(past.map((row) => row.key));
 	coming.forEach((one, index) => {
 		const key = one.turn.answer_id || one.turn.turn_id;
 		if (!shown.has(key)) rows.push({ sort: 'coming', key, coming: one, ahead: index });

@@ -4,13 +4,13 @@
  * It holds a bounded stretch of messages. What lies before is folded as the pyramid folds it, or read when one scrolls there.
  */
 import { api, problemOf, told, type Problem } from '$lib/api/client';
-import { joined, type Fact, type Words } from '$lib/live/fact';
+import { joined, spoken, type Fact, type Spoken, type Words } from '$lib/live/fact';
 import type { Live } from '$lib/live/live.svelte';
 import { toasts } from '$lib/ui';
 import { dayOf } from './days';
 import { endedIn, messageIn, turnAfter } from './facts';
 import { Outbox } from './outbox.svelte';
-import { foldsBefore, rowsOf, withMessage } from './rows';
+import { foldsBefore, pastRows, rowsOf, withMessage } from './rows';
 import type { Band, Coming, Fold, Line, Message, Row, Turn } from './shapes';
 
 const PAGE = 60;
@@ -32,10 +32,11 @@ export class ThreadView {
 	shifting = $state(false);
 	readonly outbox: Outbox;
 
-	#rows = $derived.by<Row[]>(() => rowsOf(this.folds, this.messages, this.coming, this.outbox.letters));
+	#past = $derived.by<Row[]>(() => pastRows(this.folds, this.messages));
+	#rows = $derived.by<Row[]>(() => rowsOf(this.#past, this.coming, this.outbox.letters));
 	#bands: Band[] = [];
 	#since: Fact[] | null = null;
-	#spoken = new Map<string, string>(); // what was heard of turns that have not ended
+	#spoken = new Map<string, Spoken>(); // what was heard of turns that have not ended
 	#frame = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#reading = false;
@@ -225,7 +226,7 @@ export class ThreadView {
 	#resume(turns: Turn[]): void {
 		const known = new Map(this.coming.map((one) => [one.turn.turn_id, one.text]));
 		this.coming = turns.map((turn) => {
-			const heard = this.#spoken.get(turn.turn_id) ?? known.get(turn.turn_id) ?? '';
+			const heard = this.#spoken.get(turn.turn_id)?.text ?? known.get(turn.turn_id) ?? '';
 			return { turn, text: heard.length > turn.saved.length ? heard : turn.saved };
 		});
 	}
@@ -287,8 +288,8 @@ export class ThreadView {
 		const turn = turnAfter(known?.turn, fact);
 		if (!turn) return;
 		this.coming = known
-			? this.coming.map((one) => (one === known ? { turn, text: this.#spoken.get(turnId) ?? one.text } : one))
-			: [...this.coming, { turn, text: this.#spoken.get(turnId) ?? '' }]; // its words may be quicker
+			? this.coming.map((one) => (one === known ? { turn, text: this.#spoken.get(turnId)?.text ?? one.text } : one))
+			: [...this.coming, { turn, text: this.#spoken.get(turnId)?.text ?? '' }]; // its words may be quicker
 	}
 
 	#hide(fact: Fact): void {
@@ -302,7 +303,7 @@ export class ThreadView {
 	#heard(words: Words): void {
 		if (words.thread_id !== this.threadId || !words.text) return;
 		const known = this.coming.find((one) => one.turn.turn_id === words.turn_id);
-		const before = this.#spoken.get(words.turn_id) ?? known?.text ?? '';
+		const before = this.#spoken.get(words.turn_id) ?? spoken(known?.text ?? '');
 		const after = joined(before, words);
 		if (after === null) return this.#soon();
 		this.#spoken.set(words.turn_id, after);
@@ -312,7 +313,7 @@ export class ThreadView {
 	#show(): void {
 		this.#frame = 0;
 		this.coming = this.coming.map((one) => {
-			const text = this.#spoken.get(one.turn.turn_id);
+			const text = this.#spoken.get(one.turn.turn_id)?.text;
 			return text === undefined ? one : { ...one, text };
 		});
 	}

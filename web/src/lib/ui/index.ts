@@ -1,4 +1,8 @@
-/** The parts that pages are made of. `/parts` shows each of them in each of its states. */
+/**
+ * The parts that pages are made of. `/parts` shows each of them in each of its states.
+ *
+ * The first page loads this: what needs `bits-ui` is behind `parts.ts`, or is imported by its own name, like `Tip`.
+ */
 export { default as Badge } from './Badge.svelte';
 export { default as Button } from './Button.svelte';
 export { default as Choice } from './Choice.svelte';
@@ -12,6 +16,5 @@ export { default as Problem } from './Problem.svelte';
 export { default as Sheet } from './Sheet.svelte';
 export { default as Skeleton } from './Skeleton.svelte';
 export { default as Tabs } from './Tabs.svelte';
-export { default as Tip } from './Tip.svelte';
 export { default as Toasts } from './Toasts.svelte';
 export { toasts } from './toasts.svelte';

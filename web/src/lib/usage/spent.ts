@@ -40,7 +40,8 @@ export function panels(rows: Spent[], days: string[], measure: Measure, of: (row
 		found.set(of(row), values);
 	}
 	const all = [...found].map(([name, values]) => ({ name, values, total: sum(values) }));
-	return all.sort((a, b) => b.total - a.total);
+	const some = all.filter((panel) => panel.total > 0); // what took nothing is shown only if nothing took anything
+	return (some.length ? some : all).sort((a, b) => b.total - a.total);
 }
 
 /** A value as it is read. */

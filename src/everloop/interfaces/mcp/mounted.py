@@ -1,0 +1,55 @@
+"""The same server inside another one, over HTTP, for those whom that one has let in.
+
+Nobody comes here without a credential. A host's token says which host speaks; with a device's, it
+is the name that the client gives itself. A session belongs to the credential that opened it.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+
+from everloop.app import Engine
+from everloop.interfaces.mcp.server import build, room_for
+from everloop.settings import Settings
+
+PATH = "/mcp"
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Mounted:
+    """An application that serves one engine at one path."""
+
+    path = PATH
+
+    def __init__(self, engine: Engine, settings: Settings, hosts: Sequence[str]) -> None:
+        run = engine.log.ids.new("mcp")
+        server = build(room_for(engine, settings, run=run, embeds=False))
+        server.streamable_http_app(streamable_http_path=PATH, transport_security=_known(hosts))
+        self._sessions = server.session_manager
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """What must go on while it is served."""
+        return self._sessions.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a device that was let in."""
+        device_id = scope["state"]["device"].device_id
+        token = AccessToken(token="", client_id=device_id, scopes=[])
+        mine = {**scope, "user": AuthenticatedUser(token)}
+        await self._sessions.handle_request(mine, receive, send)
+
+
+def _known(hosts: Sequence[str]) -> TransportSecuritySettings:
+    """The names that the server around this one is known by, with and without a port."""
+    named = [form for host in hosts for form in (host, f"{host}:*")]
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in named]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=named, allowed_origins=origins
+    )

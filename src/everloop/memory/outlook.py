@@ -1,0 +1,65 @@
+"""What one question looks at: the rows of a roster that its asker may see and its filter leaves.
+
+Whatever recall weighs goes through here: what was said before a passage or after it is the nearest
+one that may be seen. A cache: in a small memory the neighbours of all rows are worked out once.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everloop.memory.roster import Roster
+from everloop.memory.rows import Mask, Rows
+
+LINKED_MAX = 10_000  # rows whose neighbours are worked out for all at once
+
+
+class Outlook:
+    """The rows of a roster that a mask lets through; those that came later are not."""
+
+    def __init__(self, roster: Roster, allowed: Mask, *, parted: bool) -> None:
+        self.roster, self.allowed = roster, allowed
+        self.size = len(allowed)  # above every row that is allowed
+        self.parted = parted  # whether some item is in several passages
+        self.kept: dict[str, Any] = {}  # by term, what `holdings.py` knows of it
+
+    def before(self, rows: Rows) -> Rows:
+        """The last passage of what each row follows, if it is allowed; else none."""
+        if self.size > LINKED_MAX:
+            return self.roster.before(rows, self.allowed)
+        return self._before.take(rows)
+
+    def after(self, rows: Rows) -> Rows:
+        """The first passage that follows each row's item and is allowed; else none."""
+        if self.size > LINKED_MAX:
+            return self.roster.after(rows, self.allowed)
+        return self._after.take(rows)
+
+    def followers(self, rows: Rows) -> Rows:
+        """All allowed passages that follow the items of these rows; among them may be none."""
+        return self.roster.followers(rows, self.allowed)
+
+    def lengths(self, rows: Rows) -> NDArray[np.float64]:
+        """How long each row is together with what was said before it."""
+        if self.size > LINKED_MAX:
+            return self._lengths_of(rows)
+        return self._lengths.take(rows)
+
+    def _lengths_of(self, rows: Rows) -> NDArray[np.float64]:
+        lengths = self.roster.length.all
+        both: NDArray[Any] = lengths.take(rows) + lengths.take(self.before(rows))
+        return both.astype(np.float64)
+
+    @cached_property
+    def _lengths(self) -> NDArray[np.float64]:
+        return self._lengths_of(np.arange(self.size - 1))
+
+    @cached_property
+    def _before(self) -> Rows:
+        return self.roster.before(np.arange(self.size - 1), self.allowed)
+
+    @cached_property
+    def _after(self) -> Rows:
+        return self.roster.after(np.arange(self.size - 1), self.allowed)

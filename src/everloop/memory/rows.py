@@ -1,0 +1,57 @@
+"""Rows of a roster as arrays: which are allowed, which are there, in which order.
+
+Row 0 stands for nothing, and every mask lets it through, so nobody need ask whether there is one.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+NONE = 0  # the row, and the group, that stands for nothing
+
+_PLACES: Rows = np.arange(2**14)
+_PLACE, _SCORE = np.int64(2**14 - 1), np.int64(-(2**14))
+_ABOVE = np.float64(2.0)
+
+
+def distinct(size: int, *parts: Rows) -> Rows:
+    """The rows in order, each once, all below `size`; the first is the one for nothing."""
+    there = np.zeros(size, np.bool_)
+    for rows in parts:
+        there[rows] = True
+    there[NONE] = True
+    return there.nonzero()[0]
+
+
+def places(size: int, rows: Rows) -> Rows:
+    """Where each row stands among these, and 0 for the others."""
+    where = np.zeros(size, np.int64)
+    where[rows] = np.arange(len(rows))
+    return where
+
+
+def best_first(scores: NDArray[Any]) -> Rows:
+    """The places of scores above -2, highest first; among equals the lower place is first.
+
+    Much faster than a stable sort: the place is put into the last bits of the score, and so one
+    number is sorted. What differs in those bits alone counts as equal.
+    """
+    if len(scores) > len(_PLACES):
+        return np.argsort(-scores, kind="stable")
+    keys: Rows = np.add(scores, _ABOVE, dtype=np.float64).view(np.int64)
+    np.invert(keys, out=keys)  # the bits of a number above 0 grow with it; so now they shrink
+    keys &= _SCORE
+    keys |= _PLACES[: len(scores)]
+    keys.sort()
+    keys &= _PLACE
+    return keys
+
+
+def passing(rows: Rows, allowed: Mask) -> Mask:
+    """Which of these rows are allowed. Those that came after the mask was made are not."""
+    passed: Mask = allowed.take(rows, mode="clip")
+    return passed

@@ -1,0 +1,29 @@
+"""Files that nobody has any more: what stood beside messages that were erased, and nowhere else."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from everloop.log import Reader
+from everloop.thread.events import Attachment, MessageImported, MessageSent
+
+
+class _Beside(msgspec.Struct):
+    attachments: list[Attachment] = []
+
+
+_read = msgspec.json.Decoder(_Beside).decode
+_KINDS = f"'{MessageSent.wire}', '{MessageImported.wire}'"
+_SAID = f"SELECT data FROM log WHERE position = ? AND kind IN ({_KINDS})"  # noqa: S608 - our kinds
+_HAS = f"SELECT 1 FROM log WHERE kind IN ({_KINDS}) AND data LIKE ? LIMIT 1"  # noqa: S608 - ours
+
+
+def files_beside(reader: Reader, positions: Sequence[int]) -> set[str]:
+    """The digests of the files beside messages at these positions."""
+    found = (row for at in positions for row in reader.rows(_SAID, (at,)))
+    return {one.digest for (data,) in found if data is not None for one in _read(data).attachments}
+
+
+def without_owner(reader: Reader, digests: Iterable[str]) -> list[str]:
+    """Those of them that stand beside no message any more, on any branch."""
+    return [one for one in digests if not reader.rows(_HAS, (f"%{one}%",))]

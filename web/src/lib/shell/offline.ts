@@ -1,0 +1,17 @@
+/** A start without a connection: the service worker keeps what this page was made of. */
+import { dev } from '$app/environment';
+import { whenIdle } from '$lib/idle';
+
+/** Begin to keep it, once the page is there. */
+export function keepOffline(): void {
+	if ('serviceWorker' in navigator) whenIdle(() => keep(navigator.serviceWorker));
+}
+
+async function keep(workers: ServiceWorkerContainer): Promise<void> {
+	await workers.register('/service-worker.js', { type: dev ? 'module' : 'classic' });
+	const { active } = await workers.ready;
+	const tell = () => active?.postMessage(performance.getEntriesByType('resource').map((entry) => entry.name));
+	tell();
+	// By the time one leaves, more of it may have come.
+	document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && tell());
+}
