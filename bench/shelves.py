@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.adapters.system import system_world
-from everloop.app import DECIDERS, Engine
+from everloop.app import Engine
 from everloop.log import Event, open_log
+from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.events import AudienceGranted, Origin, Remembered
 from everloop.memory.keeper import Keeper
 from everloop.memory.vectors import VectorCache, VectorSpace
@@ -75,7 +76,7 @@ class Shelf:
         world = system_world(10)
         views = [MemoryWords(), MemoryShelf(), Audiences()]
         self.log = open_log(folder / "everloop.db", views, world=world)
-        self.engine = Engine(self.log, world, Settings(), DECIDERS)
+        self.engine = Engine(self.log, world, Settings(), MEMORY_DECIDERS)
         self.space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(items))
         do, do_many = self.engine.do, self.engine.do_many
         self.keeper = Keeper(self.log, do, do_many, world.clock, world.ids, self.space)

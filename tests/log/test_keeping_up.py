@@ -3,10 +3,12 @@
 from collections.abc import Generator
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.log.samples import Said, Sayings
 
 from everloop.log import Log
+from everloop.log.lineage import Lineage
 from everloop.log.queries import ViewLine, ViewList
 from everloop.testing.stage import Stage
 
@@ -67,4 +69,23 @@ def test_a_view_that_keeps_up_stands_where_the_log_does(knowing: Log, other: Log
         assert {line.position for line in ViewList().answer(reader)} == {2}
     _say(other, "c")
     with other.reading() as reader:
-        assert ViewList().answer(reader) == [ViewLine("lineage", 1, 3), ViewLine("sayings", 1, 2)]
+        assert ViewList().answer(reader) == [
+            ViewLine("lineage", Lineage.version, 3),
+            ViewLine("sayings", 1, 2),
+        ]
+
+
+def test_a_build_that_folds_branches_anew_still_knows_them(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "shared.db"
+    log = stage.open(path)
+    _say(log, "a")
+    log.fork(name="aside", at=1, actor="user")
+    log.stand("aside", actor="user")
+    log.close()
+    db = apsw.Connection(str(path))
+    db.execute("UPDATE views SET version = 0 WHERE name = 'lineage'")
+    db.close()
+    log = stage.open(path)
+    _say(log, "b")
+    assert log.branches.home_of("home").name == "aside"
+    log.close()

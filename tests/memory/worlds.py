@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from tests.log.naive import NaiveLog
 
-from everloop.app import DECIDERS, Engine
+from everloop.app import Engine
 from everloop.log import Command, Receipt
 from everloop.log.rebuild import rebuild
 from everloop.memory.commands import (
@@ -20,6 +20,7 @@ from everloop.memory.commands import (
     ReviseItem,
     RevokeAudience,
 )
+from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
 from everloop.memory.vectors import VectorCache, VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
@@ -60,7 +61,7 @@ class World:
         self.stage = Stage()
         views = [MemoryWords(), MemoryShelf(), Audiences()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
-        self.engine = Engine(self.log, self.stage.world, Settings(), DECIDERS)
+        self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         space = VectorSpace(VectorCache(self.folder / "vectors.db"), WordEmbedder())
         do, do_many = self.engine.do, self.engine.do_many
         self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)

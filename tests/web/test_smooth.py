@@ -27,6 +27,9 @@ APPENDED = 5_000
 NODES_MAX = 6_000
 HEAP_MAX = 60_000_000
 TOKENS = 1_600
+FRAME_MS = (
+    16  # a key takes no less; where it takes longer when nothing happens, the machine is busy
+)
 TICK_S = 0.005  # two hundred tokens in a second
 LATENCY_MS = 50
 LONGEST_MS = 500  # a frame of a jump, on a busy machine
@@ -47,6 +50,8 @@ BARE = """() => {
   const all = Array.from({ length: 2000 }, (_, at) => `<p>Message ${at}</p>`).join('');
   document.body.innerHTML = `<div class="history" style="height:80vh;overflow:auto">${all}</div>`;
 }"""
+PAINTED = """() => new Promise((told) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(told))))"""
 WATCH_KEYS = """() => {
   window.__keys = [];
   new PerformanceObserver((list) => {
@@ -203,9 +208,10 @@ def keyed(page: Page, letters: str) -> list[float]:
     """How long each key took until its letter was painted, as the browser tells it."""
     page.evaluate("window.__keys = []")
     page.get_by_label("Write a message").press_sequentially(letters, delay=40)
-    page.evaluate("() => new Promise((told) => setTimeout(told, 200))")
+    page.evaluate(PAINTED)
     slow: list[float] = page.evaluate("window.__keys")
-    return sorted([16.0] * (len(letters) - len(slow)) + slow)  # those it does not tell were quick
+    quick = [float(FRAME_MS)] * (len(letters) - len(slow))  # those it does not tell of
+    return sorted(quick + slow)
 
 
 def test_typing_stays_quick_while_an_answer_pours_in(
@@ -224,11 +230,11 @@ def test_typing_stays_quick_while_an_answer_pours_in(
         still = page.locator("[data-coming]").count()
         expect(page.locator("[data-role=assistant]")).to_contain_text("The end.")
         expect(page.locator("[data-role=assistant] .fence")).to_have_count(8)
-    at = int(len(busy) * 0.95)
+    usual, slow = calm[int(len(calm) * 0.95)], busy[int(len(busy) * 0.95)]
     told(
         capsys,
-        f"{size}: a key is painted within {busy[at]:.0f} ms (95 %), {busy[-1]:.0f} at most, at"
-        f" {TOKENS // 8} tokens/s; {calm[int(len(calm) * 0.95)]:.0f} and {calm[-1]:.0f} without",
+        f"{size}: a key is painted within {slow:.0f} ms (95 %), {busy[-1]:.0f} at most, at 200"
+        f" tokens/s; {usual:.0f} and {calm[-1]:.0f} without",
     )
     assert still == 1, "it still came when the last key was pressed"
-    assert busy[at] <= max(LATENCY_MS, 2 * calm[int(len(calm) * 0.95)])
+    assert slow <= LATENCY_MS * max(1.0, usual / FRAME_MS)

@@ -188,7 +188,9 @@ def test_going_back_is_previewed_and_undone(tmp_path: Path, visit: Visit, shot: 
             say(page, f"Question {number}")
             expect(page.locator("[data-role=assistant]").last).to_contain_text(f"Answer {number}.")
         act(page, "Answer one.", "Go back to here")
-        expect(page.locator("[data-impact]")).to_contain_text("One message and one answer")
+        expect(page.locator("[data-impact]")).to_contain_text(
+            "One message, one answer and two memories"
+        )
         shot(page, "thread-rewind")
         page.get_by_role("button", name="Go back", exact=True).click()
         expect(page.locator("article.message")).to_have_count(2)

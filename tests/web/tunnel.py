@@ -3,8 +3,9 @@
 import socket
 import struct
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 PIECE = 65_536
 GONE = struct.pack("ii", 1, 0)  # closed without a farewell
@@ -18,6 +19,8 @@ class Tunnel:
         self._port = port
         self._silent: set[int] = set()
         self._open: dict[int, tuple[socket.socket, socket.socket]] = {}
+        self._threads: list[threading.Thread] = []
+        self._begin(self.carry)
 
     @property
     def port(self) -> int:
@@ -34,20 +37,33 @@ class Tunnel:
     def carry(self) -> None:
         """Take connections in until it is closed."""
         with suppress(OSError):
-            for number in range(1_000_000):
+            while True:
                 near, _ = self._listening.accept()
-                far = socket.create_connection(("127.0.0.1", self._port))
-                self._open[number] = (near, far)
-                for source, target in ((near, far), (far, near)):
-                    arguments = (number, source, target)
-                    threading.Thread(target=self._pour, args=arguments, daemon=True).start()
+                self._join(len(self._open), near)
 
     def close(self) -> None:
-        """Close everything."""
-        self._listening.close()
+        """Close everything, and wait until it is."""
+        _end(self._listening)
         for pair in list(self._open.values()):
             for end in pair:
-                end.close()
+                _end(end)
+        for thread in self._threads:
+            thread.join()
+
+    def _join(self, number: int, near: socket.socket) -> None:
+        try:
+            far = socket.create_connection(("127.0.0.1", self._port))
+        except OSError:  # the house is closed
+            near.close()
+            return
+        self._open[number] = (near, far)
+        for source, target in ((near, far), (far, near)):
+            self._begin(partial(self._pour, number, source, target))
+
+    def _begin(self, does: Callable[[], None]) -> None:
+        thread = threading.Thread(target=does, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _pour(self, number: int, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
@@ -65,8 +81,14 @@ class Tunnel:
 def tunnel_to(port: int) -> Generator[Tunnel]:
     """Open a tunnel to a port of this machine, and close it at the end."""
     tunnel = Tunnel(socket.create_server(("127.0.0.1", 0)), port)
-    threading.Thread(target=tunnel.carry, daemon=True).start()
     try:
         yield tunnel
     finally:
         tunnel.close()
+
+
+def _end(one: socket.socket) -> None:
+    """Close a socket that another thread may be waiting for."""
+    with suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()

@@ -67,6 +67,7 @@ class Lineage(Projection):
     """Branches, standing, and the hidden and derived facts."""
 
     name = "lineage"
+    version = 2
     tables: ClassVar[tuple[str, ...]] = (
         "log_branches",
         "log_because",
@@ -94,7 +95,7 @@ class Lineage(Projection):
         stream   TEXT NOT NULL,
         PRIMARY KEY (position, branch)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX log_needs_stream ON log_needs (stream);
+    CREATE INDEX log_needs_stream ON log_needs (stream, branch, at);
     CREATE TABLE log_retractions (
         position   INTEGER PRIMARY KEY,
         branch     TEXT NOT NULL,

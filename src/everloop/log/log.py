@@ -187,6 +187,11 @@ class Log(History):
         self, *, branch: str | None = None, as_of: int | datetime | None = None
     ) -> Generator[Reader, None, None]:
         """A reader whose views show what counts on `branch`, as it stood at a position or time."""
+        with self.file.reading() as reader:
+            if self.file.views.position(reader.db) >= reader.head():
+                reader.look(self.sight(reader, branch=branch, as_of=as_of))
+                yield reader
+                return
         self._fold_missing()
         with self.file.reading() as reader:
             reader.look(self.sight(reader, branch=branch, as_of=as_of))
@@ -303,11 +308,8 @@ class Log(History):
         self.upkeep.written(self.scribe.head)
 
     def _fold_missing(self) -> None:
-        with self.file.reading() as reader:
-            current = self.file.views.position(reader.db) >= reader.head()
-        if not current:
-            with self.writer.pen:
-                self.scribe.transaction(lambda _: None)
+        with self.writer.pen:
+            self.scribe.transaction(lambda _: None)
 
     def _page(self, after: int, upto: int) -> list[Record]:
         with self.file.reading() as reader:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import apsw
 from msgspec.structs import astuple
 
-from everloop.errors import Conflict, Corrupt, EverloopError, Rejected, Unavailable
+from everloop.errors import RESTORE, Conflict, Corrupt, EverloopError, Rejected, Unavailable
 from everloop.log.branches import Branch
 from everloop.log.facts import STREAM, Purged
 from everloop.log.file import LogFile, Reader
@@ -232,6 +232,8 @@ class Scribe:
             self.file.refresh(reader.db, head)
         if self.file.views.position(reader.db) < head:
             self._fold_missing(reader, head)
+            self.file.forget_memory()  # a view that was begun anew knew no branches until now
+            self.file.refresh(reader.db, head)
         self.file.views.keep_up(reader.db, head)
 
     def _fold_missing(self, reader: Reader, head: int) -> None:
@@ -282,10 +284,11 @@ class Scribe:
         if record.position != self.head + 1 or record.version != version + 1:
             raise Corrupt(
                 f"record {record.position} does not follow position {self.head},"
-                f" version {version} of {record.stream!r}"
+                f" version {version} of {record.stream!r}",
+                hint=RESTORE,
             )
         if chain(previous, record) != record.digest:
-            raise Corrupt(f"record {record.position} does not match its digest")
+            raise Corrupt(f"record {record.position} does not match its digest", hint=RESTORE)
         return record.digest
 
     def _insert(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
@@ -343,7 +346,10 @@ class Scribe:
         else:  # what a failed sync left behind is made durable, or we do not vouch for it
             result = one(self._open_reader().db, "PRAGMA wal_checkpoint(FULL)")
             if result and result[0]:
-                raise Unavailable("the log could not be brought to the disk")
+                raise Unavailable(
+                    "the log could not be brought to the disk",
+                    hint="Look at the disk, then repeat the request with the same id.",
+                )
         reader = self._open_reader()
         found = {
             work.request_id: reader.written(work.request_id, self._began)

@@ -180,11 +180,19 @@ def _hidden(reader: Reader, stream: str, sight: Sight) -> str:
     reader.look(sight)
     rows = reader.rows(
         """
+        WITH RECURSIVE needed (branch) AS (
+            SELECT min(branch) FROM log_needs WHERE stream = ?1
+            UNION ALL
+            SELECT (SELECT min(n.branch) FROM log_needs n
+                    WHERE n.stream = ?1 AND n.branch > needed.branch)
+            FROM needed WHERE needed.branch IS NOT NULL
+        )
         SELECT h.position FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
         WHERE h.stream = ?1
         UNION
-        SELECT n.position FROM log_needs n LEFT JOIN temp.sight s ON s.branch = n.branch
-        WHERE n.stream = ?1 AND n.at > ifnull(s.cap, -1)
+        SELECT n.position FROM needed LEFT JOIN temp.sight s ON s.branch = needed.branch
+        CROSS JOIN log_needs n
+        WHERE n.stream = ?1 AND n.branch = needed.branch AND n.at > ifnull(s.cap, -1)
         ORDER BY 1
         """,
         (stream,),

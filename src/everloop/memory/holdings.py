@@ -41,9 +41,12 @@ def holdings(outlook: Outlook, terms: Sequence[str], lookup: Lookup) -> list[Hol
     known: dict[str, Holding] = outlook.kept
     missing = [term for term in terms if term not in known]
     if missing:
-        if sum(len(holding.rows) for holding in known.values()) > KEPT_ROWS_MAX:
+        if outlook.kept_rows > KEPT_ROWS_MAX:  # begun anew: others may be looking at these
             known = outlook.kept = {term: known[term] for term in terms if term in known}
-        known.update(zip(missing, held_by(outlook, lookup(missing)), strict=True))
+            outlook.kept_rows = 0
+        found = held_by(outlook, lookup(missing))
+        known.update(zip(missing, found, strict=True))
+        outlook.kept_rows += sum(len(holding.rows) for holding in found)
     return [known[term] for term in terms]
 
 

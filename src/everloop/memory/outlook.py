@@ -24,6 +24,7 @@ class Outlook:
         self.size = len(allowed)  # above every row that is allowed
         self.parted = parted  # whether some item is in several passages
         self.kept: dict[str, Any] = {}  # by term, what `holdings.py` knows of it
+        self.kept_rows = 0  # of these together, roughly
 
     def before(self, rows: Rows) -> Rows:
         """The last passage of what each row follows, if it is allowed; else none."""

@@ -31,8 +31,8 @@ UNSET = -1
 
 _RETRACTED = "SELECT max(position) FROM log_retractions"
 _CHANGED = """
-SELECT item FROM memory_versions WHERE position > ?1 AND position <> item
-UNION SELECT item FROM memory_marks WHERE position > ?1
+SELECT item FROM memory_versions NOT INDEXED WHERE position > ?1 AND position <> item
+UNION SELECT item FROM memory_marks NOT INDEXED WHERE position > ?1
 """
 _MARKS = f"""
 SELECT m.item, m.mark, m.value FROM memory_marks m

@@ -143,8 +143,7 @@ class Answer:
             self._break_off(problem)
         finally:
             self._means.live.end(self.turn.turn_id)
-            if self._unsettled:  # it was broken off: that it was called is known, and no more
-                self._spent(Usage(self._unsettled, 0, 0), 0.0)
+            self._settle()
 
     def stop(self) -> None:
         """End it now; what came is kept."""
@@ -297,6 +296,12 @@ class Answer:
             (self.turn.position,),
         )
         self._means.do(call, by=ENGINE)
+
+    def _settle(self) -> None:
+        """Record a call that was broken off: that it was made is known, and no more."""
+        if self._unsettled:
+            with suppress(EverloopError):  # the turn was taken back, and its costs with it
+                self._spent(Usage(self._unsettled, 0, 0), 0.0)
 
     def _fail(self, reason: str, hint: str) -> None:
         failed = FailTurn(self.thread_id, self.turn.turn_id, self._text, _whole(reason), hint)

@@ -5,7 +5,7 @@
  * possible, and that a view should read anew.
  */
 import { early } from '$lib/api/early';
-import type { Fact, Words } from './fact';
+import { joined, spoken, type Fact, type Spoken, type Words } from './fact';
 import { heardOf, type Told } from './stream';
 
 export type Standing = 'off' | 'joining' | 'live' | 'lost';
@@ -31,6 +31,7 @@ export class Live {
 	position = $state(0);
 
 	#listeners = new Set<Heard>();
+	#speaking = new Map<string, Spoken & { thread_id: string }>(); // answers that come just now
 	#stream: AbortController | null = null;
 	#wait = FIRST_WAIT_MS;
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,9 +49,10 @@ export class Live {
 		this.#stillAllowed = allowed;
 	}
 
-	/** Hear what happens from now on; what is returned ends it. */
+	/** Hear what happens from now on, and what has come of answers so far; what is returned ends it. */
 	listen(heard: Heard): () => void {
 		this.#listeners.add(heard);
+		for (const [turn_id, { thread_id, text }] of this.#speaking) heard.words?.({ thread_id, turn_id, offset: 0, text });
 		return () => this.#listeners.delete(heard);
 	}
 
@@ -120,6 +122,7 @@ export class Live {
 
 	#hello(hello: { position: number }): void {
 		clearTimeout(this.#unanswered);
+		this.#speaking.clear();
 		const fresh = this.position === 0;
 		const missed = hello.position - this.position;
 		this.standing = 'live';
@@ -145,6 +148,10 @@ export class Live {
 	}
 
 	#words(words: Words): void {
+		const { thread_id, turn_id, text } = words;
+		const after = text ? joined(this.#speaking.get(turn_id) ?? spoken(''), words) : null;
+		if (after) this.#speaking.set(turn_id, { ...after, thread_id });
+		else this.#speaking.delete(turn_id);
 		for (const one of this.#listeners) one.words?.(words);
 	}
 

@@ -10,8 +10,6 @@ export function keepOffline(): void {
 async function keep(workers: ServiceWorkerContainer): Promise<void> {
 	await workers.register('/service-worker.js', { type: dev ? 'module' : 'classic' });
 	const { active } = await workers.ready;
-	const tell = () => active?.postMessage(performance.getEntriesByType('resource').map((entry) => entry.name));
-	tell();
-	// By the time one leaves, more of it may have come.
-	document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && tell());
+	const tell = (made: PerformanceEntryList) => active?.postMessage(made.map((entry) => entry.name));
+	new PerformanceObserver((more) => tell(more.getEntries())).observe({ type: 'resource', buffered: true });
 }

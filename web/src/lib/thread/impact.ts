@@ -13,13 +13,14 @@ const NAMES: [RegExp, string, string][] = [
 ];
 const NUMBERS = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten'];
 
-/** A sentence for each sort of thing that would be hidden, largest first. */
+/** Each sort of thing that would be hidden, with what was said first. */
 export function hiddenInWords(impact: Impact): string[] {
-	const counts = NAMES.map(([kind, one, many]) => {
+	return NAMES.map(([kind, one, many]) => {
 		const count = impact.hides.filter((touched) => kind.test(touched.kind)).length;
 		return { count, words: `${inWords(count)} ${count === 1 ? one : many}` };
-	}).filter(({ count }) => count > 0);
-	return counts.sort((a, b) => b.count - a.count).map(({ words }) => words);
+	})
+		.filter(({ count }) => count > 0)
+		.map(({ words }) => words);
 }
 
 /** A number as one would write it in a sentence. */

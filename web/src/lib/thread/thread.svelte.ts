@@ -18,6 +18,7 @@ const ASKED_MAX = 500; // the engine gives no more at once
 const KEPT_MAX = 500; // messages at hand; those far away are let go and read again when needed
 const TIERS = ['decade', 'year', 'month', 'week', 'day'] as const;
 const SETTLE_MS = 60; // several facts of one act are read as one
+const SHOWN_MS = 30; // words are shown in every second frame; what is typed has the other one
 
 export class ThreadView {
 	messages = $state.raw<Message[]>([]);
@@ -38,6 +39,7 @@ export class ThreadView {
 	#since: Fact[] | null = null;
 	#spoken = new Map<string, Spoken>(); // what was heard of turns that have not ended
 	#frame = 0;
+	#shownAt = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#reading = false;
 
@@ -299,7 +301,7 @@ export class ThreadView {
 		);
 	}
 
-	/** Words are put together and shown once a frame: however fast they come, typing stays smooth. */
+	/** Words are put together and shown at once with others: however fast they come, typing stays smooth. */
 	#heard(words: Words): void {
 		if (words.thread_id !== this.threadId || !words.text) return;
 		const known = this.coming.find((one) => one.turn.turn_id === words.turn_id);
@@ -307,14 +309,19 @@ export class ThreadView {
 		const after = joined(before, words);
 		if (after === null) return this.#soon();
 		this.#spoken.set(words.turn_id, after);
-		this.#frame ||= requestAnimationFrame(() => this.#show());
+		this.#frame ||= requestAnimationFrame(this.#show);
 	}
 
-	#show(): void {
+	#show = (now: number): void => {
+		if (now - this.#shownAt < SHOWN_MS) {
+			this.#frame = requestAnimationFrame(this.#show);
+			return;
+		}
 		this.#frame = 0;
+		this.#shownAt = now;
 		this.coming = this.coming.map((one) => {
 			const text = this.#spoken.get(one.turn.turn_id)?.text;
 			return text === undefined ? one : { ...one, text };
 		});
-	}
+	};
 }
