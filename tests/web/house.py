@@ -5,6 +5,7 @@ import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -44,13 +45,19 @@ class House:
 
 @contextmanager
 def house(
-    home: Path, answers: Iterable[Script] = (), *, model: Model | None = None, port: int = 0
+    home: Path,
+    answers: Iterable[Script] = (),
+    *,
+    model: Model | None = None,
+    port: int = 0,
+    **set_otherwise: Any,
 ) -> Generator[House]:
-    """Open a house, and close it at the end."""
+    """Open a house, perhaps with other settings, and close it at the end."""
     if built() is None:
         message = "the web pages are not built: run `make web`"
         raise RuntimeError(message)
-    settings = Settings(home=str(home), memory=MemorySettings(embedder="none"))
+    memory = MemorySettings(embedder="none")
+    settings = Settings(home=str(home), memory=memory, **set_otherwise)
     with (
         Engine.open(home, settings=settings) as engine,
         Running(engine, settings, model or ScriptedModel(answers)) as running,

@@ -28,6 +28,19 @@ def faults(page: Page) -> list[str]:
     ]
 
 
+def too_small(page: Page) -> list[str]:
+    """What a thumb would miss."""
+    found: list[str] = page.evaluate(
+        """min => [...document.querySelectorAll('button, a[href], summary')]
+        .filter(e => e.checkVisibility() && !e.closest('.prose') && !e.matches('.sr-only'))
+        .map(e => [e.getAttribute('aria-label') || e.innerText, e.getBoundingClientRect()])
+        .filter(([_, box]) => box.width && Math.min(box.width, box.height) < min)
+        .map(([name, box]) => `${name}: ${box.width}x${box.height}`)""",
+        TOUCH_PX,
+    )
+    return found
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_serious(tmp_path: Path, visit: Visit, shot: Shot, dark: bool) -> None:
     mode = "dark" if dark else "light"
@@ -91,12 +104,4 @@ def test_what_is_touched_is_large_enough(tmp_path: Path, visit: Visit, size: str
         page = visit(home.link())
         say(page, "Large enough?")
         expect(page.locator("[data-role=assistant]")).to_have_count(1)
-        small = page.evaluate(
-            """min => [...document.querySelectorAll('button, a[href]')]
-            .filter(e => e.checkVisibility() && !e.closest('.prose') && !e.matches('.sr-only'))
-            .map(e => [e.getAttribute('aria-label') || e.innerText, e.getBoundingClientRect()])
-            .filter(([_, box]) => box.width && Math.min(box.width, box.height) < min)
-            .map(([name, box]) => `${name}: ${box.width}x${box.height}`)""",
-            TOUCH_PX,
-        )
-        assert small == []
+        assert too_small(page) == []

@@ -1,6 +1,5 @@
 """Branches, the prompt inspector, devices, settings and usage."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -77,22 +76,6 @@ def test_a_code_lets_another_device_in(tmp_path: Path, visit: Visit) -> None:
         code = page.get_by_role("dialog").locator("p.font-mono").inner_text()
         other = visit(f"{home.address}/#pair={code}")
         expect(other.get_by_label("Write a message")).to_be_visible()
-
-
-def test_an_export_is_imported_and_taken_back(tmp_path: Path, visit: Visit) -> None:
-    said = [
-        {"role": "user", "text": f"Note {n}", "at": "2024-05-01T10:00:00Z", "thread": "old"}
-        for n in range(30)
-    ]
-    export = tmp_path / "old.jsonl"
-    export.write_text("\n".join(map(json.dumps, said)))
-    with house(tmp_path / "home") as home:
-        page = enter(home, visit, "/settings")
-        page.get_by_label("File to import").set_input_files(export)
-        expect(page.get_by_text("30 messages in 1 conversation")).to_be_visible()
-        page.get_by_role("button", name="Take back").click()
-        expect(page.get_by_text("old.jsonl is taken back.")).to_be_visible()
-        expect(page.get_by_role("button", name="Take back")).to_have_count(0)
 
 
 def test_a_theme_holds_after_a_reload(tmp_path: Path, visit: Visit) -> None:

@@ -5,6 +5,10 @@ declare global {
 			message: string;
 			hint?: string;
 		}
+		/** What is open above the page, the lowest first: each is a step that the back key takes back. */
+		interface PageState {
+			open?: number[];
+		}
 	}
 }
 

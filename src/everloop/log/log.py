@@ -7,7 +7,7 @@ in `DESIGN.md` beside this file; the tests in `tests/log/test_invariants.py` pro
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from threading import Condition
 from threading import Event as Signal
@@ -55,6 +55,7 @@ class Log(History):
         self.backups = backups
         self._states = scribe.states
         self.ids = ids
+        self._own_requests = map((ids.new(OWN_REQUESTS) + ".{:x}").format, count(1))
         self._bell = Condition()
         self._heard = 0
         self._listening = 0
@@ -134,7 +135,7 @@ class Log(History):
         request_id: str | None = None,
     ) -> Work:
         """A work for the writer: `decide` runs inside the transaction, on the newest state."""
-        named, fresh = request_id or self.ids.new(OWN_REQUESTS), not request_id
+        named, fresh = request_id or next(self._own_requests), not request_id
         if not (stream.isascii() and actor.isascii() and named.isascii()):
             _check_unicode(stream, actor, named)
         if not fresh and named.startswith(OWN_REQUESTS):

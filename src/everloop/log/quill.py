@@ -13,6 +13,8 @@ from everloop.log.sql import Row
 from everloop.log.work import Desk, Draft, Work
 from everloop.ports import Entropy
 
+SALTS_DRAWN = 64
+
 
 class Quill:
     """What a scribe writes with."""
@@ -20,6 +22,7 @@ class Quill:
     def __init__(self, entropy: Entropy, *, event_bytes_max: int) -> None:
         self._entropy = entropy
         self._event_bytes_max = event_bytes_max
+        self._salts: list[bytes] = []  # drawn many at a time: each draw is a call to the system
 
     def write(
         self, work: Work, desk: Desk, drafts: Sequence[Draft], head: int, tail: tuple[int, bytes]
@@ -32,7 +35,7 @@ class Quill:
         """
         stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
         position, (version, digest), now_us = head, tail, desk.now_us
-        salts, at = self._entropy.draw(SALT_BYTES * len(drafts)), 0
+        salts = self._salts
         rows: list[Row] = []
         facts: list[Fact] = []
         for draft in drafts:
@@ -46,8 +49,10 @@ class Quill:
             if draft.beside:
                 because += _positions(draft, head, len(rows))
                 sources = encode_positions(because)
-            kind, schema, salt = happened.wire, happened.schema, salts[at : at + SALT_BYTES]
-            position, version, at = position + 1, version + 1, at + SALT_BYTES
+            if not salts:
+                self._draw()
+            kind, schema, salt = happened.wire, happened.schema, salts.pop()
+            position, version = position + 1, version + 1
             digest = link((
                 digest, position, stream, branch, version, kind, schema,
                 actor, sources, request, now_us, sha256(salt + data).digest(),
@@ -60,6 +65,10 @@ class Quill:
                 Fact(happened, position, stream, branch, version, actor, because, request, now_us)
             )
         return rows, facts, digest
+
+    def _draw(self) -> None:
+        drawn = self._entropy.draw(SALT_BYTES * SALTS_DRAWN)
+        self._salts += [drawn[at : at + SALT_BYTES] for at in range(0, len(drawn), SALT_BYTES)]
 
 
 def _too_large(draft: Draft, bytes_max: int) -> Invalid:

@@ -156,7 +156,7 @@ class Writer:
 def wake(batch: Sequence[Work]) -> None:
     """Tell everyone whose work is done; an event loop is woken once, however many wait there."""
     loops: dict[AbstractEventLoop, list[Future[None]]] = {}
-    for work in batch:  # who holds the pen need not be told
+    for work in batch:  # whoever holds the pen need not be told
         if work.written is not None:
             loops.setdefault(work.written.get_loop(), []).append(work.written)
         elif work.done is not None:

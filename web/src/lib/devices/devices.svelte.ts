@@ -35,7 +35,7 @@ export class Devices {
 		}
 		return this.#does(async () => {
 			await told(api.DELETE('/api/devices/{device_id}', { params: { path: device } }));
-			toasts.say(`${device.name} is signed out.`);
+			toasts.say(device.host ? `The token of ${device.name} opens nothing any more.` : `${device.name} is signed out.`);
 		});
 	}
 

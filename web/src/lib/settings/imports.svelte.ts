@@ -1,45 +1,60 @@
-/** Conversations from elsewhere: sent in, watched while they come, and taken back in one step. */
+/** Conversations from elsewhere: sent in, watched while they come, broken off, gone on with, and taken back in one step. */
 import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
-import { session } from '$lib/session/session.svelte';
 import { takeBack } from '$lib/memory/life.svelte';
+import { toasts } from '$lib/ui';
 
 export type Past = Shape<'PastImportOut'>;
-type Imported = Shape<'ImportedOut'>;
+export type Import = Shape<'ImportStateOut'>;
 
-export class Imports {
+const LOOK_MS = 500;
+
+/** Whether it still comes in. */
+export const comes = (one: Import): boolean => one.state === 'waiting' || one.state === 'running';
+
+class Imports {
 	past = new Asked<Past[]>();
-	/** How much of the file is sent, from 0 to 1; null: nothing comes in. */
+	/** How much of the file is sent, from 0 to 1; null: nothing is being sent. */
 	sent = $state<number | null>(null);
-	taken = $state(0);
-	last = $state<Imported | null>(null);
+	/** How those stand that this server has to do with since it started, the newest first. */
+	known = $state<Import[]>([]);
 	problem = $state<Problem | null>(null);
+	#timer: ReturnType<typeof setTimeout> | undefined;
+	#followed = false;
 
-	/** Read what came in, and count what comes; what is returned ends it. */
+	/** Read what came in, and watch what comes; what is returned ends it. */
 	follow(): () => void {
+		this.#followed = true;
 		this.read();
-		const watching = session.live.listen({
-			fact: (fact) => {
-				if (fact.kind === 'thread.message_imported') this.taken += 1;
-			}
-		});
+		void this.#look();
 		const reading = rereading(/^thread\.import_/, () => this.read());
 		return () => {
-			watching();
+			this.#followed = false;
+			clearTimeout(this.#timer);
 			reading();
 		};
 	}
 
 	read(): void {
-		void this.past.ask(() => told(api.GET('/api/imports')));
+		void this.past.ask(async () => {
+			const past = await told(api.GET('/api/imports'));
+			await Promise.all(past.filter((one) => this.#isNews(one)).map((one) => this.#ask(one.import_id, true)));
+			this.#lookSoon();
+			return past;
+		});
+	}
+
+	/** How one stands, if the server knows. */
+	state(importId: string): Import | undefined {
+		return this.known.find((one) => one.import_id === importId);
 	}
 
 	async take(file: File, home: boolean): Promise<void> {
-		[this.sent, this.taken, this.last, this.problem] = [0, 0, null, null];
+		[this.sent, this.problem] = [0, null];
 		try {
-			this.last = await this.#send(file, home);
-			this.read();
+			this.#keep(await this.#send(file, home));
+			this.#lookSoon();
 		} catch (error) {
 			this.problem = problemOf(error);
 		} finally {
@@ -47,23 +62,87 @@ export class Imports {
 		}
 	}
 
+	/** End it after what is at hand. What is in stays. */
+	async breakOff(importId: string): Promise<void> {
+		await this.#does(async () => {
+			await told(api.DELETE('/api/imports/{import_id}', { params: { path: { import_id: importId } } }));
+		});
+	}
+
+	/** Go on with one that failed. */
+	async resume(importId: string): Promise<void> {
+		await this.#does(async () => {
+			this.#keep(await told(api.POST('/api/imports/{import_id}/resume', { params: { path: { import_id: importId } } })));
+			this.#lookSoon();
+		});
+	}
+
 	/** All of it is gone again, and can be brought back by importing it once more. */
-	async undo(past: { position: number; name: string }): Promise<void> {
+	async undo(past: Past): Promise<void> {
 		if (!(await takeBack(past.position, '', `${past.name} is taken back.`))) return;
-		this.last = null;
+		this.#drop(past.import_id);
 		this.read();
 	}
 
+	/** Whether the list tells of one whose state is not known here yet. */
+	#isNews(past: Past): boolean {
+		const state = this.state(past.import_id);
+		return past.under_way ? !state || !comes(state) : !past.ended && !state;
+	}
+
+	#keep(found: Import): void {
+		if (this.state(found.import_id)) this.known = this.known.map((one) => (one.import_id === found.import_id ? found : one));
+		else this.known = [found, ...this.known];
+	}
+
+	#drop(importId: string): void {
+		this.known = this.known.filter((one) => one.import_id !== importId);
+	}
+
+	#lookSoon(): void {
+		clearTimeout(this.#timer);
+		if (this.#followed && this.known.some(comes)) this.#timer = setTimeout(() => void this.#look(), LOOK_MS);
+	}
+
+	/** Ask how those stand that come in, and again until all are over. */
+	async #look(): Promise<void> {
+		const coming = this.known.filter(comes);
+		await Promise.all(coming.map((one) => this.#ask(one.import_id, false)));
+		if (coming.length > this.known.filter(comes).length) this.read();
+		this.#lookSoon();
+	}
+
+	/** Unless it is `news`, it may have been taken back meanwhile: then it stays away. */
+	async #ask(importId: string, news: boolean): Promise<void> {
+		const params = { path: { import_id: importId } };
+		try {
+			const found = await told(api.GET('/api/imports/{import_id}', { params }));
+			if (news || this.state(importId)) this.#keep(found);
+		} catch (error) {
+			if (problemOf(error).status === 404) this.#drop(importId); // the server is another one; the list says what came of it
+		}
+	}
+
+	async #does(act: () => Promise<void>): Promise<void> {
+		try {
+			await act();
+		} catch (error) {
+			toasts.trouble(problemOf(error));
+			this.read();
+		}
+	}
+
 	/** By the older way of asking, for only that one tells how much is sent. */
-	#send(file: File, home: boolean): Promise<Imported> {
+	#send(file: File, home: boolean): Promise<Import> {
 		return new Promise((give, fail) => {
 			const asked = new XMLHttpRequest();
-			asked.open('POST', `/api/imports?${new URLSearchParams({ name: file.name, home: String(home) })}`);
+			const how = new URLSearchParams({ name: file.name, home: String(home), wait: 'false' });
+			asked.open('POST', `/api/imports?${how}`);
 			asked.setRequestHeader('content-type', 'application/octet-stream');
 			asked.responseType = 'json';
 			asked.upload.onprogress = (event) => (this.sent = event.total ? event.loaded / event.total : 0);
 			asked.onload = () => {
-				if (asked.status === 201) give(asked.response as Imported);
+				if (asked.status === 202) give(asked.response as Import);
 				else fail(problemOf(asked.response, asked.status));
 			};
 			asked.onerror = () => fail(new Problem('Everloop cannot be reached.', 'Send the file again: nothing comes in twice.'));
@@ -71,3 +150,6 @@ export class Imports {
 		});
 	}
 }
+
+/** One for all pages: what is being sent goes on while another page is shown. */
+export const imports = new Imports();

@@ -1,5 +1,6 @@
 /** What a person can do with a message, and what is asked before. */
 import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { copy } from '$lib/copy';
 import { toasts } from '$lib/ui';
 import type { Message } from './shapes';
 
@@ -15,9 +16,8 @@ export class Acts {
 
 	constructor(readonly threadId: string) {}
 
-	async copy(message: Message): Promise<void> {
-		await navigator.clipboard.writeText(message.text);
-		toasts.say('Copied.');
+	copy(message: Message): Promise<void> {
+		return copy(message.text, 'Copied.');
 	}
 
 	again(message: Message): Promise<void> {
