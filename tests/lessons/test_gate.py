@@ -183,6 +183,8 @@ def test_blame_is_no_support() -> None:
 def test_the_user_cannot_support_their_own_words(hand: Hand) -> None:
     case = but(hands=frozenset({hand}), cited=memory(hands=frozenset({Hand("agent:b", "s9")})))
     assert told(case) == ["missing-external-signal-sources"]
+    [missing] = violations(case, GateRules())
+    assert missing.satisfied_by.endswith("praise of one's own words is no support")
 
 
 def test_a_verdict_from_outside_supports_even_the_users_own_words() -> None:

@@ -20,7 +20,7 @@ def test_the_gate_shows_each_door_with_its_fact(year: Path, tmp_path: Path, visi
         gate = page.get_by_label("The gate")
         expect(gate.get_by_role("listitem")).to_have_count(9)
         expect(gate).to_contain_text("doors are shut")
-        expect(gate).to_contain_text("To open it: let the user praise it")
+        expect(gate).to_contain_text("To open it: let a runner outside the agent try it")
         page.get_by_role("button", name="Ask the gate").click()
         expect(page.get_by_text("The gate stays shut.", exact=False)).to_be_visible()
 

@@ -117,13 +117,10 @@ def _support(case: Case, rules: GateRules) -> Check:
     fact = f"{count} supporting {'signal' if count == 1 else 'signals'} from outside"
     if count >= rules.supports_min:
         return Check("support", fact)
-    return _failed(
-        "support",
-        "missing-external-signal-sources",
-        "",
-        fact,
-        "let the user praise it, or a runner outside the agent try it",
-    )
+    remedy = "let the user praise it, or a runner outside the agent try it"
+    if _is_users(case):
+        remedy = "let a runner outside the agent try it; praise of one's own words is no support"
+    return _failed("support", "missing-external-signal-sources", "", fact, remedy)
 
 
 def _diversity(case: Case, rules: GateRules) -> Check:
@@ -234,6 +231,11 @@ def _enough_uses(case: Case, rules: GateRules) -> list[Use]:
     return chosen + others[: max(0, rules.uses_min - len(chosen))]
 
 
+def _is_users(case: Case) -> bool:
+    """Whether the user wrote these words, or some of them."""
+    return any(hand.actor == OWNER for hand in case.hands)
+
+
 def _supports(case: Case) -> list[tuple[int, ...]]:
     """The outside support for these very words, each with where it was recorded.
 
@@ -246,7 +248,7 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
         for tried in case.tried
         if tried.outside and tried.passed and tried.digest == case.digest
     ]
-    if any(hand.actor == OWNER for hand in case.hands):
+    if _is_users(case):
         return passed
     praise = [heard for heard in case.heard if heard.helpful and heard.digest == case.digest]
     direct = [(heard.position,) for heard in praise if heard.actor == OWNER]
