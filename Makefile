@@ -110,7 +110,7 @@ docs: setup  ## Write the generated reference pages anew
 	$(call say,"$(DOCS)")
 	@$(DOCS)
 
-lock: $(VENV)/.uv  ## Pin the dependencies anew (UPGRADE=1: to the newest)
+lock: $(VENV)/.uv $(VENV)/.dependencies  ## Pin the dependencies anew (UPGRADE=1: to the newest)
 	$(call say,"requirements/uv.lock.txt")
 	@cp requirements/uv.lock.txt requirements/.uv.lock.txt
 	@echo uv | $(COMPILE) --output-file requirements/.uv.lock.txt -
@@ -118,7 +118,10 @@ lock: $(VENV)/.uv  ## Pin the dependencies anew (UPGRADE=1: to the newest)
 		&& rm requirements/.uv.lock.txt || mv requirements/.uv.lock.txt requirements/uv.lock.txt
 	$(call say,"requirements/dev.lock.txt")
 	@$(COMPILE) --output-file requirements/dev.lock.txt --extra bigquery --extra claude --extra embed --extra mcp --extra models --extra parquet --extra postgres --extra serve --group dev pyproject.toml
-	@if grep -nE '://|--(extra-)?index-url|--find-links' requirements/*.lock.txt; then \
+	$(call say,"web/package-lock.json")
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --package-lock-only --ignore-scripts
+	@$(BIN)/python web/lock.py
+	@if grep -nE '://|--(extra-)?index-url|--find-links' requirements/*.lock.txt web/package-lock.json; then \
 		echo "A lock file carries an address (above); it must not."; exit 1; fi
 
 clean:  ## Remove .venv and all that was built

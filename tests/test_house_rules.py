@@ -36,6 +36,7 @@ def _names(paths: list[Path]) -> list[str]:
 FILES = [*_ours(ROOT), *_ours(ROOT / ".ci")]
 MODULES = [path for path in FILES if path.suffix == ".py"]
 LOCKS = sorted((ROOT / "requirements").glob("*.lock.txt"))
+WEB_LOCK = ROOT / "web" / "package-lock.json"
 
 
 def _pinned(lock: Path) -> set[str]:
@@ -50,6 +51,11 @@ def _wanted(project: dict[str, list[str]]) -> set[str]:
 def test_no_file_names_a_package_registry() -> None:
     texts = ((path, path.read_bytes().decode(errors="replace")) for path in FILES)
     assert _names([path for path, text in texts if REGISTRY.search(text)]) == []
+
+
+@pytest.mark.parametrize("lock", [*LOCKS, WEB_LOCK], ids=lambda lock: lock.name)
+def test_no_lock_carries_an_address(lock: Path) -> None:
+    assert "://" not in lock.read_text()
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
