@@ -1,10 +1,9 @@
 """The gate over many lessons at once, with all that it looks at; and a page of their list."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from time import process_time
 
-from bench.race import Claim, Outcome, bounded, require
+from bench.race import OWN_TIME, Claim, Outcome, bounded, own_ms, require
 from bench.workshop import Workshop
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
@@ -28,7 +27,6 @@ from everloop.settings import Settings
 
 LESSONS, MEMORIES, USES = 10_000, 500, 3
 RULES = GateRules(age_hours_min=0)  # the lessons of a bench are young
-NOTE = "processor time; no waiting for the disk or for other programs"
 WHOLE = Asker(OWNER, ("*",))
 
 
@@ -40,8 +38,8 @@ def measures() -> dict[str, partial[Outcome]]:
 def over_all(shop: Workshop, *, lessons: int) -> Outcome:
     """List a page of lessons, and ask the gate about every lesson there is."""
     title = f"gate over {lessons:,} lessons, and a page of their list"
-    claim = Claim("gate", title, "", "ms", "at most", goal=1_000, note=NOTE)
-    folder = shop.path("gate").with_suffix("")
+    claim = Claim("gate", title, "", "ms", "at most", goal=1_000, note=OWN_TIME)
+    folder = shop.folder("gate")
     folder.mkdir(parents=True)
     world = system_world(10)
     log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
@@ -54,7 +52,7 @@ def over_all(shop: Workshop, *, lessons: int) -> Outcome:
             passing = sum(not gate.violations(case, RULES) for case in found)
         require(len(found) == lessons and passing == lessons, "the gate did not let all through")
 
-    taken = [_ms(act) for _ in range(5)]
+    taken = [own_ms(act) for _ in range(5)]
     log.close()
     return bounded(claim, taken)
 
@@ -89,10 +87,3 @@ def _one(log: Log, number: int) -> None:
 def _used(name: str, digest: str, number: int) -> Iterator[Draft]:
     for use in range(USES):
         yield Draft(LessonUsed(name, digest, f"s{number + use}", f"use-{use}"), beside=(0,))
-
-
-def _ms(act: Callable[[], None]) -> float:
-    """How long the processor worked on something."""
-    start = process_time()
-    act()
-    return 1_000 * (process_time() - start)

@@ -130,7 +130,7 @@ def _asked(port: int, credential: str, text: str) -> tuple[float, float]:
 
 @contextmanager
 def _ours(shop: Workshop, messages: int = 0) -> Generator[tuple[int, str, IO[str]]]:
-    folder = shop.path("http").with_suffix("")
+    folder = shop.folder("http")
     folder.mkdir()
     with _side("ours", str(folder), str(messages)) as told:
         yield told

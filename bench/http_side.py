@@ -25,6 +25,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from bench import thread
+from bench.http import TICKS_S
 from everloop.access import keys
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
@@ -34,7 +35,6 @@ from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Usage
 from everloop.running import Running
 from everloop.settings import Settings
 
-TICKS_S = 10
 PAUSE_S = 1 / TICKS_S
 WORDS = 5
 NAME = "clocked"

@@ -9,10 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import cycle
 from pathlib import Path
-from time import process_time
 
 from bench import shelves
-from bench.race import Claim, Outcome, Rate, bounded, dearer, race, require, steady
+from bench.race import (
+    OWN_TIME,
+    Claim,
+    Outcome,
+    Rate,
+    bounded,
+    dearer,
+    own_ms,
+    race,
+    require,
+    steady,
+)
 from bench.shelves import BATCH, FreeEmbedder, remembered
 from bench.workshop import Workshop
 from everloop.adapters.system import system_world
@@ -31,7 +41,6 @@ from everloop.settings import Settings
 
 LESSONS, FEW, MEMORIES, SKILLS = 10_000, 100, 100_000, 50
 GOAL_MS = 20.0
-NOTE = "processor time; no waiting for the disk or for other programs"
 USER = Context()
 ASKER = "agent:bench"
 
@@ -70,11 +79,11 @@ def whole(shop: Workshop, *, lessons: int, memories: int, recording: bool) -> Ou
     """One manifest after the other, as in every turn of a host: our own time, without waiting."""
     name, more = ("manifest-recorded", ", recorded") if recording else ("manifest", "")
     title = f"manifest{more}, among {lessons:,} lessons and {memories:,} memories"
-    claim = Claim(name, title, "", "ms", "at most", goal=GOAL_MS, note=NOTE)
+    claim = Claim(name, title, "", "ms", "at most", goal=GOAL_MS, note=OWN_TIME)
     act = _asked(_school(shop, lessons, memories).herald(recording=recording))
     for _ in shelves.questions():
         act()
-    return bounded(claim, [_own_ms(act) for _ in range(10 * shop.pace(share=0.3)["rounds"])])
+    return bounded(claim, [own_ms(act) for _ in range(10 * shop.pace(share=0.3)["rounds"])])
 
 
 def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
@@ -94,10 +103,10 @@ def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
 def opening(shop: Workshop, *, lessons: int) -> Outcome:
     """The first manifest of a process, which reads the order of the lessons; no question."""
     title = f"first manifest of a process, among {lessons:,} lessons"
-    claim = Claim("manifest-first", title, "", "ms", "at most", goal=200, note=NOTE)
+    claim = Claim("manifest-first", title, "", "ms", "at most", goal=200, note=OWN_TIME)
     school = _school(shop, lessons, 0)
     heralds = [school.herald(recording=False) for _ in range(5)]
-    found = [_own_ms(partial(each.manifest, Wish(), by=USER)) for each in heralds]
+    found = [own_ms(partial(each.manifest, Wish(), by=USER)) for each in heralds]
     return bounded(claim, found)
 
 
@@ -124,7 +133,7 @@ def close() -> None:
 def _school(shop: Workshop, lessons: int, memories: int) -> School:
     key = (lessons, memories)
     if key not in _schools:
-        folder = shop.path(f"manifest-{lessons}-{memories}").with_suffix("")
+        folder = shop.folder(f"manifest-{lessons}-{memories}")
         _schools[key] = School(folder, lessons, memories)
     return _schools[key]
 
@@ -139,13 +148,6 @@ def _asked(herald: Herald) -> Callable[[], int]:
         return 1
 
     return act
-
-
-def _own_ms(act: Callable[[], object]) -> float:
-    """How long the processor worked on something."""
-    start = process_time()
-    act()
-    return 1_000 * (process_time() - start)
 
 
 def _told(herald: Herald, wish: Wish) -> Rate:

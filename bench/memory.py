@@ -139,13 +139,13 @@ def close() -> None:
 
 def _rival(shop: Workshop, peer: str, items: int) -> Rival:
     if (peer, items) not in _rivals:
-        _rivals[peer, items] = Rival(peer, shop.path(peer).with_suffix(""), items)
+        _rivals[peer, items] = Rival(peer, shop.folder(peer), items)
     return _rivals[peer, items]
 
 
 def _shelf(shop: Workshop, items: int) -> Shelf:
     if items not in _shelves:
-        _folders[items] = shop.path(f"memory-{items}").with_suffix("")
+        _folders[items] = shop.folder(f"memory-{items}")
         _shelves[items] = Shelf(_folders[items], items)
     return _shelves[items]
 

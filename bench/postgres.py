@@ -76,7 +76,7 @@ def _pace(shop: Workshop) -> Pace:
 @contextmanager
 def _server(shop: Workshop) -> Generator[str]:
     """A server with the log's tables and the bare one. Run by root, it lies in /tmp."""
-    folder = shop.path("postgres").with_suffix("")
+    folder = shop.folder("postgres")
     folder.mkdir()
     with postgres_server(folder) as server:
         log = _node(server.url, shop.path("first"))

@@ -76,7 +76,7 @@ def listed(shop: Workshop) -> Outcome:
 
 def _home(shop: Workshop) -> Path:
     """A data home with lessons and memories in it."""
-    home = shop.path("home").with_suffix("")
+    home = shop.folder("home")
     with Engine.open(home) as engine:
         admit(engine, HOST, Settings().doors)
         for number in range(MEMORIES):

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import process_time
 
 from bench import shelves
-from bench.race import Claim, Outcome, Round, bounded, dearer, require
+from bench.race import OWN_TIME, Claim, Outcome, Round, bounded, dearer, require
 from bench.workshop import Workshop
 from everloop.adapters.model_offline import ReadyStream
 from everloop.app import USER, Engine
@@ -43,7 +43,6 @@ DECISIONS = 40
 WARM = 5  # turns before any is timed
 PROMPT_MIN = 20_000  # characters, with a whole pyramid
 GOAL_MS, GOAL_RATIO = 30.0, 2.0
-NOTE = "processor time; no waiting for the disk or for other programs"
 
 
 class Stopwatch:
@@ -108,7 +107,7 @@ class Conversation:
 def answering(shop: Workshop, *, messages: int) -> Outcome:
     """One turn after the other, in a long conversation."""
     title = f"from a recorded turn to the call of the model, among {messages:,} messages"
-    claim = Claim("turn", title, "", "ms", "at most", goal=GOAL_MS, note=NOTE)
+    claim = Claim("turn", title, "", "ms", "at most", goal=GOAL_MS, note=OWN_TIME)
     talk = _conversation(shop, messages)
     for _ in range(WARM):
         talk.answer_ms()
@@ -118,7 +117,7 @@ def answering(shop: Workshop, *, messages: int) -> Outcome:
 def growth(shop: Workshop, *, few: int, many: int) -> Outcome:
     """How many times dearer a turn is in a long conversation than in a short one."""
     title = f"from a recorded turn to the call of the model among {many:,} messages"
-    claim = Claim("turn-growth", title, f"among {few:,}", "ms", "at most", GOAL_RATIO, NOTE)
+    claim = Claim("turn-growth", title, f"among {few:,}", "ms", "at most", GOAL_RATIO, OWN_TIME)
     short, long = _conversation(shop, few), _conversation(shop, many)
     turns = [_a_turn_of(long, short) for _ in range(WARM + 10 * shop.pace(share=0.3)["rounds"])]
     return dearer(claim, turns[WARM:])
@@ -144,7 +143,7 @@ def close() -> None:
 
 def _conversation(shop: Workshop, messages: int) -> Conversation:
     if messages not in _conversations:
-        folder = shop.path(f"thread-{messages}").with_suffix("")
+        folder = shop.folder(f"thread-{messages}")
         _conversations[messages] = Conversation(folder, messages)
     return _conversations[messages]
 

@@ -85,6 +85,10 @@ class Workshop:
         """A path that nothing is at yet."""
         return self._folder / f"{next(self._names)}-{name}.db"
 
+    def folder(self, name: str) -> Path:
+        """As `path`, for what makes a folder of its own."""
+        return self.path(name).with_suffix("")
+
     def open(self, path: Path | None = None, views: Sequence[type[Projection]] = ()) -> Log:
         """A log, new unless a path is given; it is closed at the end of the measure.
 

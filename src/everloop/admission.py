@@ -4,8 +4,7 @@ A host that nobody let in would see nothing. One that nobody has decided about y
 by a fact that the owner can take back. Whom the owner shut out stays out.
 """
 
-import re
-
+from everloop.access.decide import HOST_NAME
 from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.log import Context
@@ -14,7 +13,6 @@ from everloop.memory.decide import ENGINE
 from everloop.settings import DoorSettings
 
 EVERYTHING = ("*",)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def host_of(name: str) -> str:
@@ -23,7 +21,7 @@ def host_of(name: str) -> str:
     Raises:
         Invalid: it is no name.
     """
-    if not _NAME.fullmatch(name):
+    if not HOST_NAME.fullmatch(name):
         raise Invalid(
             f"{name!r} is not a host's name",
             hint="Use up to 64 letters, digits, dots, hyphens and underscores.",

@@ -191,15 +191,15 @@ def load(environment: Mapping[str, str] | None = None, *, home: str | None = Non
     """
     variables = os.environ if environment is None else environment
     chosen = home or variables.get("EVERLOOP_HOME") or variables.get("LOOP_HOME") or "~/.everloop"
-    written = Path(chosen).expanduser() / FILE
-    values = _from_file(written)
+    values = _from_file(Path(chosen).expanduser() / FILE)
+    written = _checked(values)
     values["home"] = chosen
     _borrow(values, variables)
     for name, value in sorted(variables.items()):
         if name.startswith(PREFIX) and name != "EVERLOOP_HOME":
             _set(values, name, value)
     settings = _checked(values)
-    _check_guards(settings, _checked(_from_file(written)))
+    _check_guards(settings, written)
     return settings
 
 

@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from everloop.adapters.markdown import not_following
 from everloop.lessons.capture.entries import Mark, Trouble
 from everloop.lessons.capture.limits import CaptureSettings
 
@@ -40,7 +41,7 @@ def next_piece(path: Path, mark: Mark, limits: CaptureSettings) -> Piece:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb", opener=_not_following) as file:
+    with open(path, "rb", opener=not_following) as file:
         start = mark.offset if _is_same(file, mark) else 0
         file.seek(start)
         content = file.read(limits.piece_bytes)
@@ -60,7 +61,7 @@ def last_lines(path: Path, bytes_max: int) -> tuple[Line, ...]:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb", opener=_not_following) as file:
+    with open(path, "rb", opener=not_following) as file:
         start = max(0, os.fstat(file.fileno()).st_size - bytes_max)
         file.seek(start)
         content = file.read(bytes_max)
@@ -111,7 +112,3 @@ def _is_json(line: bytes) -> bool:
     except (msgspec.DecodeError, ValueError, RecursionError):
         return False
     return True
-
-
-def _not_following(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -6,7 +6,7 @@ and comments are passed over.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
 import msgspec
@@ -39,15 +39,14 @@ class _Block(msgspec.Struct):
 
 def listed(page: str, *, scope: str) -> list[Entry]:
     """The list items of a page."""
-    items = (block for block in _blocks(page) if block.is_item)
-    return [_entry(block, scope) for block in items if _is_rule(block.text)]
+    return _rules(_blocks(page), scope)
 
 
 def learned(page: str, *, scope: str) -> list[Entry]:
     """The list items of a page, and its sections without any."""
     blocks = list(_blocks(page))
     with_items = {block.headings for block in blocks if block.is_item}
-    found = listed(page, scope=scope)
+    found = _rules(blocks, scope)
     sections: dict[tuple[str, ...], list[str]] = {}
     for block in blocks:
         if block.headings and block.headings not in with_items:
@@ -129,6 +128,11 @@ def _continued(
         return _Block(headings, item["text"].strip() if item else line.strip(), item is not None)
     block.text += f"\n{line.strip()}"
     return block
+
+
+def _rules(blocks: Iterable[_Block], scope: str) -> list[Entry]:
+    """The list items among them that say something."""
+    return [_entry(block, scope) for block in blocks if block.is_item and _is_rule(block.text)]
 
 
 def _is_rule(text: str) -> bool:

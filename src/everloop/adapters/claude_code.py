@@ -6,17 +6,15 @@ see it; it is written whole or not at all, and only if the file is still what it
 
 import difflib
 import json
-import os
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 import msgspec
 
+from everloop.adapters.markdown import PRIVATE, write_whole
 from everloop.errors import Conflict, Invalid, Unavailable
 
 HOST: Final = "claude-code"
@@ -200,7 +198,7 @@ def _read(path: Path) -> str | None:
     try:
         if path.stat().st_size > BYTES_MAX:
             raise Invalid(f"{path} is too large to be a settings file")
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as problem:
@@ -234,16 +232,5 @@ def _text(document: Document, before: str | None) -> str:
 def _replace(target: Path, text: str) -> None:
     """Put a text in place of a file, whole or not at all, with the file's own permissions."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            if target.exists():
-                os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    mode = target.stat().st_mode & 0o777 if target.exists() else PRIVATE
+    write_whole(target, text.encode(), mode=mode)

@@ -25,6 +25,7 @@ LEDGER = ".everloop.json"
 BYTES_MAX = 4 * 1024 * 1024
 DEPTH_MAX = 8
 SLUG_LENGTH = 48
+PRIVATE = 0o600
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _APART = re.compile(r"[\W_]+")
@@ -119,7 +120,7 @@ def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
     if problem:
         return b"", problem, hint
     try:
-        with open(path, "rb", opener=_not_following) as file:
+        with open(path, "rb", opener=not_following) as file:
             content = file.read(BYTES_MAX + 1)
     except OSError as failure:
         return b"", f"it cannot be read: {failure.strerror}", "Mend that."
@@ -128,15 +129,15 @@ def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
     return content, "", ""
 
 
-def write_whole(target: Path, content: bytes, *, executable: bool = False) -> None:
+def write_whole(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
     """Write a file: all of it, or nothing. A link in its place is replaced."""
     handle_, waiting = tempfile.mkstemp(dir=target.parent, prefix=".everloop-")
     try:
         with os.fdopen(handle_, "wb") as file:
             file.write(content)
             file.flush()
-            if executable:
-                os.fchmod(file.fileno(), 0o700)
+            if mode != PRIVATE:  # it is so from the beginning, and some disks know no modes
+                os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         os.replace(waiting, target)
     except BaseException:
@@ -171,5 +172,6 @@ def _refusal(path: Path, name: str) -> tuple[str, str]:
     return "", ""
 
 
-def _not_following(path: str, flags: int) -> int:
+def not_following(path: str, flags: int) -> int:
+    """An opener that follows no link, and waits for nobody at the other end."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

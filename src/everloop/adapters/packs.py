@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from everloop.adapters.front_matter import Head, new_head, parted
-from everloop.adapters.markdown import MarkdownFolder, read_whole, write_whole
+from everloop.adapters.markdown import PRIVATE, MarkdownFolder, read_whole, write_whole
 from everloop.errors import Invalid, NotFound, Rejected
 from everloop.lessons.crew.events import Skill, SkillFile
 from everloop.lessons.crew.fields import named
@@ -223,7 +223,7 @@ def _put(home: Path, name: str, content: bytes, *, executable: bool) -> bool:
             raise Invalid(f"{folder.name} is not a folder", hint="Export to an empty folder.")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not os.path.lexists(target):
-        write_whole(target, content, executable=executable)
+        write_whole(target, content, mode=0o700 if executable else PRIVATE)
         return True
     there, problem, hint = read_whole(target, name)
     if problem or there != content:

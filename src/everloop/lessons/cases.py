@@ -13,6 +13,7 @@ import msgspec
 from everloop.lessons.books import trusted_actors
 from everloop.lessons.case import Case, CitedMemory, Hand, Heard, Told, Tried, Use
 from everloop.lessons.lifecycle import Status
+from everloop.lessons.shelf import STATUS, WITHDRAWN, WORDING
 from everloop.log import Reader, visible
 from everloop.log.record import moment
 from everloop.memory.scopes import OWNER
@@ -85,9 +86,7 @@ def _hands(reader: Reader, wanted: str) -> Groups[Hand]:
 
 def _cited(reader: Reader, wanted: str) -> Groups[CitedMemory]:
     """The memories that each lesson names, with all who had a hand in them."""
-    named: Groups[str] = {}
-    for lesson, item_id in reader.rows(_NAMED, (wanted,)):
-        named.setdefault(lesson, []).append(item_id)
+    named: Groups[str] = _grouped((row[0], row[1]) for row in reader.rows(_NAMED, (wanted,)))
     ids = msgspec.json.encode(sorted({each for group in named.values() for each in group})).decode()
     touched: dict[str, set[Hand]] = {}
     for item_id, actor, session in reader.rows(_TOUCHED, (ids,)):
@@ -119,14 +118,9 @@ def _grouped(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
 
 # In each, `j` holds where the wanted lessons were proposed; CROSS JOIN fixes the order of loops.
 _LESSONS = f"""
-SELECT l.position, l.lesson_id, (
-        SELECT s.status FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
-        ORDER BY s.position DESC LIMIT 1), l.scope, t.position, t.recorded_at, t.digest
+SELECT l.position, l.lesson_id, ({STATUS}), l.scope, t.position, t.recorded_at, t.digest
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
-JOIN lesson_texts t ON t.position = (
-    SELECT x.position FROM lesson_texts x WHERE x.lesson = l.position AND {visible("x")}
-    ORDER BY x.position DESC LIMIT 1)
-WHERE {visible("l")}
+JOIN lesson_texts t ON t.position = ({WORDING}) WHERE {visible("l")}
 """  # noqa: S608 - our own conditions
 _WRITTEN = f"""
 SELECT t.lesson, t.position, t.actor, t.session, l.author, l.pack_id FROM json_each(?) j
@@ -140,10 +134,7 @@ CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} ORDER BY u.p
 _HEARD = f"""
 SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session FROM json_each(?) j
 CROSS JOIN lesson_feedback f ON f.lesson = j.value
-WHERE {visible("f")} AND NOT EXISTS (
-    SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson AND w.signal_id = f.signal_id
-    AND w.position > f.position AND {visible("w")})
-ORDER BY f.position
+WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
 """  # noqa: S608 - our own conditions
 _TRIED = f"""
 SELECT v.position, v.lesson, v.digest, v.passed, v.outside FROM json_each(?) j

@@ -30,13 +30,14 @@ from everloop.lessons.events import (
 from everloop.lessons.lifecycle import LIVE, Operation, Status, after
 from everloop.lessons.state import IMMUNE, Lesson, text_digest
 from everloop.lessons.surroundings import (
-    ENGINE,
     around,
     check_speaks_for_user,
+    may_see,
     speaks_for_user,
     trust_behind,
 )
 from everloop.log import Asking, Draft, Event
+from everloop.memory.decide import ENGINE
 from everloop.memory.events import CitationClosed, Cited
 from everloop.memory.scopes import OWNER, check_scope
 
@@ -314,10 +315,8 @@ def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: Asking)
     replacement = around(asking).replacement
     if command.by == lesson.lesson_id:
         raise Conflict(f"{lesson.lesson_id!r} cannot replace itself", hint="Name another lesson.")
-    if replacement is None or not (
-        replacement.writer == asking.by.actor
-        or around(asking).asker(asking.by).admits(replacement.scope)
-    ):
+    who = around(asking).asker(asking.by)
+    if replacement is None or not may_see(who, replacement.scope, replacement.writer):
         raise Conflict(
             f"there is no lesson {command.by!r} to take its place", hint="Propose it first."
         )

@@ -1,6 +1,11 @@
-"""Where quoted words were said: a quote counts only if memory holds it, letter by letter."""
+"""Evidence as it is written, and where quoted words were said.
 
-from everloop.lessons.events import Evidence, QuoteEvidence
+A quote counts only if memory holds it, letter by letter.
+"""
+
+from collections.abc import Iterable
+
+from everloop.lessons.events import Evidence, MemoryEvidence, QuoteEvidence
 from everloop.log import Reader
 from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.scopes import Asker
@@ -9,6 +14,15 @@ from everloop.memory.words import analyse
 
 WORDS_MAX = 24  # of a quote, when looking for passages that may hold it
 PASSAGES_TRIED = 64
+MEMORY_PREFIX = "mem-"  # evidence that begins so is a memory, anything else a quote
+
+
+def evidence_of(written: Iterable[str]) -> tuple[Evidence, ...]:
+    """Evidence as packs and hosts write it: ids of memories, and quotes."""
+    return tuple(
+        MemoryEvidence(each) if each.startswith(MEMORY_PREFIX) else QuoteEvidence(each)
+        for each in written
+    )
 
 
 def locate(reader: Reader, who: Asker, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:

@@ -14,8 +14,8 @@ import msgspec
 from everloop.lessons.case import Case, CitedMemory, Hand, Use
 from everloop.lessons.lifecycle import Status
 from everloop.lessons.limits import GateRules
+from everloop.memory.scopes import OWNER
 
-OWNER: Final = "user"
 EVERYWHERE: Final = "global"
 SPECULATIVE, OBSERVED = "speculative", "observed"
 _SECOND: Final = timedelta(seconds=1)

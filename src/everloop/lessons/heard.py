@@ -4,6 +4,7 @@ from datetime import datetime
 
 import msgspec
 
+from everloop.lessons.shelf import WITHDRAWN
 from everloop.log import Reader, visible
 from everloop.log.record import moment
 
@@ -78,9 +79,8 @@ def heard_of(reader: Reader, lesson: int, digest: str) -> Heard:
 
 
 _SIGNALS = f"""
-SELECT f.position, f.signal_id, f.helpful, f.channel, f.actor, f.relayed, f.digest, NOT EXISTS (
-    SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson AND w.signal_id = f.signal_id
-    AND w.position > f.position AND {visible("w")}), f.recorded_at
+SELECT f.position, f.signal_id, f.helpful, f.channel, f.actor, f.relayed, f.digest,
+    NOT {WITHDRAWN}, f.recorded_at
 FROM lesson_feedback f WHERE f.lesson = ? AND {visible("f")} ORDER BY f.position
 """  # noqa: S608 - our own conditions
 _VERDICTS = f"""

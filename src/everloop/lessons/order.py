@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from everloop.lessons.shelf import STATUS
+from everloop.lessons.surroundings import may_see
 from everloop.log import Reader, Sight, visible
 from everloop.memory.scopes import Asker
 
@@ -50,7 +52,8 @@ class LessonOrder:
         with self._lock:
             line = self._line(reader, sight)
             wanted = sorted(set(statuses))
-            seen = (place for place in line.in_order(wanted) if _may_see(who, place))
+            places = line.in_order(wanted)
+            seen = (place for place in places if may_see(who, place.scope, place.actor))
             found = [place.position for place in islice(seen, limit)]
             return found, line.count(who, wanted)
 
@@ -109,12 +112,8 @@ class _Line:
         return sum(
             number
             for (status, scope, actor), number in self._counts.items()
-            if status in statuses and (who.admits(scope) or who.principal == actor)
+            if status in statuses and may_see(who, scope, actor)
         )
-
-
-def _may_see(who: Asker, place: Place) -> bool:
-    return who.admits(place.scope) or who.principal == place.actor
 
 
 def _places(reader: Reader, only: Sequence[int] | None) -> Iterator[Place]:
@@ -137,9 +136,7 @@ SELECT lesson FROM lesson_statuses WHERE position > ?1
 UNION SELECT lesson FROM lesson_uses WHERE position > ?1
 """
 _WHAT = f"""
-SELECT l.position, l.lesson_id, l.scope, l.actor, l.recorded_at, (
-    SELECT s.status FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
-    ORDER BY s.position DESC LIMIT 1), (
+SELECT l.position, l.lesson_id, l.scope, l.actor, l.recorded_at, ({STATUS}), (
     SELECT u.recorded_at FROM lesson_uses u WHERE u.lesson = l.position AND {visible("u")}
     ORDER BY u.position DESC LIMIT 1)
 """  # noqa: S608 - our own conditions

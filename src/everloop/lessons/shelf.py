@@ -19,6 +19,19 @@ from everloop.memory.scopes import Asker
 
 LISTED = (Status.PENDING, Status.ACTIVE, Status.PROMOTED, Status.SUPERSEDED)  # by default
 
+# What every query asks of a lesson `l` or of feedback `f`, in the reader's sight.
+WORDING = f"""
+SELECT x.position FROM lesson_texts x WHERE x.lesson = l.position AND {visible("x")}
+ORDER BY x.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition
+NEWEST_STATUS = f"""
+FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
+ORDER BY s.position DESC LIMIT 1
+"""
+STATUS = f"SELECT s.status {NEWEST_STATUS}"
+WITHDRAWN = f"""EXISTS (SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson
+    AND w.signal_id = f.signal_id AND w.position > f.position AND {visible("w")})"""  # noqa: S608 - our own condition
+
 
 class LessonSeen(msgspec.Struct, frozen=True):
     """A lesson as an asker sees it.
@@ -106,9 +119,9 @@ def audible(reader: Reader, who: Asker, wordings: Sequence[int]) -> dict[int, tu
     For each: where its lesson was proposed, and its id.
     """
     sql = f"""
-    SELECT t.position, l.position, l.lesson_id, ({_STATUS}) AS status FROM json_each(:wordings) j
+    SELECT t.position, l.position, l.lesson_id, ({STATUS}) AS status FROM json_each(:wordings) j
     CROSS JOIN lesson_texts t ON t.position = j.value JOIN lessons l ON l.position = t.lesson
-    WHERE {visible("t")} AND {visible("l")} AND {_AUDIENCE} AND t.position = ({_TEXT})
+    WHERE {visible("t")} AND {visible("l")} AND {_AUDIENCE} AND t.position = ({WORDING})
     """  # noqa: S608 - our own conditions
     rows = reader.rows(sql, {**_bound(who), "wordings": _json(wordings)})
     return {row[0]: (row[1], row[2]) for row in rows if row[3] != Status.DISCARDED}
@@ -153,20 +166,11 @@ def status_of(name: str) -> Status:
 
 # -- inside ----------------------------------------------------------------------------------------
 
-_TEXT = f"""
-SELECT x.position FROM lesson_texts x WHERE x.lesson = l.position AND {visible("x")}
-ORDER BY x.position DESC LIMIT 1
-"""  # noqa: S608 - our own condition
-_NEWEST_STATUS = f"""
-FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
-ORDER BY s.position DESC LIMIT 1
-"""
-_STATUS = f"SELECT s.status {_NEWEST_STATUS}"
 _AUDIENCE = """(:everything OR l.actor = :principal
     OR l.scope IN (SELECT value FROM json_each(:scopes))
     OR substr(l.scope, 1, instr(l.scope, ':')) IN (SELECT value FROM json_each(:kinds)))"""
 _STANDING = f"""
-SELECT l.position, l.lesson_id, ({_STATUS}) FROM lessons l
+SELECT l.position, l.lesson_id, ({STATUS}) FROM lessons l
 WHERE {{where}} AND {visible("l")} AND {_AUDIENCE}
 """  # noqa: S608 - our own conditions
 _LESSONS = f"""
@@ -177,19 +181,17 @@ SELECT l.position, l.lesson_id, t.description, t.body, t.digest, s.status, s.not
         WHERE n.lesson = l.position AND n.digest = t.digest AND {visible("n")}
         ORDER BY n.position DESC LIMIT 1)
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
-JOIN lesson_texts t ON t.position = ({_TEXT})
-JOIN lesson_statuses s ON s.position = (SELECT s.position {_NEWEST_STATUS})
+JOIN lesson_texts t ON t.position = ({WORDING})
+JOIN lesson_statuses s ON s.position = (SELECT s.position {NEWEST_STATUS})
 """  # noqa: S608 - our own conditions
 _COUNTS = f"""
 SELECT u.lesson, count(*), max(u.recorded_at) FROM json_each(?) j
 CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} GROUP BY u.lesson
 """  # noqa: S608 - our own condition
-_WITHDRAWN = f"""EXISTS (SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson
-    AND w.signal_id = f.signal_id AND w.position > f.position AND {visible("w")})"""  # noqa: S608 - our own condition
 _HEARD = f"""
 SELECT f.lesson, f.channel, f.helpful FROM json_each(?) j
 CROSS JOIN lesson_feedback f ON f.lesson = j.value
-WHERE {visible("f")} AND NOT {_WITHDRAWN} ORDER BY f.position
+WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
 """  # noqa: S608 - our own conditions
 _VERDICTS = f"""
 SELECT v.lesson, v.passed FROM json_each(?) j CROSS JOIN lesson_verdicts v ON v.lesson = j.value

@@ -39,8 +39,8 @@ from everloop.lessons.lifecycle import Operation, Status, after
 from everloop.lessons.limits import GateRules
 from everloop.lessons.narrative import check_narrative
 from everloop.lessons.state import Lesson
-from everloop.lessons.surroundings import ENGINE
 from everloop.log import Asking, Draft
+from everloop.memory.decide import ENGINE
 from everloop.memory.scopes import OWNER
 
 CHANNELS = ("thumbs", "sentiment")

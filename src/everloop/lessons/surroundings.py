@@ -5,9 +5,8 @@ import msgspec
 from everloop.errors import Forbidden
 from everloop.lessons.lifecycle import Status
 from everloop.log import Asking, Context
+from everloop.memory.decide import ENGINE
 from everloop.memory.scopes import OWNER, Asker
-
-ENGINE = "engine"
 
 
 class ItemSeen(msgspec.Struct, frozen=True):
@@ -50,6 +49,11 @@ class Surroundings(msgspec.Struct, frozen=True):
         if item is None or not self.asker(by).may_see(item.scope, item.witnesses):
             return None
         return item
+
+
+def may_see(who: Asker, scope: str, writer: str) -> bool:
+    """The rule for lessons and crew: in scope, or one's own."""
+    return who.admits(scope) or who.principal == writer
 
 
 def around(asking: Asking) -> Surroundings:

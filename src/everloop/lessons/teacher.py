@@ -47,8 +47,8 @@ from everloop.lessons.sentiment.classifier import OFFLINE
 from everloop.lessons.shelf import LessonPage, LessonSeen
 from everloop.lessons.standing import StaleLesson, Standing, stale, standings
 from everloop.lessons.state import lesson_stream
-from everloop.lessons.surroundings import ENGINE
 from everloop.log import Command, Context, Log, Reader, Receipt
+from everloop.memory.decide import ENGINE
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import asker
 from everloop.memory.shelf import find as find_item
@@ -116,7 +116,7 @@ class Teacher:
         receipt = self._do(command, by=by, request_id=request_id)
         new_here = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
         with self.log.reading() as reader:
-            lesson = shelf.find(reader, _whole(), command.lesson_id)
+            lesson = shelf.find(reader, asker(reader, OWNER), command.lesson_id)
         withheld = new.seed_as_promoted and lesson.status is not Status.PROMOTED
         return Proposed(
             lesson.lesson_id,
@@ -339,11 +339,6 @@ class Teacher:
 
 def _asker(reader: Reader, principal: str) -> Asker:
     return asker(reader, OWNER if principal == ENGINE else principal)
-
-
-def _whole() -> Asker:
-    """One who sees everything: for the teacher itself."""
-    return Asker(OWNER, ("*",))
 
 
 def _name_for(*parts: str) -> str:

@@ -4,11 +4,10 @@ Positions and versions follow what the scribe found in the file; nothing is writ
 """
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 from everloop.errors import Invalid
 from everloop.log.event import encode
-from everloop.log.record import SALT_BYTES, Fact, encode_positions, link
+from everloop.log.record import SALT_BYTES, Fact, encode_positions, link, seal_of
 from everloop.log.sql import Row
 from everloop.log.work import Desk, Draft, Work
 from everloop.ports import Entropy
@@ -39,23 +38,22 @@ class Quill:
         rows: list[Row] = []
         facts: list[Fact] = []
         for draft in drafts:
-            happened, because, sources = draft.event, draft.because, None
+            happened, because = draft.event, draft.because
             data = encode(happened)
             if len(data) > self._event_bytes_max:
                 raise _too_large(draft, self._event_bytes_max)
             if because:
                 desk.check_sources(draft)
-                sources = encode_positions(because)
             if draft.beside:
                 because += _positions(draft, head, len(rows))
-                sources = encode_positions(because)
+            sources = encode_positions(because)
             if not salts:
                 self._draw()
             kind, schema, salt = happened.wire, happened.schema, salts.pop()
             position, version = position + 1, version + 1
             digest = link((
                 digest, position, stream, branch, version, kind, schema,
-                actor, sources, request, now_us, sha256(salt + data).digest(),
+                actor, sources, request, now_us, seal_of(salt, data),
             ))  # fmt: skip
             rows.append((
                 position, stream, branch, version, kind, schema, data.decode(),

@@ -104,32 +104,24 @@ def page(
     offset: int = 0,
 ) -> tuple[list[Item], int]:
     """Items by the time they happened, newest first, and how many there are in all."""
-    sieve = Sieve(who, only)
     where = _PINNED if pinned else "true"
-    rest = "ORDER BY i.happened_at DESC, i.position DESC LIMIT :limit OFFSET :offset"
-    rows = sieve.rows(reader, COLUMNS, where, rest, limit=limit, offset=offset)
-    number = int(sieve.rows(reader, "count(*)", where)[0][0])
-    return complete(reader, who, [item_of(row) for row in rows]), number
+    return _page(reader, Sieve(who, only), where, _NEWEST_FIRST, limit=limit, offset=offset)
 
 
 def page_by_id(
     reader: Reader, who: Asker, only: Filter, *, limit: int = 50, offset: int = 0
 ) -> tuple[list[Item], int]:
     """Items by their ids, and how many there are in all."""
-    sieve = Sieve(who, only)
-    rest = "ORDER BY i.item_id LIMIT :limit OFFSET :offset"
-    rows = sieve.rows(reader, COLUMNS, rest=rest, limit=limit, offset=offset)
-    number = int(sieve.rows(reader, "count(*)")[0][0])
-    return complete(reader, who, [item_of(row) for row in rows]), number
+    order = "ORDER BY i.item_id"
+    return _page(reader, Sieve(who, only), "true", order, limit=limit, offset=offset)
 
 
 def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
     """Those of these items that the asker may see, newest first."""
     sieve = Sieve(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:ids))"
-    rest = "ORDER BY i.happened_at DESC, i.position DESC"
     ids = msgspec.json.encode(list(item_ids)).decode()
-    rows = sieve.rows(reader, COLUMNS, where, rest, ids=ids)
+    rows = sieve.rows(reader, COLUMNS, where, _NEWEST_FIRST, ids=ids)
     return complete(reader, who, [item_of(row) for row in rows])
 
 
@@ -190,6 +182,15 @@ def spoken_of(reader: Reader, command: GrantAudience) -> bool:
 # -- inside ----------------------------------------------------------------------------------------
 
 
+def _page(
+    reader: Reader, sieve: Sieve, where: str, order: str, *, limit: int, offset: int
+) -> tuple[list[Item], int]:
+    rest = f"{order} LIMIT :limit OFFSET :offset"
+    rows = sieve.rows(reader, COLUMNS, where, rest, limit=limit, offset=offset)
+    number = int(sieve.rows(reader, "count(*)", where)[0][0])
+    return complete(reader, sieve.asker, [item_of(row) for row in rows]), number
+
+
 def _version(reader: Reader, row: Sequence[Any]) -> Version:
     position, title, text, scope, by, at = row
     witnesses = tuple(found[0] for found in reader.rows(_WITNESSES, (position,)))
@@ -208,6 +209,7 @@ def _newest_mark(mark: str) -> str:
     )
 
 
+_NEWEST_FIRST = "ORDER BY i.happened_at DESC, i.position DESC"
 _PINNED = f"coalesce(({_newest_mark('pinned')}), ({_newest_mark('rated')}) = 3, 0)"
 _VERSIONS = f"""
 SELECT v.position, v.title, v.text, v.scope, l.actor, l.recorded_at

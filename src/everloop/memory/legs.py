@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from everloop.log import Reader
 from everloop.memory.holdings import Holding, Lookup, held_by, holdings
-from everloop.memory.measures import Floats
+from everloop.memory.measures import Floats, largest
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import Posting
 from everloop.memory.rows import Rows, best_first, distinct, passing, places
@@ -145,6 +145,5 @@ def _best(scores: NDArray[np.float64], count: int) -> Rows:
     """The places of the highest scores, best first; among equals the older passage is first."""
     if len(scores) <= SORTED_MAX:
         return best_first(scores)[:count]
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    best: Rows = (scores >= least).nonzero()[0]
+    best = largest(scores, count)
     return best[best_first(scores[best])][:count]

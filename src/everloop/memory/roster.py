@@ -247,11 +247,11 @@ class Roster:
 
     def _link(self, groups: Rows, follows: Rows) -> None:
         """Say again what stands next to the rows of these groups, and to those that follow them."""
-        for of, first, onward, near, what in (
-            (groups, self.opener, self.sibling, self.prior, self.newest),
-            (follows, self.newest, self.earlier, self.next, self.opener),
+        touched = np.unique(np.concatenate((groups, follows)))
+        for first, onward, near, what in (
+            (self.opener, self.sibling, self.prior, self.newest),
+            (self.newest, self.earlier, self.next, self.opener),
         ):
-            touched = np.unique(np.concatenate((of, groups if of is follows else follows)))
             row = first.all[touched].astype(np.int64)
             while row.any():
                 near.all[row] = what.all[touched]

@@ -16,11 +16,6 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 	return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
 
-/** A large number in few characters: 940, 12k, 3.4M. */
-export function short(count: number): string {
-	return count.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 });
-}
-
 /** The end of an id: enough to tell it from others. */
 export function handle(id: string): string {
 	return id.length > 12 ? id.slice(-8) : id;

@@ -7,11 +7,11 @@ from pathlib import Path
 from everloop.adapters.capture_folder import CaptureFolder
 from everloop.admission import admit
 from everloop.app import Engine
-from everloop.errors import Invalid, Rejected
-from everloop.interfaces.cli.exits import EXIT_CODES
+from everloop.errors import Invalid
 from everloop.interfaces.cli.listing import plural
-from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
 from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.troubles import code_of, draw_troubles
 from everloop.lessons.capture.catcher import CAPTURE, Catcher, Caught, Report
 from everloop.memory.scopes import OWNER
 
@@ -28,7 +28,7 @@ def capture(session: Session, asked: Namespace) -> int | None:
             return None
         report = sum((folder.read() for folder in folders), Report())
     _tell(session, report, preview=asked.preview)
-    return EXIT_CODES[Rejected] if report.troubles else None
+    return code_of(report.troubles)
 
 
 def _folders(session: Session, engine: Engine, asked: Namespace) -> list[CaptureFolder]:
@@ -80,8 +80,4 @@ def _draw(screen: Screen, report: Report, *, preview: bool) -> None:
         )
     for each in (each for each in report.caught if each.replaces):
         screen.say((f"{each.lesson_id} was {each.replaces} before its words changed.", FAINT))
-    if report.troubles:
-        screen.say((f"{plural(len(report.troubles), 'thing')} passed over:", WARNING))
-    for trouble in report.troubles:
-        screen.say(("  ", ""), (trouble.name, NAME), f"  {trouble.problem}")
-        screen.say((f"    {trouble.hint}", FAINT))
+    draw_troubles(screen, report.troubles, fate="passed over")

@@ -8,7 +8,7 @@ import msgspec
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.eyes import not_let_in, principal_of, speaker
 from everloop.interfaces.cli.moments import local_with_age
-from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Cell, Screen, styled
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.shapes import receipt_of
 from everloop.lessons.crew.book import Headline, Whole
@@ -36,8 +36,7 @@ def listed(session: Session, asked: Namespace) -> None:
             _table(screen, found)
         else:
             screen.say(f"No {sort}s here.")
-        for note in notes:
-            screen.say((note, FAINT))
+        screen.notes(notes)
 
     session.answer({f"{sort}s": found, "notes": notes}, draw)
 
@@ -109,10 +108,7 @@ def _draw(screen: Screen, session: Session, found: Whole) -> None:
     screen.say((head.title, STRONG), (f"  {head.name}", FAINT))
     screen.say(head.description)
     screen.gap()
-    rows: list[tuple[Cell, str]] = [
-        (styled((label, FAINT)), said) for label, said in _fields(found, session) if said
-    ]
-    screen.table(("", ""), rows)
+    screen.fields(_fields(found, session))
     if found.profile.body.strip():
         screen.gap()
         screen.say(found.profile.body.strip())

@@ -1,19 +1,18 @@
 """`everloop personas write`, `teams write`, `skills import` and `skills export`."""
 
 from argparse import Namespace
-from collections.abc import Sequence
 from pathlib import Path
 
 from everloop.adapters.packs import read_folder, write_skill
 from everloop.app import Engine
-from everloop.errors import NotFound, Rejected
+from everloop.errors import NotFound
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.crew import sort_of
-from everloop.interfaces.cli.exits import EXIT_CODES
 from everloop.interfaces.cli.eyes import speaker
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.troubles import code_of, draw_troubles
 from everloop.lessons.crew.commands import EnlistEntry, ReviseEntry
 from everloop.lessons.crew.events import Persona, Profile, Skill, Team
 from everloop.lessons.crew.form import member_of
@@ -69,11 +68,6 @@ def export_skills(session: Session, asked: Namespace) -> int | None:
     return code_of(troubles)
 
 
-def code_of(troubles: Sequence[Trouble]) -> int | None:
-    """The exit code of a command that could not take everything in."""
-    return EXIT_CODES[Rejected] if troubles else None
-
-
 def draw_taken_in(screen: Screen, done: TakenIn) -> None:
     """What was taken in, and what was not."""
     if done.entries:
@@ -88,15 +82,6 @@ def draw_taken_in(screen: Screen, done: TakenIn) -> None:
         screen.say(("What waits is used when the user says so, with `activate`.", FAINT))
     draw_troubles(screen, done.troubles)
     items.undo(screen, [each.positions[0] for each in done.entries if _fresh(each)])
-
-
-def draw_troubles(screen: Screen, troubles: Sequence[Trouble]) -> None:
-    """What was not taken in, and what to do about it."""
-    if troubles:
-        screen.say((f"{plural(len(troubles), 'thing')} left aside:", WARNING))
-    for each in troubles:
-        screen.say("  ", (each.name, NAME), f"  {each.problem}")
-        screen.say((f"    {each.hint}", FAINT))
 
 
 def _status(each: Enlisted) -> tuple[str, str]:

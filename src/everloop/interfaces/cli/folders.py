@@ -15,6 +15,7 @@ from everloop.interfaces.cli.eyes import only, speaker
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import BAD, FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.troubles import draw_troubles
 from everloop.memory.browsing import handle, page
 from everloop.memory.folder import Applied, Change, Page, Plan, Trouble, apply, plan
 from everloop.memory.markdown import Sheet, digest, filled, read, sheet_of, written
@@ -142,7 +143,7 @@ def _write(
 def _draw_export(screen: Screen, path: Path, done: Exported) -> None:
     as_before = f"; {done.unchanged:,} were as they are" if done.unchanged else ""
     screen.say(("Exported", GOOD), f" {plural(len(done.written), 'page')} to {path}{as_before}.")
-    _draw_troubles(screen, done.troubles)
+    draw_troubles(screen, done.troubles, each="page", fate="not taken in")
     screen.say((f"Edit them, then: everloop memories import {path}", FAINT))
 
 
@@ -232,7 +233,7 @@ def _draw_plan(screen: Screen, planned: Plan, *, prune: bool) -> None:
         )
     if planned.deleted and not prune:
         _draw_deleted(screen, planned.deleted)
-    _draw_troubles(screen, planned.troubles)
+    draw_troubles(screen, planned.troubles, each="page", fate="not taken in")
 
 
 def _meaning(changes: Sequence[Change]) -> str:
@@ -258,16 +259,7 @@ def _draw_deleted(screen: Screen, deleted: Sequence[Change]) -> None:
     )
 
 
-def _draw_troubles(screen: Screen, troubles: Sequence[Trouble]) -> None:
-    if not troubles:
-        return
-    screen.say((f"{plural(len(troubles), 'page')} not taken in:", WARNING))
-    for each in troubles:
-        screen.say(("  ", ""), (each.name, NAME), f"  {each.problem}")
-        screen.say((f"    {each.hint}", FAINT))
-
-
 def _draw_import(screen: Screen, after: Plan, applied: Sequence[Applied]) -> None:
     screen.say(("Done", GOOD), f": {plural(len(applied), 'change')}.")
-    _draw_troubles(screen, after.troubles)
+    draw_troubles(screen, after.troubles, each="page", fate="not taken in")
     items.undo(screen, [position for done in applied for position in done.positions if position])

@@ -7,7 +7,7 @@ character is given once, and the end is the fact that says how it ended.
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import msgspec
 
@@ -26,7 +26,7 @@ from everloop.thread.live import Words
 from everloop.thread.talk import Sent
 
 End = AnswerGiven | TurnStopped | TurnFailed | TurnLeftUncertain
-ENDS = (AnswerGiven, TurnStopped, TurnFailed, TurnLeftUncertain)
+WAKE_S = 0.2  # a Ctrl-C that comes just before a wait begins does not end the wait
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -55,17 +55,20 @@ class Hearing:
     def pieces(self) -> Iterator[str | Tool]:
         """Text as it comes, and the tools that were used, until the turn has ended."""
         while self.end is None:
-            heard = self._heard.get()
-            if isinstance(heard, Words):
-                yield from self._new(heard.offset, heard.text)
-            else:
-                yield from self._fact(heard)
+            with suppress(Empty):
+                yield from self._piece(self._heard.get(timeout=WAKE_S))
 
     def close(self) -> None:
         """Hear no more."""
         self._leave()
         self._stop.set()
         self._thread.join()
+
+    def _piece(self, heard: Words | Fact) -> Iterator[str | Tool]:
+        if isinstance(heard, Words):
+            yield from self._new(heard.offset, heard.text)
+        else:
+            yield from self._fact(heard)
 
     def _fact(self, fact: Fact) -> Iterator[str | Tool]:
         match fact.event:
@@ -96,5 +99,5 @@ class Hearing:
             for fact in self._running.engine.follow(after=self._sent.position, stop=self._stop):
                 if getattr(fact.event, "turn_id", "") == self._sent.turn_id:
                     self._heard.put(fact)
-                    if isinstance(fact.event, ENDS):
+                    if isinstance(fact.event, End):
                         return

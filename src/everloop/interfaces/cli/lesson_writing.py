@@ -5,6 +5,7 @@ from argparse import Namespace
 from everloop.app import Engine
 from everloop.asking import Declined
 from everloop.errors import Invalid
+from everloop.interfaces.cli import items
 from everloop.interfaces.cli.eyes import speaker, the_item
 from everloop.interfaces.cli.lesson_steps import answer_with
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, WARNING, Screen
@@ -30,15 +31,12 @@ def propose(session: Session, asked: Namespace) -> None:
     def draw(screen: Screen) -> None:
         screen.say(("Proposed", GOOD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
         screen.say((f"What it lacks to be promoted: everloop gate {done.lesson_id}", FAINT))
-        undo = f"log retract {done.position}" if session.actor == USER else _discard(done.lesson_id)
-        screen.say((f"To undo it: everloop {undo}", FAINT))
+        if session.actor == USER:
+            items.undo(screen, [done.position])
+        else:  # what is recorded of lessons, only the user takes back
+            screen.say((f"To undo it: everloop lessons discard {done.lesson_id}", FAINT))
 
     session.answer(done, draw)
-
-
-def _discard(lesson_id: str) -> str:
-    """How a script lets go of a lesson: what is recorded of lessons, only the user takes back."""
-    return f"lessons discard {lesson_id}"
 
 
 def edit(session: Session, asked: Namespace) -> None:

@@ -56,7 +56,7 @@ def listed(session: Session, asked: Namespace) -> None:
         left = page.total - offset - len(page.lessons)
         if left > 0:
             screen.say((f"{left} more: --page {asked.page + 1}", FAINT))
-        _notes(screen, notes)
+        screen.notes(notes)
 
     session.answer({"total": page.total, "lessons": page.lessons, "notes": notes}, draw)
 
@@ -73,7 +73,7 @@ def recall(session: Session, asked: Namespace) -> None:
             table(screen, [hit.lesson for hit in hits], session.now)
         else:
             screen.say("No lesson fits.")
-        _notes(screen, notes)
+        screen.notes(notes)
 
     session.answer({"hits": hits, "notes": notes}, draw)
 
@@ -90,7 +90,7 @@ def stale(session: Session, _: Namespace) -> None:
             screen.say(("Does it help? everloop lessons feedback LESSON --up (or --down)", FAINT))
         else:
             screen.say("There is no lesson to ask about.")
-        _notes(screen, notes)
+        screen.notes(notes)
 
     session.answer({"stale": found, "notes": notes}, draw)
 
@@ -153,19 +153,11 @@ def standing_of(standing: Standing, heard: Heard) -> dict[str, Any]:
     }
 
 
-def _notes(screen: Screen, notes: Sequence[str]) -> None:
-    for note in notes:
-        screen.say((note, FAINT))
-
-
 def _draw(screen: Screen, found: LessonSeen, now: datetime) -> None:
     screen.say((found.description, STRONG), (f"  {found.lesson_id}", FAINT))
     screen.say(found.body)
     screen.gap()
-    rows: list[tuple[Cell, str]] = [
-        (styled((label, FAINT)), said) for label, said in _fields(found, now) if said
-    ]
-    screen.table(("", ""), rows)
+    screen.fields(_fields(found, now))
     screen.say((f"What it lacks to be promoted: everloop gate {found.lesson_id}", FAINT))
 
 

@@ -40,8 +40,7 @@ def _draw(session: Session, found: Manifest, notes: list[str]) -> None:
         aside.say(("There is nothing to tell.", FAINT))
     if found.stats.skipped:
         aside.say((f"{found.stats.skipped} did not fit the budget.", FAINT))
-    for note in notes:
-        aside.say((note, FAINT))
+    aside.notes(notes)
 
 
 def _shape(found: Manifest, notes: list[str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from everloop.interfaces.cli import items
 from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.moments import local_with_age
-from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Cell, Screen, styled
+from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Screen, styled
 from everloop.interfaces.cli.session import Session
 from everloop.lessons.citers import known_citers
 from everloop.memory.browsing import Life, handle, life, named, page
@@ -45,8 +45,7 @@ def listed(session: Session, asked: Namespace) -> None:
             screen.say("Nothing here. `everloop remember` takes something in.")
         if number > len(found):
             screen.say((f"{len(found)} of {plural(number, 'item')}", FAINT))
-        for note in notes:
-            screen.say((note, FAINT))
+        screen.notes(notes)
 
     session.answer({"items": found, "number": number, "notes": notes}, draw)
 
@@ -75,10 +74,7 @@ def _draw_life(screen: Screen, told: Life, session: Session) -> None:
         screen.gap()
         screen.say(item.text)
     screen.gap()
-    rows: list[tuple[Cell, str]] = [
-        (styled((label, FAINT)), value) for label, value in _fields(told, session) if value
-    ]
-    screen.table(("", ""), rows)
+    screen.fields(_fields(told, session))
     if len(told.versions) > 1:
         screen.gap()
         screen.say(("Versions", STRONG))

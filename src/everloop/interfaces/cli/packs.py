@@ -4,12 +4,13 @@ from argparse import Namespace
 from pathlib import Path
 
 from everloop.adapters.packs import read_pack
-from everloop.interfaces.cli.crew_writing import code_of, draw_taken_in, draw_troubles
+from everloop.interfaces.cli.crew_writing import draw_taken_in
 from everloop.interfaces.cli.exits import DECLINED
 from everloop.interfaces.cli.eyes import speaker
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import FAINT, NAME, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.troubles import code_of, draw_troubles
 from everloop.lessons.crew.fields import named
 from everloop.lessons.crew.pack import Offer, Pack
 

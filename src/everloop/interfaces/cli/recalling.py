@@ -74,8 +74,7 @@ def _draw(
             _explained(screen, hit)
     if any(group.contradictory for group in groups):
         screen.say(("≠ contradict each other; the newest comes first.", WARNING))
-    for note in answer.notes:
-        screen.say((note, FAINT))
+    screen.notes(answer.notes)
 
 
 def _table(screen: Screen, session: Session, groups: list[Abreast], question: str) -> None:

@@ -87,6 +87,15 @@ class Screen:
             drawn.add_row(*(text if isinstance(text, Text) else Text(inert(text)) for text in row))
         self._console.print(drawn)
 
+    def fields(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """What is said of one thing, under faint labels; what is empty is left out."""
+        self.table(("", ""), [(styled((label, FAINT)), said) for label, said in pairs if said])
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Remarks about an answer, below it."""
+        for note in notes:
+            self.say((note, FAINT))
+
     def ask(self, question: str) -> None:
         """A question, with the cursor left behind it."""
         self._console.print(styled((question, STRONG)), end="")

@@ -160,8 +160,7 @@ def draw_found(
         )
     else:
         screen.say("Nothing was found.")
-    for note in notes:
-        screen.say((note, FAINT))
+    screen.notes(notes)
 
 
 def draw_message(screen: Screen, message: Message) -> None:

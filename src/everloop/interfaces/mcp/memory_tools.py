@@ -1,4 +1,4 @@
-"""Tools over memories: recall, remember, zoom."""
+"""Tools over memories: remember, zoom."""
 
 import hashlib
 from typing import Annotated, Final

@@ -45,15 +45,15 @@ class Fault(Exception):
         return {**document, "data": self.data} if self.data else document
 
 
-def fault_of(problem: EverloopError, subject: str = "", code: int | None = None) -> Fault:
+def fault_of(problem: EverloopError, subject: str = "") -> Fault:
     """An error of the engine as an answer. `subject` is the id that the request is about."""
-    chosen = code if code is not None else _code(problem)
-    data: dict[str, Any] = {"id": subject} if chosen == NOT_FOUND and subject else {}
+    code = _code(problem)
+    data: dict[str, Any] = {"id": subject} if code == NOT_FOUND and subject else {}
     if isinstance(problem, Unavailable):
         data["retry"] = True
     if problem.hint:
         data["hint"] = problem.hint
-    return Fault(chosen, str(problem), data)
+    return Fault(code, str(problem), data)
 
 
 @contextmanager

@@ -33,11 +33,10 @@ from everloop.lessons.commands import (
     SupersedeLesson,
     UseLesson,
 )
-from everloop.lessons.events import Evidence, MemoryEvidence, QuoteEvidence
+from everloop.lessons.evidence import evidence_of
 from everloop.lessons.shelf import LessonSeen
 
 AUTHORS: Final = ("user", "pack")  # anyone else is an agent
-MEMORY: Final = "mem-"
 HELPFUL: Final = ("thumbs_up", "up", "+")
 
 Polarity = Literal["thumbs_up", "up", "+", "thumbs_down", "down", "-"]
@@ -228,13 +227,6 @@ def used(host: Host, asked: Used) -> dict[str, Any]:
 
 
 # -- what other modules about lessons use ----------------------------------------------------------
-
-
-def evidence_of(wire: tuple[str, ...]) -> tuple[Evidence, ...]:
-    """Evidence as hosts write it."""
-    return tuple(
-        MemoryEvidence(each) if each.startswith(MEMORY) else QuoteEvidence(each) for each in wire
-    )
 
 
 def immune(problem: Forbidden, lesson_id: str) -> Fault:

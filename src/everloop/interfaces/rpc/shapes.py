@@ -114,9 +114,9 @@ def time_told(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def preview(text: str, *, whole: bool = False, length: int = PREVIEW) -> str:
+def preview(text: str, *, whole: bool = False) -> str:
     """The beginning of a text, or all of it."""
-    return text if whole else text[:length]
+    return text if whole else text[:PREVIEW]
 
 
 def page_told(

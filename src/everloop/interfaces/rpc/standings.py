@@ -7,10 +7,11 @@ import msgspec
 from everloop.asking import Declined
 from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.lessons import One, brief, evidence_of, immune
+from everloop.interfaces.rpc.lessons import One, brief, immune
 from everloop.interfaces.rpc.shapes import Id, Words, scope_told, time_told
 from everloop.lessons.commands import EditLesson
 from everloop.lessons.events import Evidence, MemoryEvidence, Narrative
+from everloop.lessons.evidence import evidence_of
 from everloop.lessons.gate import Check
 from everloop.lessons.shelf import LessonSeen
 

@@ -16,12 +16,13 @@ from everloop.lessons.crew.commands import EnlistEntry, ReviseEntry
 from everloop.lessons.crew.decide import EntryCommand
 from everloop.lessons.crew.events import Profile, Sort
 from everloop.lessons.events import Narrative
-from everloop.lessons.surroundings import ItemSeen, Surroundings
+from everloop.lessons.lookup import items_seen
+from everloop.lessons.shelf import STATUS
+from everloop.lessons.surroundings import Surroundings, may_see
 from everloop.log import Reader, visible
 from everloop.log.record import moment
-from everloop.memory.browsing import grants, these
-from everloop.memory.scopes import OWNER, Asker
-from everloop.memory.shelf import asker
+from everloop.memory.browsing import grants
+from everloop.memory.scopes import Asker
 
 STATUSES: Final = ("draft", "active", "archived")
 
@@ -74,7 +75,7 @@ def headlines(
         raise Invalid(f"{unknown[0]!r} is not a status", hint=f"Use {', '.join(STATUSES)}.")
     named = {"sort": sort, "statuses": msgspec.json.encode(list(statuses)).decode()}
     found = [_headline(row) for row in reader.rows(_LISTED, named)]
-    return [each for each in found if _may_see(who, each.scope, each.actor)]
+    return [each for each in found if may_see(who, each.scope, each.actor)]
 
 
 def whole(reader: Reader, who: Asker, sort: Sort, name: str) -> Whole:
@@ -85,7 +86,7 @@ def whole(reader: Reader, who: Asker, sort: Sort, name: str) -> Whole:
     """
     rows = reader.rows(_ONE, {"sort": sort, "name": name})
     headline = _headline(rows[0]) if rows else None
-    if headline is None or not _may_see(who, headline.scope, headline.actor):
+    if headline is None or not may_see(who, headline.scope, headline.actor):
         raise NotFound(f"no {sort} {name!r}", hint=f"`everloop {sort}s` lists them.")
     evidence, profile = rows[0][-2:]
     return Whole(
@@ -101,7 +102,7 @@ def history(reader: Reader, who: Asker, skill: str) -> list[Improvement]:
     return [
         Improvement(lesson_id, moment(at), _trigger(narrative), author)
         for lesson_id, scope, author, actor, at, narrative in reader.rows(_HISTORY, (skill,))
-        if _may_see(who, scope, actor)
+        if may_see(who, scope, actor)
     ]
 
 
@@ -109,7 +110,7 @@ def packs(reader: Reader, who: Asker) -> dict[str, dict[str, int]]:
     """The packs that brought something, and how many of what this asker may see."""
     found: dict[str, dict[str, int]] = {}
     for pack_id, sort, scope, actor, status in reader.rows(_PACKED):
-        if status != "discarded" and _may_see(who, scope, actor):
+        if status != "discarded" and may_see(who, scope, actor):
             counts = found.setdefault(pack_id, {})
             counts[sort] = counts.get(sort, 0) + 1
     return dict(sorted(found.items()))
@@ -122,11 +123,10 @@ def surroundings(reader: Reader, command: EntryCommand) -> Surroundings:
         ids.update(command.evidence or ())
     for (evidence,) in reader.rows(_EVIDENCE, (command.sort, command.name)):
         ids.update(msgspec.json.decode(evidence))
-    found = these(reader, asker(reader, OWNER), sorted(ids)) if ids else []
     return Surroundings(
         trusted=frozenset(trusted_actors(reader)),
         audiences={grant.principal: grant.scopes for grant in grants(reader)} if ids else {},
-        items={i.item_id: ItemSeen(i.position, i.scope, i.witnesses, i.text) for i in found},
+        items=items_seen(reader, ids),
     )
 
 
@@ -168,10 +168,8 @@ _PACKED = f"""
 SELECT e.pack_id, e.sort, e.scope, e.actor, {_STATUS} AS status FROM crew_entries e
 WHERE e.pack_id <> '' AND {_NEWEST} AND status <> 'removed'
 UNION ALL
-SELECT l.pack_id, 'lesson', l.scope, l.actor, (
-    SELECT s.status FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
-    ORDER BY s.position DESC LIMIT 1)
-FROM lessons l WHERE l.pack_id <> '' AND {visible("l")}
+SELECT l.pack_id, 'lesson', l.scope, l.actor, ({STATUS}) FROM lessons l
+WHERE l.pack_id <> '' AND {visible("l")}
 """  # noqa: S608 - our own conditions
 
 
@@ -191,10 +189,6 @@ def _headline(row: Sequence[Any]) -> Headline:
         written_at=moment(row[11]),
         status=row[12],
     )
-
-
-def _may_see(who: Asker, scope: str, actor: str) -> bool:
-    return who.admits(scope) or who.principal == actor
 
 
 def _trigger(narrative: str | None) -> str:

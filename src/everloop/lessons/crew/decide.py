@@ -23,7 +23,8 @@ from everloop.lessons.crew.events import (
     Sort,
 )
 from everloop.lessons.crew.form import check_name, check_profile
-from everloop.lessons.crew.state import IMMUNE, Entry, stream_of
+from everloop.lessons.crew.state import Entry, stream_of
+from everloop.lessons.state import IMMUNE
 from everloop.lessons.surroundings import around, check_speaks_for_user, speaks_for_user
 from everloop.log import Asking, Draft
 from everloop.memory.events import CitationClosed, Cited

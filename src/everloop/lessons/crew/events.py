@@ -139,6 +139,3 @@ class CrewRemoved(Event, frozen=True):
     name: str
     reason: str
     forced: bool
-
-
-CrewEvent = CrewWritten | CrewActivated | CrewArchived | CrewRemoved

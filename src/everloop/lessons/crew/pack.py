@@ -16,11 +16,10 @@ from everloop.lessons.crew.events import Persona, Profile, SkillFile, Sort, Team
 from everloop.lessons.crew.fields import named, text, texts, value
 from everloop.lessons.crew.form import member_of
 from everloop.lessons.crew.page import WORDS, skill_of
-from everloop.lessons.events import Evidence, MemoryEvidence, QuoteEvidence
+from everloop.lessons.evidence import evidence_of
 from everloop.memory.folder import Trouble
 
 OfferSort = Literal["lesson", "skill", "persona", "team"]
-MEMORY_PREFIX: Final = "mem-"  # evidence that begins so is a memory, anything else a quote
 
 _EVERY: Final = ("description", "body", "scope")
 _INVOKED: Final = ("activation", "disable_model_invocation", "paths")
@@ -71,7 +70,7 @@ def proposal(offer: Offer, pack_id: str) -> ProposeLesson:
         body=text(said, "body"),
         scope=text(said, "scope") or "user",
         author="pack",
-        evidence=tuple(_evidence(each) for each in texts(said, "evidence")),
+        evidence=evidence_of(texts(said, "evidence")),
         pack_id=pack_id,
         external_id=text(said, "external_id") or offer.known_as,
         seed_as_promoted=value(said, "promoted", bool, default=False),
@@ -146,7 +145,3 @@ _PROFILES: Final[dict[Sort, Callable[[Mapping[str, Any], Offer], Profile]]] = {
     "persona": _persona,
     "team": _team,
 }
-
-
-def _evidence(said: str) -> Evidence:
-    return MemoryEvidence(said) if said.startswith(MEMORY_PREFIX) else QuoteEvidence(said)

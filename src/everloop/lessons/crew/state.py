@@ -10,10 +10,9 @@ from everloop.lessons.crew.events import (
     CrewWritten,
     Profile,
 )
+from everloop.lessons.state import IMMUNE
 from everloop.log import Event, Fact, Fold
 from everloop.memory.events import CitationClosed, Cited
-
-IMMUNE = ("user", "pack")  # whose words clean-up leaves alone
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -100,9 +100,6 @@ class CrewBook(Projection):
         )
 
 
-CREW_VIEWS: tuple[type[Projection], ...] = (CrewBook,)
-
-
 def title_of(name: str, profile: Profile) -> str:
     """What to call an entry."""
     return name if isinstance(profile, Skill) else profile.title

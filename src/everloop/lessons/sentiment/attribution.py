@@ -42,7 +42,7 @@ def pick(heard: Heard) -> Pick | None:
         return Pick(named[0], MENTION, "mention")
     if named:
         return None
-    last = _last_assistant(heard)
+    last = heard.among_shown(heard.answer.lesson_ids) if heard.answer else ()
     if len(last) == 1 and _PRONOUN.match(heard.text):
         return Pick(last[0], PRONOUN, "pronoun")
     recent = acted_on(heard)
@@ -66,9 +66,7 @@ def mentioned(heard: Heard) -> tuple[str, ...]:
 
 def acted_on(heard: Heard) -> tuple[str, ...]:
     """The shown lessons that recent turns acted on, newest first, each once."""
-    shown = {each.lesson_id for each in heard.shown}
-    found = (name for turn in reversed(heard.before) for name in turn.lesson_ids if name in shown)
-    return tuple(dict.fromkeys(found))
+    return heard.among_shown(name for turn in reversed(heard.before) for name in turn.lesson_ids)
 
 
 def keywords(shown: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
@@ -84,14 +82,6 @@ def keywords(shown: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
         )
         for lesson_id, words in own.items()
     }
-
-
-def _last_assistant(heard: Heard) -> tuple[str, ...]:
-    shown = {each.lesson_id for each in heard.shown}
-    for turn in reversed(heard.before):
-        if turn.role == "assistant":
-            return tuple(name for name in dict.fromkeys(turn.lesson_ids) if name in shown)
-    return ()
 
 
 def _code(description: str) -> set[str]:

@@ -1,5 +1,6 @@
 """What a door hands over: the turn a user took, what was said before, and what was in play."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal
@@ -33,6 +34,16 @@ class Heard(msgspec.Struct, frozen=True):
     shown: tuple[Shown, ...] = ()
     before: tuple[Turn, ...] = ()  # oldest first
     host_version: str = ""
+
+    @property
+    def answer(self) -> Turn | None:
+        """The last turn of the assistant before this one."""
+        return next((turn for turn in reversed(self.before) if turn.role == "assistant"), None)
+
+    def among_shown(self, lesson_ids: Iterable[str]) -> tuple[str, ...]:
+        """Those of these lessons that the model was shown, each once."""
+        shown = {each.lesson_id for each in self.shown}
+        return tuple(name for name in dict.fromkeys(lesson_ids) if name in shown)
 
     @property
     def digest(self) -> str:

@@ -76,14 +76,13 @@ def weigh(opinion: Opinion, picked: Pick | None) -> Weighing:
 
 def weigh_interrupt(heard: Heard, limits: SentimentSettings) -> Weighing:
     """An interrupt speaks against what the turn it stopped acted on, if it came soon enough."""
-    last = next((turn for turn in reversed(heard.before) if turn.role == "assistant"), None)
+    last = heard.answer
     if last is None or not _is_soon(last, heard, limits):
         return Weighing(reasons=(UNATTRIBUTED,))
     sure = limits.interrupt_confidence
     if sure < limits.negative_min:
         return Weighing(reasons=(_below("negative", sure, limits.negative_min),))
-    shown = {each.lesson_id for each in heard.shown}
-    lessons = [name for name in dict.fromkeys(last.lesson_ids) if name in shown]
+    lessons = heard.among_shown(last.lesson_ids)
     signals = tuple(Signal(name, False, sure, "interrupt") for name in lessons)
     return Weighing(signals) if signals else Weighing(reasons=(UNATTRIBUTED,))
 

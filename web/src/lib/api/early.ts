@@ -2,6 +2,8 @@
  * What `app.html` asked before the scripts were here: every start needs the same few answers, so they are on their way while the
  * scripts are still being read. Each is taken once; what nobody takes is dropped when this device turns out not to be signed in.
  */
+import { keep } from '$lib/device';
+
 type Early = Map<string, Promise<Response>>;
 
 function asked(): Early {
@@ -24,10 +26,5 @@ export function dropEarly(): void {
 
 /** Whether the next start should ask early: only a device that is signed in is answered. */
 export function askEarly(known: boolean): void {
-	try {
-		if (known) localStorage.setItem('everloop.known', 'true');
-		else localStorage.removeItem('everloop.known');
-	} catch {
-		// Then nothing is asked early.
-	}
+	keep('known', known ? 'true' : null);
 }

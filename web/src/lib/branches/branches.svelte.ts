@@ -1,7 +1,8 @@
 /** The branches of a conversation: where one stands, and two of them side by side. */
-import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { api, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
+import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 import type { Line } from './map';
 
@@ -28,17 +29,15 @@ export class Branches {
 	}
 
 	/** Go on there from now on. */
-	async stand(branch: string): Promise<void> {
+	stand(branch: string): Promise<boolean> {
 		const path = { thread_id: this.threadId };
-		try {
+		return tried(async () => {
 			const gone = await told(
 				api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch } })
 			);
 			this.read();
 			toasts.say('You stand on that branch now.', { label: 'Undo', does: () => void this.stand(gone.before) });
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-		}
+		});
 	}
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { railMap, wayTo, type Line } from './map';
+import { wayTo } from '$lib/thread/siblings';
+import { railMap, type Line } from './map';
 
 const line = (branch: string, parent: string, at: number, standing = false): Line => ({
 	branch,

@@ -1,5 +1,6 @@
 /** Branches as a railway map: a row for each, a lane for each, and tracks between them. */
 import type { Shape } from '$lib/api/client';
+import { wayTo } from '$lib/thread/siblings';
 
 export type Line = Shape<'LineOut'>;
 export type Stop = { line: Line; lane: number; row: number; who: number };
@@ -28,18 +29,6 @@ export function railMap(lines: Line[]): RailMap {
 	};
 	walk('', 0);
 	return { stops, tracks: tracks(stops), lanes: Math.max(0, ...stops.map((stop) => stop.lane)) + 1 };
-}
-
-/** The branches that lead to the one that is stood on, itself among them. */
-export function wayTo(lines: Line[]): Set<string> {
-	const by = new Map(lines.map((line) => [line.branch, line]));
-	const way = new Set<string>();
-	let at = lines.find((line) => line.standing);
-	while (at && !way.has(at.branch)) {
-		way.add(at.branch);
-		at = by.get(at.parent);
-	}
-	return way;
 }
 
 function tracks(stops: Stop[]): Track[] {

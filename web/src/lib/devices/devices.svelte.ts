@@ -1,8 +1,9 @@
 /** The devices that are let in. */
-import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { api, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { session } from '$lib/session/session.svelte';
+import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 
 export type Device = Shape<'DeviceOut'>;
@@ -40,13 +41,8 @@ export class Devices {
 	}
 
 	async #does(act: () => Promise<void>): Promise<boolean> {
-		try {
-			await act();
-			this.read();
-			return true;
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-			return false;
-		}
+		const done = await tried(act);
+		if (done) this.read();
+		return done;
 	}
 }

@@ -1,8 +1,10 @@
 /** Lessons: how they stand before the gate, and what a person says to them. */
-import { untrack } from 'svelte';
-import { api, problemOf, told, type Problem, type Shape } from '$lib/api/client';
+import { api, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
+import { newId } from '$lib/id';
+import type { Pages } from '$lib/live/paged.svelte';
 import { Asked } from '$lib/live/wait.svelte';
+import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 
 export type Lesson = Shape<'LessonOut'>;
@@ -10,9 +12,8 @@ export type Standing = Shape<'StandingOut'>;
 export type Status = 'pending' | 'active' | 'promoted' | 'discarded' | 'superseded';
 type State = 'working' | 'waiting' | 'done' | 'trouble' | 'none';
 
-const PAGE = 100;
-const LIMIT_MAX = 500; // that the engine gives at once
-const CHANGES = /^lessons\.(?!manifest_shown|phase_logged)/;
+/** The facts that change a list of them. */
+export const CHANGES = /^lessons\.(?!manifest_shown|phase_logged)/;
 
 /** A status in words, and how it looks. */
 export const STATUSES: Record<string, { label: string; state: State }> = {
@@ -23,51 +24,13 @@ export const STATUSES: Record<string, { label: string; state: State }> = {
 	superseded: { label: 'Replaced', state: 'none' }
 };
 
-/** Lessons a page after another, as many as there are. */
-export class Lessons {
-	items = $state.raw<Lesson[]>([]);
-	total = $state(-1);
-	problem = $state<Problem | null>(null);
-	#status: Status | '' = '';
-	#newest = 0;
-	#busy = false;
-
-	/** Read those of a status, and again when one changes; what is returned ends it. */
-	follow(status: Status | ''): () => void {
-		this.#status = status;
-		this.total = -1;
-		this.items = [];
-		untrack(() => void this.read());
-		return rereading(CHANGES, () => void this.read());
-	}
-
-	/** Read as many as are shown now. */
-	async read(): Promise<void> {
-		const mine = ++this.#newest;
-		const limit = Math.min(LIMIT_MAX, Math.max(PAGE, this.items.length));
-		await this.#ask(0, limit, (lessons) => mine === this.#newest && (this.items = lessons));
-	}
-
-	/** Read on, if there is more. */
-	async more(): Promise<void> {
-		if (this.#busy || this.items.length >= this.total) return;
-		this.#busy = true;
-		const mine = this.#newest;
-		await this.#ask(this.items.length, PAGE, (lessons) => mine === this.#newest && (this.items = [...this.items, ...lessons]));
-		this.#busy = false;
-	}
-
-	async #ask(offset: number, limit: number, take: (lessons: Lesson[]) => void): Promise<void> {
-		try {
-			const query = { status: this.#status ? [this.#status] : [], limit, offset };
-			const page = await told(api.GET('/api/lessons', { params: { query } }));
-			take(page.lessons);
-			this.total = page.total;
-			this.problem = null;
-		} catch (error) {
-			this.problem = problemOf(error);
-		}
-	}
+/** Lessons of a status, or all of them, a page at a time. */
+export function pagesOf(status: Status | ''): Pages<Lesson> {
+	return async (part) => {
+		const query = { status: status ? [status] : [], ...part };
+		const { lessons, total } = await told(api.GET('/api/lessons', { params: { query } }));
+		return { items: lessons, total };
+	};
 }
 
 export class OneLesson {
@@ -103,21 +66,16 @@ export class OneLesson {
 	}
 
 	/** Ask the gate; a refusal is an answer too. */
-	async promote(): Promise<void> {
-		this.busy = true;
-		try {
+	promote(): Promise<boolean> {
+		return this.#busily(async () => {
 			const said = await told(api.POST('/api/lessons/{lesson_id}/promotion', { params: this.#params }));
 			toasts.say(said.passed ? 'The gate is open: it stands.' : `The gate stays shut. ${said.reasons[0] ?? ''}`);
 			this.read();
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-		} finally {
-			this.busy = false;
-		}
+		});
 	}
 
 	async praise(helpful: boolean): Promise<void> {
-		const signal = `web-${crypto.randomUUID()}`;
+		const signal = `web-${newId()}`;
 		const body = { helpful, signal_id: signal, text_digest: this.#seen };
 		const done = await this.#does('', () =>
 			told(api.POST('/api/lessons/{lesson_id}/feedback', { params: this.#params, body }))
@@ -151,17 +109,17 @@ export class OneLesson {
 		);
 	}
 
-	async #does(words: string, act: () => Promise<Standing>): Promise<boolean> {
-		this.busy = true;
-		try {
+	#does(words: string, act: () => Promise<Standing>): Promise<boolean> {
+		return this.#busily(async () => {
 			this.known.data = await act();
 			if (words) toasts.say(words);
-			return true;
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-			return false;
-		} finally {
-			this.busy = false;
-		}
+		});
+	}
+
+	async #busily(act: () => Promise<void>): Promise<boolean> {
+		this.busy = true;
+		const done = await tried(act);
+		this.busy = false;
+		return done;
 	}
 }

@@ -1,24 +1,18 @@
 /** Code in colour, asked of a worker; what was coloured lately is kept. */
+import { Once } from '$lib/once';
 import ShikiWorker from './shiki.worker?worker';
 
 type Found = { id: number; markup: string | null };
 
 const KEPT_MAX = 200;
-const kept = new Map<string, Promise<string | null>>();
+const kept = new Once<string | null>(KEPT_MAX);
 const waiting = new Map<number, (markup: string | null) => void>();
 let worker: Worker | undefined;
 let asked = 0;
 
 /** The inside of a code element, in colour; null if the language is not known. */
 export function coloured(code: string, language: string): Promise<string | null> {
-	const key = `${language}\n${code}`;
-	const known = kept.get(key);
-	if (known) return known;
-	const found = ask(code, language);
-	kept.set(key, found);
-	const [oldest] = kept.keys();
-	if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
-	return found;
+	return kept.of(`${language}\n${code}`, () => ask(code, language));
 }
 
 function ask(code: string, language: string): Promise<string | null> {

@@ -1,4 +1,6 @@
 /** What a text gets once it stands on the page: buttons on code, colours, formulas, diagrams. Each comes when it is first needed. */
+import { copy } from '$lib/copy';
+
 const FOLD_LINES = 24;
 const DIAGRAM = 'mermaid';
 
@@ -33,7 +35,7 @@ function button(label: string, does: (button: HTMLButtonElement) => void): HTMLB
 
 function copying(code: string): HTMLButtonElement {
 	return button('Copy', async (made) => {
-		await navigator.clipboard.writeText(code);
+		if (!(await copy(code))) return;
 		made.textContent = 'Copied';
 		setTimeout(() => (made.textContent = 'Copy'), 1_500);
 	});

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { escaped, safeAddress } from './markdown';
+import { escaped } from './escaped';
+import { safeAddress } from './markdown';
 
 describe('addresses', () => {
 	it.each(['https://example.org', 'http://a.b/c', 'mailto:a@b.c', '/memory/1', '#top'])('lets %s through', (href) => {

@@ -5,22 +5,11 @@
  */
 import DOMPurify from 'dompurify';
 import { Marked, type RendererObject, type Tokens } from 'marked';
+import { escaped } from './escaped';
 import { Kept } from './kept';
 import { MATHS } from './maths';
 
 const SAFE = /^(https?:|mailto:|\/(?!\/)|#)/i;
-const LETTERS: Record<string, string> = {
-	'&': '&amp;',
-	'<': '&lt;',
-	'>': '&gt;',
-	'"': '&quot;',
-	"'": '&#39;'
-};
-
-/** A text that no browser takes for markup. */
-export function escaped(text: string): string {
-	return text.replace(/[&<>"']/g, (letter) => LETTERS[letter] ?? letter);
-}
 
 /** An address that may be followed, or null. Control characters and spaces hide nothing. */
 export function safeAddress(href: string): string | null {

@@ -1,5 +1,6 @@
 /** Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`. They are marked here and set later, when KaTeX is there. */
 import type { TokenizerAndRendererExtension, Tokens } from 'marked';
+import { escaped } from './escaped';
 
 type Rule = { start: RegExp; whole: RegExp; display: boolean };
 
@@ -11,10 +12,6 @@ const INLINE: Rule[] = [
 	{ start: /\\\[/, whole: /^\\\[([\s\S]+?)\\\]/, display: true }
 ];
 
-function written(text: string): string {
-	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
-}
-
 function extension(rule: Rule, index: number): TokenizerAndRendererExtension {
 	return {
 		name: `maths${index}`,
@@ -25,7 +22,7 @@ function extension(rule: Rule, index: number): TokenizerAndRendererExtension {
 			return found ? { type: `maths${index}`, raw: found[0], text: found[1]?.trim() ?? '' } : undefined;
 		},
 		renderer: (token: Tokens.Generic) =>
-			`<span class="formula" data-display="${rule.display}">${written(String(token.text))}</span>`
+			`<span class="formula" data-display="${rule.display}">${escaped(String(token.text))}</span>`
 	};
 }
 

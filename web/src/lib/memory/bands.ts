@@ -1,5 +1,6 @@
 /** The pyramid as a picture: windows of time as bands, nested, widths by time. */
 import type { Shape } from '$lib/api/client';
+import { TIERS } from '$lib/thread/shapes';
 
 export type Band = Shape<'BandOut'>;
 export type Tier = Band['tier'];
@@ -9,7 +10,8 @@ export type Row = { tier: Tier; bands: Placed[]; small: boolean };
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-const TIERS: Tier[] = ['decade', 'year', 'month', 'week', 'day'];
+export const MOVE = 0.5; // a step to a side, as a share of what is seen
+export const CLOSER = 0.6; // a step closer; its inverse is one farther
 const SMALL_PERCENT = 0.9; // narrower than this nobody hits: drawn, not pressed
 
 const start = (day: string): number => Date.parse(`${day}T00:00:00Z`);

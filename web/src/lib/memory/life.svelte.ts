@@ -1,24 +1,21 @@
 /** One memory with its whole life, and what can be done with it. Everything that is done can be undone. */
 import { goto } from '$app/navigation';
-import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { api, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
+import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 
 type Change = Shape<'Change'>;
 
 /** Retract a fact, and go elsewhere if what it made is gone with it. */
-export async function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
-	try {
+export function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
+	return tried(async () => {
 		const params = { path: { position } };
 		await told(api.POST('/api/retractions/{position}', { params, body: { reason: 'undone', force: true } }));
 		if (leave) await goto(leave);
 		toasts.say(words);
-		return true;
-	} catch (error) {
-		toasts.trouble(problemOf(error));
-		return false;
-	}
+	});
 }
 
 export class Life {
@@ -65,17 +62,13 @@ export class Life {
 	}
 
 	/** Let it step back; `force` where something that the person wrote stands on it. */
-	async retire(reason: string, force: boolean): Promise<boolean> {
+	retire(reason: string, force: boolean): Promise<boolean> {
 		const params = { path: { item_id: this.itemId } };
-		try {
+		return tried(async () => {
 			const done = await told(api.POST('/api/memories/{item_id}/retirement', { params, body: { reason, force } }));
 			this.read();
 			toasts.say('It stepped back.', { label: 'Undo', does: () => void this.#undone(done.position) });
-			return true;
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-			return false;
-		}
+		});
 	}
 
 	async #undone(position: number): Promise<void> {
@@ -83,15 +76,10 @@ export class Life {
 		this.read();
 	}
 
-	async #change(change: Change): Promise<boolean> {
-		try {
-			const params = { path: { item_id: this.itemId } };
-			const changed = await told(api.PATCH('/api/memories/{item_id}', { params, body: change }));
-			this.known.data = changed;
-			return true;
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-			return false;
-		}
+	#change(change: Change): Promise<boolean> {
+		const params = { path: { item_id: this.itemId } };
+		return tried(async () => {
+			this.known.data = await told(api.PATCH('/api/memories/{item_id}', { params, body: change }));
+		});
 	}
 }

@@ -2,6 +2,7 @@
 import { api, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
+import { TIERS } from '$lib/thread/shapes';
 import { above, between, moved, rowsOf, spanBetween, spanOf, zoomed, type Band, type Span } from './bands';
 
 export class Timeline {
@@ -26,10 +27,7 @@ export class Timeline {
 	}
 
 	read(): void {
-		const params = {
-			path: { thread_id: this.threadId },
-			query: { tier: ['decade', 'year', 'month', 'week', 'day'] as Band['tier'][] }
-		};
+		const params = { path: { thread_id: this.threadId }, query: { tier: TIERS } };
 		void this.known.ask(() => told(api.GET('/api/threads/{thread_id}/timeline', { params })));
 	}
 

@@ -2,6 +2,7 @@
 import { api, told, type Shape } from '$lib/api/client';
 import { Asked } from '$lib/live/wait.svelte';
 import { routes } from '$lib/routes';
+import { startOf } from '$lib/thread/days';
 
 const MODES = ['hybrid', 'text', 'semantic'] as const;
 const ROLES = ['', 'user', 'assistant'] as const;
@@ -58,11 +59,4 @@ export class Search {
 		// The client forgets that a boost is a pair.
 		await this.found.ask(() => told(api.GET('/api/search', { params })) as Promise<Shape<'SearchOut'>>);
 	}
-}
-
-/** Midnight of a day where this device is, or of the day after. */
-function startOf(day: string, later = 0): string {
-	const at = new Date(`${day}T00:00`);
-	at.setDate(at.getDate() + later);
-	return at.toISOString();
 }

@@ -1,6 +1,7 @@
 /** Who this device is, how it comes in, and the stream that it follows while it is in. */
 import { api, onSignedOut, problemOf, told, type Problem, type Shape } from '$lib/api/client';
 import { askEarly, dropEarly } from '$lib/api/early';
+import { keep, kept } from '$lib/device';
 import { whenIdle } from '$lib/idle';
 import { Live } from '$lib/live/live.svelte';
 import { signed } from './passkey';
@@ -101,13 +102,9 @@ class Session {
 
 /** Whether this device was elsewhere when it last told its place. */
 function isNewPlace(zone: string): boolean {
-	try {
-		const before = localStorage.getItem('everloop.zone');
-		localStorage.setItem('everloop.zone', zone);
-		return before !== zone;
-	} catch {
-		return true;
-	}
+	const before = kept('zone');
+	keep('zone', zone);
+	return before !== zone;
 }
 
 export const session = new Session();

@@ -3,7 +3,7 @@ import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { takeBack } from '$lib/memory/life.svelte';
-import { toasts } from '$lib/ui';
+import { tried } from '$lib/tried';
 
 export type Past = Shape<'PastImportOut'>;
 export type Import = Shape<'ImportStateOut'>;
@@ -124,12 +124,7 @@ class Imports {
 	}
 
 	async #does(act: () => Promise<void>): Promise<void> {
-		try {
-			await act();
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-			this.read();
-		}
+		if (!(await tried(act))) this.read();
 	}
 
 	/** By the older way of asking, for only that one tells how much is sent. */

@@ -1,17 +1,14 @@
 /** What of the shell is open: panes, palette, help. Panes are kept on the device. */
+import { keep, kept } from '$lib/device';
+
 const KEYBOARD = 0.75; // of the height: less than this, and a keyboard is there
 
-function kept(name: string, otherwise: boolean): boolean {
-	try {
-		return (localStorage.getItem(`everloop.${name}`) ?? String(otherwise)) === 'true';
-	} catch {
-		return otherwise;
-	}
-}
+/** Whether a pane is open; at first it is. */
+const isOpen = (pane: string): boolean => (kept(pane) ?? 'true') === 'true';
 
 class ShellState {
-	places = $state(kept('places', true));
-	margin = $state(kept('margin', true));
+	places = $state(isOpen('places'));
+	margin = $state(isOpen('margin'));
 	palette = $state(false);
 	help = $state(false);
 	more = $state(false);
@@ -37,11 +34,7 @@ class ShellState {
 
 	toggle(pane: 'places' | 'margin'): void {
 		this[pane] = !this[pane];
-		try {
-			localStorage.setItem(`everloop.${pane}`, String(this[pane]));
-		} catch {
-			// It holds until the page is closed.
-		}
+		keep(pane, String(this[pane]));
 	}
 }
 

@@ -1,31 +1,23 @@
 /** Every conversation, kept in step with the log. */
-import { api, problemOf, told, type Problem, type Shape } from '$lib/api/client';
-import type { Live } from '$lib/live/live.svelte';
-
-const CHANGES = /^thread\.thread_/;
+import { api, told, type Shape } from '$lib/api/client';
+import { rereading } from '$lib/follow.svelte';
+import { Asked } from '$lib/live/wait.svelte';
+import { HOME } from '$lib/routes';
 
 class Threads {
-	list = $state<Shape<'ThreadOut'>[]>([]);
-	problem = $state<Problem | null>(null);
+	#known = new Asked<Shape<'ThreadOut'>[]>();
+	list = $derived(this.#known.data ?? []);
+	/** Those beside the home thread. */
+	named = $derived(this.list.filter((one) => one.thread_id !== HOME));
 
 	/** Read them, and again when one of them changes; what is returned ends it. */
-	follow(live: Live): () => void {
+	follow(): () => void {
 		void this.read();
-		return live.listen({
-			again: () => void this.read(),
-			fact: (fact) => {
-				if (CHANGES.test(fact.kind)) void this.read();
-			}
-		});
+		return rereading(/^thread\.thread_/, () => void this.read());
 	}
 
-	async read(): Promise<void> {
-		try {
-			this.list = await told(api.GET('/api/threads'));
-			this.problem = null;
-		} catch (error) {
-			this.problem = problemOf(error);
-		}
+	read(): Promise<void> {
+		return this.#known.ask(() => told(api.GET('/api/threads')));
 	}
 
 	async open(title: string): Promise<string> {

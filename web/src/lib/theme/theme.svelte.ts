@@ -1,4 +1,6 @@
 /** How the interface looks on this device. Kept on the device; `app.html` applies it before the first paint. */
+import { keep } from '$lib/device';
+
 export const THEMES = [
 	{ value: 'paper', label: 'Paper' },
 	{ value: 'slate', label: 'Slate' },
@@ -34,11 +36,7 @@ class Theme {
 
 	#keep(what: 'theme' | 'mode', value: string): void {
 		document.documentElement.dataset[what] = value;
-		try {
-			localStorage.setItem(`everloop.${what}`, value);
-		} catch {
-			// A browser that keeps nothing: it holds until the page is closed.
-		}
+		keep(what, value);
 	}
 }
 

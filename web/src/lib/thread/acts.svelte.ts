@@ -1,6 +1,7 @@
 /** What a person can do with a message, and what is asked before. */
-import { api, problemOf, told, type Shape } from '$lib/api/client';
+import { api, told, type Shape } from '$lib/api/client';
 import { copy } from '$lib/copy';
+import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 import type { Message } from './shapes';
 
@@ -16,32 +17,32 @@ export class Acts {
 
 	constructor(readonly threadId: string) {}
 
-	copy(message: Message): Promise<void> {
+	copy(message: Message): Promise<boolean> {
 		return copy(message.text, 'Copied.');
 	}
 
-	again(message: Message): Promise<void> {
-		return this.#try(async () => {
+	again(message: Message): Promise<boolean> {
+		return tried(async () => {
 			const path = { message_id: message.message_id };
 			await told(api.POST('/api/messages/{message_id}/again', { params: { path } }));
 		});
 	}
 
-	stop(turnId: string): Promise<void> {
-		return this.#try(async () => {
+	stop(turnId: string): Promise<boolean> {
+		return tried(async () => {
 			await told(api.POST('/api/turns/{turn_id}/stop', { params: { path: { turn_id: turnId } } }));
 		});
 	}
 
-	stand(branch: string): Promise<void> {
-		return this.#try(async () => {
+	stand(branch: string): Promise<boolean> {
+		return tried(async () => {
 			const path = { thread_id: this.threadId };
 			await told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch } }));
 		});
 	}
 
-	hide(message: Message, hidden: boolean): Promise<void> {
-		return this.#try(async () => {
+	hide(message: Message, hidden: boolean): Promise<boolean> {
+		return tried(async () => {
 			const path = { message_id: message.message_id };
 			await told(api.PUT('/api/messages/{message_id}/hidden', { params: { path }, body: { hidden } }));
 			if (!hidden) return;
@@ -51,9 +52,9 @@ export class Acts {
 	}
 
 	/** Ask before going back or taking back, with a preview of what it would change. */
-	ask(way: Asked['way'], message: Message): Promise<void> {
+	ask(way: Asked['way'], message: Message): Promise<boolean> {
 		this.asked = { way, message, impact: null };
-		return this.#try(async () => {
+		return tried(async () => {
 			const path = { message_id: message.message_id };
 			const impact =
 				way === 'rewind'
@@ -64,24 +65,23 @@ export class Acts {
 	}
 
 	/** Do what was asked about. */
-	confirm(): Promise<void> {
+	confirm(): void {
 		const { asked } = this;
 		this.asked = null;
-		if (!asked) return Promise.resolve();
-		return asked.way === 'rewind' ? this.rewind(asked.message) : this.#retract(asked.message);
+		if (asked) void (asked.way === 'rewind' ? this.rewind(asked.message) : this.#retract(asked.message));
 	}
 
 	/** Go on from right after a message; what came later stays on its branch. */
-	rewind(message: Message, words = 'You are back at this message.'): Promise<void> {
-		return this.#try(async () => {
+	rewind(message: Message, words = 'You are back at this message.'): Promise<boolean> {
+		return tried(async () => {
 			const path = { message_id: message.message_id };
 			const gone = await told(api.POST('/api/messages/{message_id}/rewind', { params: { path } }));
 			toasts.say(words, { label: 'Undo', does: () => void this.stand(gone.before) });
 		});
 	}
 
-	#retract(message: Message): Promise<void> {
-		return this.#try(async () => {
+	#retract(message: Message): Promise<boolean> {
+		return tried(async () => {
 			const params = { path: { message_id: message.message_id } };
 			const done = await told(
 				api.POST('/api/messages/{message_id}/retraction', { params, body: { reason: '' } })
@@ -91,18 +91,10 @@ export class Acts {
 		});
 	}
 
-	#undo(position: number): Promise<void> {
-		return this.#try(async () => {
+	#undo(position: number): Promise<boolean> {
+		return tried(async () => {
 			const body = { reason: 'undone', force: false };
 			await told(api.POST('/api/retractions/{position}', { params: { path: { position } }, body }));
 		});
-	}
-
-	async #try(act: () => Promise<void>): Promise<void> {
-		try {
-			await act();
-		} catch (error) {
-			toasts.trouble(problemOf(error));
-		}
 	}
 }

@@ -1,5 +1,6 @@
 /** What is being written: a text and files. The text survives a reload. */
 import { api, problemOf, told, type Problem } from '$lib/api/client';
+import { keep, kept } from '$lib/device';
 import type { Attachment, Message } from './shapes';
 
 export type Piece = { key: number; name: string; kept: Attachment | null; preview: string };
@@ -16,12 +17,8 @@ export class Composer {
 	#before = '';
 
 	constructor(threadId: string) {
-		this.#key = `everloop.draft.${threadId}`;
-		try {
-			this.text = localStorage.getItem(this.#key) ?? '';
-		} catch {
-			// Nothing is kept here.
-		}
+		this.#key = `draft.${threadId}`;
+		this.text = kept(this.#key) ?? '';
 	}
 
 	get busy(): boolean {
@@ -34,13 +31,7 @@ export class Composer {
 
 	/** Keep what is written; called as it changes. */
 	keep(): void {
-		if (this.editing) return;
-		try {
-			if (this.text) localStorage.setItem(this.#key, this.text);
-			else localStorage.removeItem(this.#key);
-		} catch {
-			// It holds until the page is closed.
-		}
+		if (!this.editing) keep(this.#key, this.text || null);
 	}
 
 	/** Take everything out, to be sent. */

@@ -8,6 +8,13 @@ export function dayOf(moment: string | Date): string {
 	return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
+/** Midnight of a day where this device is, or of one some days later. */
+export function startOf(day: string, later = 0): string {
+	const at = new Date(`${day}T00:00`);
+	at.setDate(at.getDate() + later);
+	return at.toISOString();
+}
+
 /** A day in words: today, yesterday, a weekday, a date. */
 export function dayInWords(day: string, today: string = dayOf(new Date())): string {
 	const at = new Date(`${day}T12:00`);

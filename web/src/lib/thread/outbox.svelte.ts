@@ -3,6 +3,8 @@
  * it carries makes the engine take it once, however often it is sent.
  */
 import { api, problemOf, told, type Problem } from '$lib/api/client';
+import { keep, kept } from '$lib/device';
+import { newId } from '$lib/id';
 import type { Attachment, Letter } from './shapes';
 
 export class Outbox {
@@ -14,8 +16,8 @@ export class Outbox {
 
 	constructor(threadId: string) {
 		this.#threadId = threadId;
-		this.#key = `everloop.outbox.${threadId}`;
-		this.letters = kept(this.#key);
+		this.#key = `outbox.${threadId}`;
+		this.letters = lettersIn(kept(this.#key) ?? '[]');
 	}
 
 	/** Say something; `editing` is the message in whose place it stands. */
@@ -72,23 +74,13 @@ export class Outbox {
 	}
 
 	#keep(): void {
-		try {
-			localStorage.setItem(this.#key, JSON.stringify(this.letters));
-		} catch {
-			// It holds until the page is closed.
-		}
+		keep(this.#key, JSON.stringify(this.letters));
 	}
 }
 
-/** A new id. `randomUUID` would want TLS, which a home network seldom has. */
-function newId(): string {
-	const bytes = crypto.getRandomValues(new Uint8Array(12));
-	return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-function kept(key: string): Letter[] {
+function lettersIn(text: string): Letter[] {
 	try {
-		return JSON.parse(localStorage.getItem(key) ?? '[]') as Letter[];
+		return JSON.parse(text) as Letter[];
 	} catch {
 		return [];
 	}

@@ -4,6 +4,9 @@ import type { Shape } from '$lib/api/client';
 export type Message = Shape<'MessageOut'>;
 export type Turn = Shape<'TurnOut'>;
 export type Band = Shape<'BandOut'>;
+/** From the widest windows to days. */
+export const TIERS: Band['tier'][] = ['decade', 'year', 'month', 'week', 'day'];
+
 export type Line = Shape<'LineOut'>;
 export type Attachment = Shape<'AttachmentOut'>;
 

@@ -9,20 +9,21 @@ export function siblingsAfter(lines: Line[], messageId: string): Siblings | null
 	const parent = lines.find((line) => line.branch === forks[0]?.parent);
 	if (!parent) return null;
 	const branches = [parent.branch, ...forks.map((line) => line.branch)];
-	const lineage = lineageOf(lines);
+	const lineage = wayTo(lines);
 	const now = branches.findLastIndex((branch) => lineage.has(branch));
 	return { branches: branches.map((branch) => tipOf(lines, branch, lineage)), now: Math.max(0, now) };
 }
 
-function lineageOf(lines: Line[]): Set<string> {
-	const seen = new Set<string>();
-	let line = lines.find((one) => one.standing);
-	while (line && !seen.has(line.branch)) {
-		seen.add(line.branch);
-		const { parent } = line;
-		line = lines.find((one) => one.branch === parent);
+/** The branches that lead to the one that is stood on, itself among them. */
+export function wayTo(lines: Line[]): Set<string> {
+	const by = new Map(lines.map((line) => [line.branch, line]));
+	const way = new Set<string>();
+	let at = lines.find((line) => line.standing);
+	while (at && !way.has(at.branch)) {
+		way.add(at.branch);
+		at = by.get(at.parent);
 	}
-	return seen;
+	return way;
 }
 
 /** Where to stand to see a way: where one stands already, if that lies on it. */

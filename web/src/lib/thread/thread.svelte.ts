@@ -11,12 +11,11 @@ import { dayOf } from './days';
 import { endedIn, messageIn, turnAfter } from './facts';
 import { Outbox } from './outbox.svelte';
 import { foldsBefore, pastRows, rowsOf, withMessage } from './rows';
-import type { Band, Coming, Fold, Line, Message, Row, Turn } from './shapes';
+import { TIERS, type Band, type Coming, type Fold, type Line, type Message, type Row, type Turn } from './shapes';
 
 const PAGE = 60;
 const ASKED_MAX = 500; // the engine gives no more at once
 const KEPT_MAX = 500; // messages at hand; those far away are let go and read again when needed
-const TIERS = ['decade', 'year', 'month', 'week', 'day'] as const;
 const SETTLE_MS = 60; // several facts of one act are read as one
 const SHOWN_MS = 30; // words are shown in every second frame; what is typed has the other one
 
@@ -89,7 +88,7 @@ export class ThreadView {
 			const [page, turns, bands, lines] = await Promise.all([
 				this.#page(at.message),
 				told(api.GET('/api/threads/{thread_id}/turns', { params: { path } })),
-				told(api.GET('/api/threads/{thread_id}/timeline', { params: { path, query: { tier: [...TIERS] } } })),
+				told(api.GET('/api/threads/{thread_id}/timeline', { params: { path, query: { tier: TIERS } } })),
 				told(api.GET('/api/threads/{thread_id}/branches', { params: { path } }))
 			]);
 			this.#bands = bands;

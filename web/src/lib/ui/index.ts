@@ -3,6 +3,7 @@
  *
  * The first page loads this: what needs `bits-ui` is behind `parts.ts`, or is imported by its own name, like `Tip`.
  */
+export { default as Area } from './Area.svelte';
 export { default as Badge } from './Badge.svelte';
 export { default as Button } from './Button.svelte';
 export { default as Choice } from './Choice.svelte';

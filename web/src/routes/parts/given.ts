@@ -1,5 +1,6 @@
 /** Made-up things for the parts of the pages: each in each of its states. */
 import type { Shape } from '$lib/api/client';
+import { newId } from '$lib/id';
 import type { Coming, Fold, Letter, Message } from '$lib/thread/shapes';
 import type { Spent } from '$lib/usage/spent';
 
@@ -9,7 +10,7 @@ const message = (given: Partial<Message>): Message => ({
 	position: 1,
 	branch: 'b',
 	thread_id: 'home',
-	message_id: crypto.randomUUID(),
+	message_id: newId(),
 	role: 'assistant',
 	text: '',
 	state: 'done',
