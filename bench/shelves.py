@@ -43,7 +43,11 @@ STRANGERS = 1_000  # vectors for texts that are not of the shelf
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 _SYLLABLES = ("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo")
-_BARE = "SELECT rowid FROM memory_words WHERE memory_words MATCH ? ORDER BY rank LIMIT ?"
+_INDEX = """
+CREATE VIRTUAL TABLE temp.bare USING fts5 (terms, content='', tokenize='ascii');
+INSERT INTO temp.bare (rowid, terms) SELECT passage, terms FROM memory_passages ORDER BY passage;
+"""
+_BARE = "SELECT rowid FROM bare WHERE bare MATCH ? ORDER BY rank LIMIT ?"
 
 
 class FreeEmbedder:
@@ -96,6 +100,7 @@ class Bare:
 
     def __init__(self, shelf: Shelf, items: int) -> None:
         self._db = apsw.Connection(str(shelf.log.file.path), flags=apsw.SQLITE_OPEN_READONLY)
+        self._db.execute(_INDEX)  # of its own, in which every passage is: ours takes in groups
         self._vectors = unit_vectors(items)
         self._asked = dict(zip(questions(), asked_vectors(), strict=True))
 

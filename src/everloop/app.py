@@ -3,7 +3,6 @@
 Every door is built on four calls: `do` a command, `ask` a query, `follow` the facts, `close`.
 """
 
-import hashlib
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -44,18 +43,18 @@ from everloop.log import (
     Query,
     Reader,
     Receipt,
-    open_log,
 )
 from everloop.log.retraction import purge_impact
 from everloop.log.work import Work
-from everloop.memory.deciders import MEMORY_DECIDERS
+from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
 from everloop.memory.events import Retired
 from everloop.memory.keeper import Keeper
 from everloop.memory.limits import MemorySettings
 from everloop.memory.policies import Embedding
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords, text_digests
 from everloop.ports import Model, Progress, World
-from everloop.settings import Settings, hide_password
+from everloop.settings import Settings
+from everloop.stores import open_node_copy, open_store
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.leftover import files_beside, without_owner
 from everloop.thread.views import ThreadBook, ThreadNotes
@@ -64,8 +63,6 @@ T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
-FILE = "everloop.db"
-
 VECTORS = "vectors.db"
 
 DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
@@ -111,7 +108,8 @@ class Engine:
         self.log = log
         self._world = world
         self._settings = settings
-        decided = (*deciders, gate_decider(settings.lessons))
+        rules = (gate_decider(settings.lessons), rating_decider(settings.memory.pins_max))
+        decided = (*deciders, *rules)
         self._deciders = {decider.command: decider for decider in decided}
         self._policies = {when: find for when, then, find in POLICIES if then in self._deciders}
 
@@ -119,7 +117,15 @@ class Engine:
     def memory(self) -> Keeper:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
         space = _open_space(self.log.file.path.parent / VECTORS, self._settings.memory)
-        return Keeper(self.log, self.do, self.do_many, self._world.clock, self._world.ids, space)
+        return Keeper(
+            self.log,
+            self.do,
+            self.do_many,
+            self._world.clock,
+            self._world.ids,
+            space,
+            status_days=self._settings.memory.status_days,
+        )
 
     @property
     def world(self) -> World:
@@ -185,12 +191,20 @@ class Engine:
         target = str(path_or_url or chosen.store or chosen.folder)
         views = [projection() for projection in projections]
         outside = world or system_world(chosen.log.lock_wait_s)
-        if is_address(target):
-            log = _open_postgres(target, chosen, tenant, views, outside)
-        else:
-            path = log_file(Path(target).expanduser(), tenant)
-            log = _open_file(path, chosen, views, outside)
+        log = open_store(target, chosen, tenant, views, outside)
         return cls(log, outside, chosen, deciders)
+
+    @classmethod
+    def open_copy(
+        cls, reason: Unavailable, *, settings: Settings, tenant: str = "local", world: World
+    ) -> Self:
+        """Open what this node has of a log whose server cannot be reached now, to be read.
+
+        Raises:
+            Unavailable: the reason, which opening gave: there is no such copy.
+        """
+        views = [projection() for projection in PROJECTIONS]
+        return cls(open_node_copy(reason, settings, tenant, views, world), world, settings)
 
     def do(
         self,
@@ -314,66 +328,6 @@ class Engine:
             branch=branch,
             request_id=request_id,
         )
-
-
-def is_address(target: str) -> bool:
-    """Whether this names a PostgreSQL server, and not a place on this machine's disk."""
-    return target.startswith(("postgresql://", "postgres://"))
-
-
-def log_file(target: Path, tenant: str) -> Path:
-    """The log file that a path means. Each tenant has its own."""
-    if target.suffix == ".db" and tenant == "local":
-        return target
-    if not tenant.replace("-", "").replace("_", "").isalnum():
-        raise Invalid(f"{tenant!r} is not a tenant name", hint="Use letters, digits and hyphens.")
-    return target / FILE if tenant == "local" else target / "tenants" / tenant / FILE
-
-
-def _open_file(path: Path, settings: Settings, views: list[Projection], world: World) -> Log:
-    _private_folder(path.parent)
-    return open_log(
-        path,
-        views,
-        world=world,
-        limits=settings.log,
-        backups=settings.backups,
-    )
-
-
-def _open_postgres(
-    url: str, settings: Settings, tenant: str, views: list[Projection], world: World
-) -> Log:
-    try:
-        postgres = importlib.import_module("everloop.log.postgres")
-    except ImportError as problem:
-        raise Unavailable(
-            "the PostgreSQL store is not installed",
-            hint="Install it: pip install 'everloop[postgres]'",
-        ) from problem
-    name = hashlib.sha256(f"{hide_password(url)} {tenant}".encode()).hexdigest()[:16]
-    path = settings.folder / "nodes" / f"{name}.db"
-    _private_folder(path.parent)
-    log: Log = postgres.open_postgres_log(
-        url,
-        path,
-        views,
-        tenant=tenant,
-        world=world,
-        limits=settings.log,
-    )
-    return log
-
-
-def _private_folder(folder: Path) -> None:
-    try:
-        for part in (*reversed(folder.parents), folder):  # `parents=True` would leave them open
-            part.mkdir(exist_ok=True, mode=0o700)
-    except OSError as problem:
-        raise Unavailable(
-            f"the folder {folder} cannot be made: {problem.strerror}",
-            hint="Choose another with EVERLOOP_HOME.",
-        ) from problem
 
 
 def _open_space(path: Path, settings: MemorySettings) -> Any:

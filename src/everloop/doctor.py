@@ -16,9 +16,10 @@ import msgspec
 
 from everloop.adapters.model_offline import NAME as OFFLINE
 from everloop.adapters.models import KEYED, Found, chosen_model
-from everloop.app import Engine, log_file
+from everloop.app import Engine
 from everloop.errors import EverloopError
 from everloop.log.backups import backups
+from everloop.log.level import LevelMark
 from everloop.log.opening import BACKUPS
 from everloop.log.queries import ViewList
 from everloop.log.trouble import require_safe_sqlite
@@ -26,6 +27,7 @@ from everloop.log.verify import verify
 from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
+from everloop.stores import copy_file, log_file
 from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
@@ -179,7 +181,8 @@ class Doctor:
             yield Finding("log", "fine", "none yet; the first fact makes it")
             return
         if path is None and self._server.verdict == "broken":
-            return  # that is the reason, and was said
+            yield from self._copy()  # why that is so was said
+            return
         try:
             with Engine.open(
                 settings=self._settings, tenant=self._tenant, world=self._world
@@ -187,6 +190,15 @@ class Doctor:
                 yield from opened(engine)
         except EverloopError as problem:
             yield Finding("log", "broken", str(problem), problem.hint)
+
+    def _copy(self) -> Iterator[Finding]:
+        """What can be read while the server is away."""
+        path = copy_file(self._settings.store, self._settings.folder, self._tenant)
+        level = LevelMark(path).read()
+        if level is not None:
+            age = _age(self._world.clock.now() - level.at)
+            words = f"a copy of {level.position:,} records is here, level with the server {age} ago"
+            yield Finding("log", "attention", words, "It can be read; nothing can be written.")
 
     def _backups(self) -> Iterator[Finding]:
         path = self._path()

@@ -56,7 +56,7 @@ def every_model_rule_is_kept() -> None:
 def stopping_ends_the_run() -> None:
     with fake_service(Reply(then="stall")) as service:
         stopping_wakes_the_reader(claude(service), service.stalled)
-        assert service.gone.wait(20)
+        assert service.gone.wait(60)
 
 
 def only_what_was_said_reaches_the_model() -> None:

@@ -82,8 +82,8 @@ def stopping_wakes_the_reader(model: Model, waiting: threading.Event) -> None:
     read: list[object] = []
     reader = threading.Thread(target=lambda: read.extend(stream))
     reader.start()
-    assert waiting.wait(20)
+    assert waiting.wait(60)
     stream.close()
-    reader.join(20)
+    reader.join(60)
     assert not reader.is_alive()
     assert not any(isinstance(chunk, Finish) for chunk in read)

@@ -14,7 +14,7 @@ from tests.adapters.exported import chatgpt, claude, code_lines, write_lines, wr
 from everloop.adapters.exports import open_export
 from everloop.adapters.exports_json import elements
 from everloop.errors import Invalid, NotFound
-from everloop.thread.importing import Chat, Trouble
+from everloop.thread.arrivals import Chat, Trouble
 from everloop.thread.limits import Importing
 
 LIMITS = Importing()

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Generator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.adapters.fake_services import KEY, fake_service
 
@@ -49,6 +50,38 @@ def test_a_server_on_this_machine_is_found_with_its_first_model_for_talking() ->
     with fake_service() as service:
         found = found_models(settings(ollama_url=f"{service.url}/v1"))
     assert names(found) == ["ollama:llama3.2"]
+
+
+@pytest.mark.parametrize("server", ["ollama", "lmstudio", "llamacpp", "vllm"])
+def test_each_kind_of_server_on_this_machine_is_found_and_answers(server: str) -> None:
+    with fake_service() as service:
+        at_home = msgspec.structs.replace(settings(), **{f"{server}_url": f"{service.url}/v1"})
+        found = found_models(at_home)
+        model = chosen_model(at_home, "narrative", [one for one in found if server in one.name])
+        answer = whole(model.generate(Prompt((says("user", "Hi"),)), Params()))
+    assert names(found) == [f"{server}:llama3.2"]
+    assert (answer.text, answer.usage.model) == ("Hello there.", f"{server}:llama3.2")
+    assert service.asked[0].body["model"] == "llama3.2"
+
+
+@pytest.mark.parametrize(
+    ("service_name", "path"),
+    [
+        ("anthropic", "/v1/messages"),
+        ("openai", "/v1/chat/completions"),
+        ("openrouter", "/v1/chat/completions"),
+    ],
+)
+def test_each_service_with_a_key_is_asked_at_its_own_place(service_name: str, path: str) -> None:
+    with fake_service() as service:
+        base = service.url if service_name == "anthropic" else f"{service.url}/v1"
+        keyed = {f"{service_name}_key": KEY, f"{service_name}_url": base}
+        chosen = msgspec.structs.replace(settings(narrative=f"{service_name}:some"), **keyed)
+        model = chosen_model(chosen, "narrative")
+        answer = whole(model.generate(Prompt((says("user", "Hi"),)), Params()))
+    (asked,) = service.asked
+    assert (answer.text, asked.path, asked.body["model"]) == ("Hello there.", path, "some")
+    assert KEY in (asked.headers.get("x-api-key"), asked.headers.get("authorization", "")[7:])
 
 
 def test_every_model_of_a_server_can_be_chosen_and_only_its_first_answers_by_itself() -> None:

@@ -64,7 +64,7 @@ def test_stopping_a_service_wakes_the_reader_and_ends_the_connection(
 ) -> None:
     with fake_service(Reply(then="stall")) as service:
         stopping_wakes_the_reader(make(service), service.stalled)
-        assert service.gone.wait(20)
+        assert service.gone.wait(60)
 
 
 def test_stopping_a_scripted_model_wakes_the_reader() -> None:

@@ -86,7 +86,7 @@ def test_stopping_ends_the_wait_between_two_tries() -> None:
     reader = threading.Thread(target=lambda: list(stream))
     reader.start()
     stream.close()
-    reader.join(20)
+    reader.join(60)
     assert not reader.is_alive()
     assert len(first.asked) == 1
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,18 @@ def append(log: Log, number: int) -> int:
 
 
 def fill(log: Log) -> int:
-    """Append until the disk is full; the number of the append that failed."""
-    number = 0
-    with suppress(Unavailable):
-        while append(log, number):
-            number += 1
+    """Append until the disk is full and stays so; the number of the append that failed.
+
+    A checkpoint makes room for a few more, and the log's own thread may be about to make one.
+    """
+    number = refused = 0
+    while refused < 3:
+        try:
+            append(log, number)
+            number, refused = number + 1, 0
+        except Unavailable:
+            log.upkeep.checkpoint()
+            refused += 1
     return number
 
 

@@ -104,7 +104,7 @@ def test_event_loops_are_served_on_after_someone_tried_to_exit(log: Log) -> None
             await log.writer.write_soon(log.work("s", leave, actor=ACTOR))
         return (await log.append_soon("s", [Said("later")], actor=ACTOR)).position
 
-    assert asyncio.run(asyncio.wait_for(everyone(), timeout=20)) == 1
+    assert asyncio.run(asyncio.wait_for(everyone(), timeout=60)) == 1
 
 
 def test_a_rewind_that_is_not_durable_yet_is_not_seen_yet(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 Repeat = Callable[[Step], Step | None]
 
 STEPS = workload()
-PARTS = 4  # so that several processes can share the sweep
+PARTS = 16  # so that several processes can share the sweep, and a busy machine takes its time
 
 
 @dataclass

@@ -158,6 +158,8 @@ def note(engine: Engine, stage: Stage) -> None:
     said = stage.clock.time - timedelta(days=400)
     old = MessageImported("home", "i1", "user", "Long ago.", said.isoformat(), "me", "1", ())
     do(t.ImportMessages("home", "imp", (old,)), by=USER)
+    letter = Attachment("0" * 64, "letter.txt", "text/plain", 12)
+    do(t.AddFiles("home", "imp", "i1", (letter,)), by=USER)
     do(t.EndImport("imp", 1), by=USER)
     gist = RememberItem("day", "A day.", kind="summary", derived_from=("i1",))
     at = do(gist, by=ENGINE).position

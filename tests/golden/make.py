@@ -38,6 +38,7 @@ from everloop.memory.events import (
     LedgerSection,
     Origin,
 )
+from everloop.memory.limits import MemorySettings
 from everloop.settings import Settings
 from everloop.testing.stage import Stage
 
@@ -65,7 +66,7 @@ def fill(log: Log, stage: Stage) -> None:
     retraction = log.retract([2], reason="slip", actor="user")
     log.retract([retraction.position], reason="no slip", actor="user")
     log.purge([5], reason="privacy", actor="user")
-    engine = Engine(log, stage.world, Settings())
+    engine = Engine(log, stage.world, Settings(memory=MemorySettings(pins_max=1)))
     remember(log, engine)
     teach(engine, stage)
     talk(engine, stage)
@@ -100,6 +101,9 @@ def remember(log: Log, engine: Engine) -> None:
     section = LedgerSection("memories", "should", 12, 100, (entry,))
     engine.do(KeepContext("c1", Ledger("user", 12, 50, 100, "estimate", False, (section,))))
     engine.do(RevokeAudience("agent:x"))
+    for name in ("four", "five"):  # there is a place for one of them
+        engine.do(RememberItem(name, f"{name} matters most."))
+        engine.do(RateItem(name, 3))
 
 
 def from_the_future() -> Event:

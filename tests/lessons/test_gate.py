@@ -160,6 +160,8 @@ def test_one_thumbs_down_blocks_whoever_gave_it_and_of_whatever_words(
         (Heard(14, "d", True, "agent:a", trusted_at=9),),
         (Heard(14, "d", True, "agent:b", "s1", trusted_at=9),),
         (Heard(14, "d", True, "engine"),),
+        (Heard(14, "d", True, "user", guessed=True),),
+        (Heard(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True),),
     ],
 )
 def test_praise_that_is_not_the_users_word_on_these_words_is_no_support(
@@ -175,6 +177,11 @@ def test_praise_that_another_run_of_a_trusted_host_passes_on_is_support(
     assert told(but(heard=(Heard(14, "d", True, actor, session, trusted_at=9),))) == []
 
 
+def test_blame_that_a_model_guessed_blocks_like_any_other() -> None:
+    case = but(heard=(*GOOD.heard, Heard(20, "d", False, "user", guessed=True)))
+    assert told(case) == ["thumbs-down-block: count=1"]
+
+
 def test_blame_is_no_support() -> None:
     assert "missing-external-signal-sources" in told(but(heard=(Heard(14, "d", False, "user"),)))
 
@@ -185,6 +192,11 @@ def test_the_user_cannot_support_their_own_words(hand: Hand) -> None:
     assert told(case) == ["missing-external-signal-sources"]
     [missing] = violations(case, GateRules())
     assert missing.satisfied_by.endswith("praise of one's own words is no support")
+
+
+def test_for_an_agents_words_praise_of_the_user_would_do() -> None:
+    [missing] = violations(but(heard=()), GateRules())
+    assert missing.satisfied_by == "let the user praise it, or a runner outside the agent try it"
 
 
 def test_a_verdict_from_outside_supports_even_the_users_own_words() -> None:

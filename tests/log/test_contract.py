@@ -4,12 +4,14 @@ import asyncio
 import threading
 from datetime import timedelta
 from pathlib import Path
+from typing import ClassVar
 
+import apsw
 import pytest
-from tests.log.samples import WORDS, Said, Sayings
+from tests.log.samples import WORDS, Counted, Said, Sayings
 
 from everloop.errors import Conflict, Invalid, NotFound, Unavailable
-from everloop.log import Draft, Log, Receipt, visible
+from everloop.log import Draft, Fact, Log, Projection, Receipt, on, visible
 from everloop.testing.stage import NEW_YEAR, Stage
 
 
@@ -200,7 +202,7 @@ def test_closing_the_log_ends_its_followers(store: Log) -> None:
     threading.Thread(target=listen, daemon=True).start()
     store.append("s", [Said("a")], actor="user")
     store.close()
-    assert ended.wait(10)
+    assert ended.wait(60)
 
 
 def test_another_opening_of_the_same_file_sees_and_continues_the_log(
@@ -358,3 +360,31 @@ def test_purging_twice_erases_nothing_more(store: Log) -> None:
     store.append("s", [Said("secret")], actor="user")
     store.purge([1], reason="", actor="user")
     assert store.purge([1], reason="", actor="user").facts == ()
+
+
+class Dangling(Projection):
+    """A view whose rows point at nothing, which SQLite notices at the end of a transaction."""
+
+    name = "dangling"
+    tables: ClassVar[tuple[str, ...]] = ("dangling", "dangling_to")
+    schema = """
+    CREATE TABLE dangling_to (position INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE dangling (
+        position INTEGER PRIMARY KEY REFERENCES dangling_to DEFERRABLE INITIALLY DEFERRED
+    ) STRICT
+    """
+
+    @on(Said)
+    def _said(self, db: apsw.Connection, said: Said, fact: Fact) -> None:  # noqa: ARG002
+        db.execute("INSERT INTO dangling VALUES (?)", (fact.position,))
+
+
+def test_an_append_that_a_view_refuses_at_its_commit_is_not_acknowledged(
+    stage: Stage, tmp_path: Path
+) -> None:
+    log = stage.open(tmp_path / "dangling.db", [Dangling()])
+    with pytest.raises(apsw.ConstraintError):
+        log.append("s", [Said("a")], actor="user")
+    assert log.head == 0
+    assert log.append("s", [Counted(1)], actor="user").position == 1
+    log.close()

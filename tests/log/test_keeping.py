@@ -283,3 +283,14 @@ def test_there_is_a_backup_before_every_purge(stage: Stage, tmp_path: Path) -> N
     log.purge([1], reason="", actor="user")
     assert [copy.head for copy in backups(tmp_path / "backups")] == [1]
     log.close()
+
+
+def test_there_is_a_backup_before_every_import(stage: Stage, tmp_path: Path) -> None:
+    plan = BackupPlan(every_events=0, every_minutes=0)
+    log = open_log(tmp_path / "everloop.db", world=stage.world, backups=plan)
+    archive = tmp_path / "log.jsonl"
+    log.append("s", [Said("here")], actor="user")
+    export_jsonl(log, archive)
+    assert import_jsonl(log, archive) == 0
+    assert [copy.head for copy in backups(tmp_path / "backups")] == [1]
+    log.close()

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from psycopg import sql
 from tests.log.nodes import Nodes, Place, eventually, reach, said, say, whole
 
-from everloop.errors import Corrupt
+from everloop.errors import Corrupt, Unavailable
 from everloop.log import Log
 from everloop.log.postgres_schema import MIGRATIONS
 from everloop.log.verify import verify
@@ -231,6 +232,20 @@ def test_tables_of_a_newer_build_are_left_alone(postgres_url: str, tmp_path: Pat
     assert "Upgrade" in caught.value.hint
 
 
+def test_tables_of_the_first_format_are_lifted(postgres_url: str, tmp_path: Path) -> None:
+    nodes = Nodes(Place(postgres_url, "t", str(tmp_path)))
+    nodes.open("a").close()
+    with psycopg.connect(postgres_url) as db:
+        db.execute("DELETE FROM everloop.migrations WHERE number > 1")
+        db.execute("ALTER TABLE everloop.log ALTER COLUMN data SET STATISTICS -1")
+    nodes.open("b").close()
+    kept = nodes.ask_server(
+        "SELECT relname, attstattarget FROM pg_attribute JOIN pg_class c ON c.oid = attrelid"
+        " WHERE attname = 'data' AND relkind IN ('r', 'p') AND relname LIKE 'log%' ORDER BY 1"
+    )
+    assert [target for _, target in kept] == [0, 0], kept
+
+
 def _free_of_it(path: Path) -> bool:
     """Whether nothing of it is in a copy, or in what SQLite keeps beside it."""
     files = (file for file in path.parent.glob(f"{path.name}*") if file.is_file())
@@ -266,8 +281,54 @@ def _tables(nodes: Nodes, server: PostgresServer) -> bytes:
 def test_control_the_servers_tables_do_hold_what_was_not_purged(
     nodes: Nodes, postgres: PostgresServer
 ) -> None:
-    say(nodes.open("a"), PRIVATE)
-    assert PRIVATE.encode() in _tables(nodes, postgres)
+    kept = "words of its own, because other tests share the server"
+    say(nodes.open("a"), kept)
+    assert kept.encode() in _tables(nodes, postgres)
+
+
+@contextmanager
+def looking_back(nodes: Nodes) -> Generator[psycopg.Connection]:
+    """A session at the server that goes on seeing what was there when it began."""
+    with psycopg.connect(nodes.place.url) as db:
+        db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        db.execute("SELECT count(*) FROM everloop.tenants")
+        yield db
+
+
+def test_a_purge_waits_for_those_who_still_see_the_text_at_the_server(
+    nodes: Nodes, postgres: PostgresServer
+) -> None:
+    a = nodes.open("a")
+    position = say(a, PRIVATE)
+    with looking_back(nodes) as old, ThreadPoolExecutor() as pool:
+        purging = pool.submit(a.purge, [position], reason="private", actor="user")
+        reach(a, 2)  # erased in the log; what is left is to rewrite the table
+        old.rollback()
+        purging.result()
+    assert PRIVATE.encode() not in _tables(nodes, postgres)
+
+
+def test_who_keeps_seeing_the_text_at_the_server_is_reported_and_scrubbing_makes_up_for_it(
+    nodes: Nodes, postgres: PostgresServer
+) -> None:
+    a = nodes.open("a")
+    position = say(a, PRIVATE)
+    with looking_back(nodes), pytest.raises(Unavailable, match="still sees") as told:
+        a.purge([position], reason="private", actor="user")
+    assert "everloop log scrub" in told.value.hint
+    a.scrub()
+    assert PRIVATE.encode() not in _tables(nodes, postgres)
+
+
+def test_the_servers_statistics_hold_nothing_of_what_was_said(
+    nodes: Nodes, postgres: PostgresServer
+) -> None:
+    a = nodes.open("a")
+    position = say(a, *(f"{PRIVATE} {number}" for number in range(100)))
+    with psycopg.connect(nodes.place.url, autocommit=True) as db:
+        db.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(*nodes.table.split("."))))
+    a.purge(range(1, position + 1), reason="private", actor="user")
+    assert PRIVATE.encode() not in _tables(nodes, postgres)
 
 
 def test_a_scrub_that_a_crash_prevented_is_made_up_for(nodes: Nodes) -> None:

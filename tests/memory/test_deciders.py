@@ -4,8 +4,9 @@ import msgspec
 
 from everloop.log import Command
 from everloop.memory import commands
-from everloop.memory.deciders import MEMORY_DECIDERS
+from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
 
+DECIDERS = (*MEMORY_DECIDERS, rating_decider(8))
 COMMANDS = {
     value
     for value in vars(commands).values()
@@ -14,13 +15,13 @@ COMMANDS = {
 
 
 def test_every_command_is_decided_once() -> None:
-    decided = [decider.command for decider in MEMORY_DECIDERS]
+    decided = [decider.command for decider in DECIDERS]
     assert set(decided) == COMMANDS
     assert len(decided) == len(set(decided))
 
 
 def test_every_command_about_an_item_is_decided_on_the_items_stream() -> None:
-    for decider in MEMORY_DECIDERS:
+    for decider in DECIDERS:
         fields = {field.name: field for field in msgspec.structs.fields(decider.command)}
         known = {name: "x" for name, field in fields.items() if field.required}
         command = decider.command(**known)

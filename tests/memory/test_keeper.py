@@ -9,6 +9,7 @@ from tests.memory.test_ghosts import Diary
 from everloop.errors import Conflict
 from everloop.log import Context
 from everloop.memory.commands import RememberItem
+from everloop.memory.keeper import COMPARED_TOGETHER
 
 
 @pytest.fixture
@@ -38,6 +39,18 @@ def test_many_items_at_once_become_what_they_would_become_one_by_one(
     assert together[2].item_id == together[0].item_id
     assert [kept.position for kept in together] == [kept.position for kept in singly]
     alone.log.close()
+
+
+def test_more_items_than_are_compared_at_once_are_each_compared_with_what_there_is(
+    diary: Diary,
+) -> None:
+    names = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}gate" for n in range(COMPARED_TOGETHER + 20)]
+    new = [RememberItem("", f"The {name} stands by the river.", kind="message") for name in names]
+    first = diary.keeper.remember_many(new, by=Context())
+    again = diary.keeper.remember_many(new, by=Context())
+    assert all(kept.new for kept in first)
+    assert not any(kept.new for kept in again)
+    assert [kept.item_id for kept in again] == [kept.item_id for kept in first]
 
 
 def test_of_many_commands_one_that_is_refused_keeps_none_of_the_others_out(diary: Diary) -> None:

@@ -24,7 +24,7 @@ def test_nothing_is_written_while_the_power_goes(tmp_path: Path) -> None:
         with disk.still:
             writer = threading.Thread(target=write)
             writer.start()
-            assert about_to_write.wait(20)
+            assert about_to_write.wait(60)
             before = disk.cut(Chance(1))
             assert disk.cut(Chance(1)) == before
             assert not written.is_set()

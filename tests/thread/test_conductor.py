@@ -9,6 +9,7 @@ from tests.thread.parlour import PLAIN, Parlour, gate, parlour
 
 from everloop.app import USER, Engine
 from everloop.errors import Conflict
+from everloop.memory.answers import Asked
 from everloop.memory.events import Remembered
 from everloop.ports import Delta, ToolCall
 from everloop.running import Running
@@ -35,14 +36,14 @@ with parlour(Path(sys.argv[1]), [["So far ", threading.Event(), "never"]]) as ta
 
 def test_two_at_work_have_one_conductor_and_the_other_takes_over(tmp_path: Path) -> None:
     with parlour(tmp_path, ["One.", "Two."]) as first:
-        assert first.running.conductor.conducts.wait(10)
+        assert first.running.conductor.conducts.wait(60)
         with parlour(tmp_path, ["Three."], ids_from=1_000) as second:
             sent = second.say("Hi.")
             second.until_ended(sent.turn_id)
             assert (len(first.model.asked), len(second.model.asked)) == (1, 0)
             assert not second.running.conductor.conducts.is_set()
             first.running.conductor.close()
-            assert second.running.conductor.conducts.wait(10)
+            assert second.running.conductor.conducts.wait(60)
             assert second.ask("Still there?") == "Three."
 
 
@@ -230,11 +231,11 @@ def test_what_landed_on_another_branch_is_remembered_when_the_thread_stands_ther
         for sent in (first, second):
             talking.until_ended(sent.turn_id)
         talking.running.remembering.start()
-        assert talking.running.remembering.idle.wait(10)
+        assert talking.running.remembering.idle.wait(60)
         talking.talk.stand(HOME, first.branch, USER)
         wanted = talking.answer(first).message_id
         for fact in talking.engine.follow():
             if isinstance(fact.event, Remembered) and fact.event.item_id == wanted:
                 break
         talking.running.remembering.stop()
-        assert talking.talk.search("plum").hits[0].item.text == "Old plum."
+        assert talking.talk.search(Asked("plum")).found[0].message.text == "Old plum."

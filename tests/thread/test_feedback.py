@@ -12,6 +12,7 @@ from everloop.lessons.commands import ActivateLesson, ProposeLesson
 from everloop.lessons.events import FeedbackGiven
 from everloop.lessons.sentiment.events import Opinion, Reading, TurnWeighed
 from everloop.log import Context
+from everloop.log.record import fact_of
 from everloop.testing.model import ScriptedModel
 from everloop.thread.events import ModelCalled
 from everloop.thread.feedback import Feedback, heard_in
@@ -68,6 +69,36 @@ def test_blame_is_weighed_once_and_given_as_feedback(talking: Parlour) -> None:
     assert len(feedback_of(talking)) == 1
     calls = [one.data for one in talking.engine.log.records() if one.kind == ModelCalled.wire]
     assert '"purpose":"feedback"' in str(calls[-1])
+
+
+def test_what_was_heard_is_the_users_own_word_and_goes_with_the_message(talking: Parlour) -> None:
+    _, second = said(talking, "Plant it.", WORDS)
+    model = ScriptedModel([blamed()])
+    feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
+    feedback.hear(second.message_id)
+    facts = [fact_of(one) for one in talking.engine.log.records()]
+    (weighed,) = [one for one in facts if isinstance(one.event, TurnWeighed)]
+    (given,) = [one for one in facts if isinstance(one.event, FeedbackGiven)]
+    assert (weighed.actor, given.actor) == ("user", "user")
+    assert isinstance(given.event, FeedbackGiven)
+    assert not given.event.relayed
+    assert _thumbs_down(talking) == 1
+    talking.talk.retract(second.message_id, "a slip", USER)
+    assert _thumbs_down(talking) == 0
+    feedback.hear(second.message_id)
+    assert len(model.asked) == 1
+
+
+def test_what_an_agent_says_in_a_thread_is_not_heard_as_the_user(talking: Parlour) -> None:
+    said(talking, "Plant it.")
+    by_agent = talking.say(WORDS, by=Context(actor="agent:x", session="s"))
+    talking.until_ended(by_agent.turn_id)
+    with talking.engine.reading() as reader:
+        assert heard_in(reader, by_agent.message_id) is None
+
+
+def _thumbs_down(talking: Parlour) -> int:
+    return talking.engine.lessons.find("user", "les-1").thumbs_down
 
 
 def test_it_is_heard_in_the_background_and_a_model_that_is_away_harms_nothing(

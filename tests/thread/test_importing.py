@@ -21,7 +21,8 @@ from everloop.testing.stage import Stage, given
 from everloop.thread import browsing
 from everloop.thread import commands as c
 from everloop.thread import events as e
-from everloop.thread.importing import Chat, Imported, Importer, Said, Trouble, imports
+from everloop.thread.arrivals import Chat, Said, Trouble
+from everloop.thread.importing import Imported, Importer, imports
 from everloop.thread.intake import IMPORTS, end_import, open_import
 from everloop.thread.limits import Importing
 from everloop.thread.policies import Remembering

@@ -143,6 +143,48 @@ def test_without_the_files_their_names_stay_and_nothing_comes_in_twice(
     assert (again.known, again.files_missing, engine.log.head) == (2, 0, head)
 
 
+@pytest.mark.promise("P-IMPORT-6")
+def test_messages_that_came_without_their_files_get_them_from_an_export_that_has_them(
+    engine: Engine, store: FileStore, tmp_path: Path
+) -> None:
+    bare = write_list(tmp_path / "conversations.json", pictures())
+    files = {"file-Ab12-cat.png": PNG, "dalle-generations/file_0000-made.dat": PNG + b"!"}
+    whole = packed(tmp_path / "e.zip", pictures(), **files)
+    take(engine, bare, store)
+    done = take(engine, whole, store)
+    assert (done.messages, done.known, done.files, done.threads) == (0, 2, 2, ())
+    asked, made = said(engine)
+    assert asked.text == "What is this?\n[attached: plan.pdf]\n[attached: lost.txt]"
+    assert [(one.name, store.read(one)) for one in asked.attachments] == [("cat.png", PNG)]
+    assert (made.text, store.read(made.attachments[0])) == ("", PNG + b"!")
+    head = engine.log.head
+    assert (take(engine, whole, store).files, engine.log.head) == (0, head)
+
+
+def test_files_that_came_later_go_with_an_import_of_their_own(
+    engine: Engine, store: FileStore, tmp_path: Path
+) -> None:
+    take(engine, write_list(tmp_path / "conversations.json", pictures()), store)
+    more = pictures() | {"title": "Another export"}
+    later = take(engine, packed(tmp_path / "e.zip", more, **{"file-Ab12-cat.png": PNG}), store)
+    assert (later.files, len(said(engine)[0].attachments)) == (1, 1)
+    engine.log.retract([later.position], reason="not wanted", actor="user")
+    asked = said(engine)[0]
+    assert (asked.attachments, "[attached: cat.png]" in asked.text) == ((), True)
+
+
+def test_a_purge_erases_files_that_came_later_than_their_message(
+    engine: Engine, tmp_path: Path
+) -> None:
+    store = file_store(engine.log.file.path.parent, PLAIN.thread)
+    take(engine, write_list(tmp_path / "conversations.json", pictures()), store)
+    take(engine, packed(tmp_path / "e.zip", pictures(), **{"file-Ab12-cat.png": PNG}), store)
+    asked = said(engine)[0]
+    assert store.read(asked.attachments[0]) == PNG
+    engine.purge([asked.position], reason="a slip", actor="user")
+    assert store.read(asked.attachments[0]) is None
+
+
 def test_a_file_that_is_too_large_empty_or_a_bomb_counts_as_missing(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from tests.thread.parlour import PLAIN, Parlour, gate, parlour
 from everloop.app import USER, Engine
 from everloop.errors import Conflict, Invalid, ModelFailed, NotFound
 from everloop.log import Context
+from everloop.memory.answers import Asked
 from everloop.memory.context import ledger
 from everloop.memory.shelf import asker
 from everloop.ports import (
@@ -243,11 +244,11 @@ def test_taking_a_message_back_takes_its_answer_and_its_memory(talking: Parlour)
     sent = talking.say("My locker is 4711.")
     talking.until_ended(sent.turn_id)
     talking.remembered()
-    assert talking.talk.search("locker").hits
+    assert talking.talk.search(Asked("locker")).found
     assert talking.talk.preview_retract(sent.message_id).kinds()["memory.remembered"] == 2
     talking.talk.retract(sent.message_id, "a slip", USER)
     assert talking.said() == []
-    assert not talking.talk.search("locker").hits
+    assert not talking.talk.search(Asked("locker")).found
 
 
 def test_a_hidden_message_is_in_no_prompt(talking: Parlour) -> None:

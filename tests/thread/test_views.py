@@ -14,13 +14,14 @@ from everloop.memory.scopes import OWNER
 from everloop.ports import Prompt, ToolCall
 from everloop.thread.commands import (
     HOME,
+    AddFiles,
     BeginImport,
     ImportMessages,
     MarkDay,
     NoteIntent,
     SetZone,
 )
-from everloop.thread.events import MessageImported
+from everloop.thread.events import Attachment, MessageImported
 from everloop.thread.policies import sum_up
 from everloop.thread.state import CONVERSATION, stream_of
 from everloop.thread.talk import Letter
@@ -38,6 +39,7 @@ def lived(talking: Parlour) -> None:
     engine.do(SetZone("Europe/Berlin"))
     engine.do(BeginImport(HOME, "imp", "jsonl", "old"))
     engine.do(ImportMessages(HOME, "imp", (IMPORTED,)))
+    engine.do(AddFiles(HOME, "imp", "old-1", (Attachment("d1", "old.txt", "text/plain", 3),)))
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
     second = talking.talk.again(first.message_id, USER)

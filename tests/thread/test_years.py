@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from tests.thread.parlour import Parlour, parlour
 
 from everloop.adapters.model_offline import OfflineModel
+from everloop.app import Engine
 from everloop.log import Reader
 from everloop.memory.context import Budget, Piece, Section, assemble
 from everloop.memory.scopes import OWNER
+from everloop.thread import browsing
 from everloop.thread.brief import TOKENS
 from everloop.thread.commands import (
     HOME,
@@ -24,6 +26,7 @@ from everloop.thread.commands import (
     ImportMessages,
     NoteDecision,
     OpenTopic,
+    StopTurn,
 )
 from everloop.thread.context import NOTES_MAX, Preparing
 from everloop.thread.events import MessageImported
@@ -92,23 +95,50 @@ def test_a_prompt_costs_the_database_no_more_after_six_years_than_after_two(
 
 def _prompt_steps(folder: Path, *, years: int) -> int:
     """What SQLite does for a prompt, in steps of its machine; recall apart."""
-    steps: list[int] = []
-    with parlour(folder) as talking, ExitStack() as readers:
+    with parlour(folder) as talking:
         talking.running.conductor.close()
         _talked(talking, 15 * years, years * DECADE / 10)
         _noted(talking, NOTES_MAX * years)
         engine, clock = talking.engine, talking.stage.clock
         sum_up(engine.log, talking.plain_pyramid(), clock)
         sent = talking.say("What was it all about?")
-        for _ in range(4):  # more than are used at a time
-            reader = readers.enter_context(engine.log.file.reading())
-            trace = cast("Callable[[int, Traced], None]", cast("Any", reader.db).trace_v2)
-            trace(apsw.SQLITE_TRACE_PROFILE, lambda told: steps.append(_steps_of(told)))
-        readers.close()
+        steps = _counted(engine)
         prepare = Preparing(engine.log, engine.memory, clock, limits=ContextLimits(hits=0))
         made = prepare(HOME, sent.turn_id, sent.branch, talking.running.tools)
     assert {"weeks", "months"} <= {one.name for one in made.ledger.sections if one.tokens}
     return sum(steps)
+
+
+def test_what_is_open_is_found_as_quickly_after_many_turns_as_after_few(tmp_path: Path) -> None:
+    few, many = (_opening_steps(tmp_path / str(turns), turns=turns) for turns in (5, 100))
+    assert many <= 1.2 * few
+
+
+def _opening_steps(folder: Path, *, turns: int) -> int:
+    """What SQLite does to find the one turn that waits, and where turns might wait at all."""
+    with parlour(folder) as talking:
+        talking.running.conductor.close()
+        for number in range(turns):
+            sent = talking.say(f"Number {number}.")
+            talking.engine.do(StopTurn(HOME, sent.turn_id))
+        waits = talking.say("And?")
+        steps = _counted(talking.engine)
+        (found,) = talking.talk.open_turns(HOME)
+        with talking.engine.reading() as reader:
+            assert browsing.answered(reader) == [HOME]
+    assert found.turn_id == waits.turn_id
+    return sum(steps)
+
+
+def _counted(engine: Engine) -> list[int]:
+    """The steps of SQLite's machine from now on, one entry for each statement."""
+    steps: list[int] = []
+    with ExitStack() as readers:
+        for _ in range(4):  # more than are used at a time
+            reader = readers.enter_context(engine.log.file.reading())
+            trace = cast("Callable[[int, Traced], None]", cast("Any", reader.db).trace_v2)
+            trace(apsw.SQLITE_TRACE_PROFILE, lambda told: steps.append(_steps_of(told)))
+    return steps
 
 
 def _steps_of(told: dict[str, Any]) -> int:

@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, expect
 from tests.web.conftest import Visit
 from tests.web.house import House, house
+from tests.web.work import working
 
 from everloop.interfaces.http.pages import built
 
@@ -20,14 +22,11 @@ pytestmark = pytest.mark.xdist_group("web")
 BYTES_MAX = 200_000
 SLOWDOWN = 4
 READY_MS = 1_000
-TRIES = 3
-WORK_MS = 150  # what WORK takes on a slow phone when nothing else runs on the machine
-WORK = """() => {
-  const began = performance.now();
-  let sum = 0;
-  for (let at = 0; at < 3e7; at++) sum += at;
-  return sum ? performance.now() - began : 0;
-}"""
+STARTS = 7
+READY = "everloop-ready"
+SAY_SO = f"""new PerformanceObserver((list) => {{  // looking from outside would slow it down
+  if (list.getEntriesByName('{READY}').length) console.debug('{READY}');
+}}).observe({{ type: 'mark', buffered: true }})"""
 ASKED = """() => performance.getEntriesByType('resource')
   .map((one) => one.name).filter((name) => name.includes('/api/'))"""
 
@@ -50,23 +49,28 @@ def test_a_first_visit_takes_at_most_200_kilobytes(
     assert all(name.startswith(home.address) for name in names)
 
 
-def started(page: Page, home: House) -> tuple[float, float]:
-    """How long a start takes on a slow phone, and how long a fixed piece of work takes there."""
-    slow: Any = page.context.new_cdp_session(page)
-    slow.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-    worked = float(page.evaluate(WORK))
-    page.goto(home.address)
-    page.get_by_label("Write a message").wait_for()
-    page.wait_for_function("() => performance.getEntriesByName('everloop-ready').length > 0")
-    took = page.evaluate("performance.getEntriesByName('everloop-ready')[0].startTime")
-    return float(took), worked
+def started(context: BrowserContext, home: House, slowdown: int) -> float:
+    """How long a start takes on a phone that is so slow. Only one page is open on it."""
+    page = context.new_page()
+    page.add_init_script(SAY_SO)
+    slow: Any = context.new_cdp_session(page)
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
+    with page.expect_console_message(lambda said: said.text == READY):
+        page.goto(home.address, wait_until="commit")
+    expect(page.get_by_label("Write a message")).to_be_editable()
+    asked = page.evaluate(ASKED)
+    took = page.evaluate(f"performance.getEntriesByName('{READY}')[0].startTime")
+    page.close()
+    assert len(asked) == len(set(asked)), "nothing is asked twice at the start"
+    return float(took)
 
 
 def test_a_slow_phone_can_write_within_a_second(
-    tmp_path: Path, visit: Visit, size: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if size == "desktop":
         pytest.skip("the slow one is the phone")
+    own, walls = list[float](), list[float]()
     with house(tmp_path, ["# Hello\n\nIt *begins*."]) as home:
         first = visit(home.link())
         first.get_by_label("Write a message").fill("Hello")
@@ -74,15 +78,30 @@ def test_a_slow_phone_can_write_within_a_second(
         first.locator("[data-role=assistant]").wait_for()
         first.wait_for_function("() => navigator.serviceWorker.controller !== null")
         first.goto("about:blank")
-        tries = [started(first.context.new_page(), home) for _ in range(TRIES)]
-        asked = first.context.pages[-1].evaluate(ASKED)
-    took, worked = min(tries)
-    busy = max(1.0, worked / WORK_MS)
+        for _ in range(STARTS):
+            walls.append(started(first.context, home, SLOWDOWN))
+            with working(first) as work:
+                started(first.context, home, 1)
+            own.append(work.until(READY) * SLOWDOWN)
     with capsys.disabled():
-        figures = ", ".join(f"{one:.0f}" for one, _ in tries)
-        sys.stdout.write(f"\nready on a slow phone: {figures} ms (the machine: {busy:.1f})\n")
-    assert took <= READY_MS * busy
-    assert len(asked) == len(set(asked)), "nothing is asked twice at the start"
+        figures = ", ".join(f"{cpu:.0f} ({wall:.0f})" for cpu, wall in zip(own, walls, strict=True))
+        sys.stdout.write(f"\nready on a slow phone, ms of CPU by four (on the wall): {figures}\n")
+    assert median(own) <= READY_MS
+    if soaking:
+        assert median(walls) <= READY_MS
+
+
+def test_later_pages_come_from_the_shell_without_a_reload(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path, ["Hello."]) as home:
+        page = visit(home.link())
+        page.get_by_label("Write a message").wait_for()
+        page.evaluate("window.__same = true")
+        for name in ("Search", "Memory", "Lessons"):
+            page.get_by_role("link", name=name, exact=True).first.click()
+            page.get_by_role("heading", name=name, level=1).wait_for()
+        page.go_back()
+        page.get_by_role("heading", name="Memory", level=1).wait_for()
+        assert page.evaluate("window.__same") is True
 
 
 def test_the_description_of_the_door_is_up_to_date(tmp_path: Path) -> None:

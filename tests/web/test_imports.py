@@ -78,10 +78,28 @@ def test_an_import_is_watched_found_again_and_broken_off(
         expect(coming).to_be_visible()
         page.get_by_role("button", name="Break off").click()
         expect(page.get_by_text("What is in stays.")).to_be_visible()
-        expect(imports).to_contain_text("import the file again to go on")
+        expect(imports).to_contain_text("broken off after")
+        page.get_by_role("button", name="Go on with it").click()
+        expect(coming).to_be_visible()
+        page.get_by_role("button", name="Break off").click()
+        expect(page.get_by_text("What is in stays.")).to_be_visible()
         page.get_by_role("button", name="Take back").click()
         expect(imports).to_have_count(0)
         expect(page.get_by_text("What is in stays.")).to_have_count(0)
+
+
+def test_an_import_that_waits_behind_another_is_found_again(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path / "home", thread=SLOW) as home:
+        page = enter(home, visit, "/settings")
+        picker = page.get_by_label("File to import")
+        picker.set_input_files(lines(tmp_path, MANY))
+        expect(page.get_by_role("progressbar", name="Import of old.jsonl")).to_be_visible()
+        picker.set_input_files(claude_with_files(tmp_path))
+        waits = page.get_by_role("progressbar", name="Import of conversations.json")
+        expect(waits).to_be_visible()
+        page.reload()
+        expect(waits).to_be_visible()
+        expect(page.get_by_text("Waits for the one before it")).to_be_visible()
 
 
 def test_an_import_that_failed_goes_on_and_tells_of_files(

@@ -7,10 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.web.conftest import Shot, Visit
 from tests.web.house import House, house
-
-from everloop.app import USER
-from everloop.log import Draft
-from everloop.thread.events import MessageImported
+from tests.web.long_past import said_once, take_in
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -29,23 +26,11 @@ def fill(home: House, messages: int, *, days: int) -> datetime:
     """Put a past into the home thread, spread over some days; when it ends."""
     end = datetime.now(UTC).replace(microsecond=0)  # noqa: TID251 - the browser's clock is this one
     step = timedelta(days=days) / messages
-    drafts = [
-        Draft(
-            MessageImported(
-                thread_id="home",
-                message_id=f"old-{number}",
-                role="assistant" if number % 2 else "user",
-                text=f"Message {number}. " + "Some words that were said. " * (1 + number % 5),
-                said_at=(end - step * (messages - number)).isoformat(),
-                author="",
-                external_id=str(number),
-                attachments=(),
-            )
-        )
-        for number in range(messages)
+    words = "Some words that were said. "
+    said = [
+        said_once(number, words, end - step * (messages - number)) for number in range(messages)
     ]
-    for start in range(0, messages, 5_000):
-        home.engine.log.append("thread:home", drafts[start : start + 5_000], actor=USER.actor)
+    take_in(home.engine, said)
     return end
 
 

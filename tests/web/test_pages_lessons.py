@@ -59,6 +59,19 @@ def test_a_host_is_trusted_and_no_more(tmp_path: Path, visit: Visit) -> None:
         expect(page.get_by_text("Not trusted since", exact=False)).to_be_visible()
 
 
+def test_a_team_opens_and_leads_to_its_members(year: Path, tmp_path: Path, visit: Visit) -> None:
+    with demo_house(year, tmp_path) as home:
+        page = enter(home, visit, "/lessons?view=team")
+        main = page.locator("#main")
+        main.get_by_role("link", name="The workshop").click()
+        expect(page.get_by_role("heading", name="The workshop", level=1)).to_be_visible()
+        expect(main).to_contain_text("The tutor reads what goes to Porto.")
+        main.get_by_role("link", name="bookkeeper").click()
+        expect(main).to_contain_text("Give sums with their parts.")
+        main.get_by_role("link", name="Personas").click()
+        expect(page.get_by_role("tab", name="Personas")).to_have_attribute("aria-selected", "true")
+
+
 def test_more_lessons_than_come_at_once_are_all_reached(tmp_path: Path, visit: Visit) -> None:
     count = 620
     with house(tmp_path) as home:

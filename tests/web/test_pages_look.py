@@ -11,6 +11,8 @@ from tests.web.house import House
 from tests.web.test_access import faults
 from tests.web.test_thread import say
 
+from everloop.memory.scopes import OWNER
+
 pytestmark = pytest.mark.xdist_group("web")
 
 ANSWER = "At most fifty percent, since the third of May."
@@ -30,6 +32,9 @@ PAGES = {
     "lessons-personas": "/lessons?view=persona",
     "lessons-teams": "/lessons?view=team",
     "lessons-trust": "/lessons?view=hosts",
+    "skill": "/lessons/skill/{skill}",
+    "team": "/lessons/team/{team}",
+    "crew-unknown": "/lessons/skill/nowhere",
     "lesson": "/lessons/{lesson}",
     "inspect": "/inspect/{context}",
     "branches": "/branches/home",
@@ -70,6 +75,8 @@ def addresses(home: House, page: Page) -> dict[str, str]:
         "thread": next(one["thread_id"] for one in told("") if one["thread_id"] != "home"),
         "item": item_saying(home, "humidity target for the workshop is 50"),
         "lesson": lesson_called(home, "Never write to customers"),
+        "skill": home.engine.crew.headlines(OWNER, "skill")[0].name,
+        "team": home.engine.crew.headlines(OWNER, "team")[0].name,
         "context": told("/home/messages?way=before&limit=1")["messages"][-1]["context_id"],
         "first": lines[0]["branch"],
         "second": lines[1]["branch"],

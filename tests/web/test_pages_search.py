@@ -1,11 +1,14 @@
 """Search: everything that was said, and the way back to it."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from tests.web.conftest import Visit
 from tests.web.demo_house import demo_house, enter
+from tests.web.house import house
+from tests.web.long_past import said_once, take_in
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -21,6 +24,22 @@ def test_a_search_leads_to_the_message(year: Path, tmp_path: Path, visit: Visit)
         hits.first.click()
         expect(page.locator("article.message").filter(has_text="marzipan").first).to_be_visible()
         assert "message=" in page.url
+
+
+def test_more_than_come_at_once_can_be_shown(tmp_path: Path, visit: Visit) -> None:
+    count = 70
+    with house(tmp_path) as home:
+        now = datetime.now(UTC)  # noqa: TID251 - the browser's clock is this one
+        said = [said_once(n, "The heron stood there. ", now) for n in range(count)]
+        take_in(home.engine, said)
+        home.running.remembering.remember()
+        page = enter(home, visit, "/search?q=heron&mode=text")
+        expect(page.get_by_text("The 50 that fit best")).to_be_visible()
+        expect(page.locator("#hits a")).to_have_count(50)
+        page.get_by_role("button", name="Show more").click()
+        expect(page.get_by_text(f"{count} messages")).to_be_visible()
+        expect(page.locator("#hits a")).to_have_count(count)
+        expect(page.get_by_role("button", name="Show more")).to_have_count(0)
 
 
 def test_an_address_holds_all_that_was_asked(year: Path, tmp_path: Path, visit: Visit) -> None:

@@ -2,6 +2,8 @@
 
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.web.conftest import Visit
 from tests.web.house import House, house
+from tests.web.long_past import said_once, take_in
+from tests.web.work import most, working
 
-from everloop.app import USER, Engine
-from everloop.log import Draft
-from everloop.memory.limits import MemorySettings
-from everloop.settings import Settings
-from everloop.testing.model import Step
+from everloop.ports import Finish, Params, Prompt, Usage
+from everloop.testing.model import ScriptedStream, Step
 from everloop.thread.events import MessageImported
 
 pytestmark = pytest.mark.xdist_group("web")
@@ -23,16 +24,15 @@ pytestmark = pytest.mark.xdist_group("web")
 MANY = 100_000
 LATELY = 20_000  # of them within the last hours, so that they stand in full
 DAYS = 1_000
-APPENDED = 5_000
 NODES_MAX = 6_000
 HEAP_MAX = 60_000_000
-TOKENS = 1_600
 FRAME_MS = (
     16  # a key takes no less; where it takes longer when nothing happens, the machine is busy
 )
 TICK_S = 0.005  # two hundred tokens in a second
 LATENCY_MS = 50
-LONGEST_MS = 500  # a frame of a jump, on a busy machine
+LONGEST_MS = 150  # of CPU: what keeps one from hearing a finger
+FREEZE_MS = 500  # a frame of a jump, on the wall
 SCROLLED = """(way) => new Promise((told) => {  // a finger's flick in each frame, for three seconds
   const list = document.querySelector('.history') ?? document.scrollingElement;
   const frames = [], began = performance.now();
@@ -66,7 +66,7 @@ JUMPED = """(day) => new Promise((told) => {
     longest = Math.max(longest, now - last);
     last = now;
     const there = document.querySelector(`.history article time[datetime^="${day}"]`);
-    if (there || now - began > 8_000) told({ there: !!there, took: now - began, longest });
+    if (there || now - began > 60_000) told({ there: !!there, took: now - began, longest });
     else requestAnimationFrame(step);
   };
   requestAnimationFrame(step);
@@ -83,54 +83,63 @@ ANSWER = (
     + "\n\n- first\n- second\n- third\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
     + f"```python\ndef total(x):\n{CODE}\n    return sum_59\n```\n\n"
 )
+PIECE = 15  # letters of a token, to be above what models give
+PIECES = [ANSWER[at : at + PIECE] for at in range(0, len(ANSWER), PIECE)]
 
 
-class Tick(threading.Event):
+class Pouring:
+    """A model whose answer pours in, two hundred tokens in a second, until one has enough of it.
+
+    Who was held up makes up for it: on a busy machine it is as many, only in larger gulps.
+    """
+
+    name = "pouring"
+
+    def __init__(self) -> None:
+        self.enough = threading.Event()
+        self.rounds = 0
+
+    def generate(self, prompt: Prompt, params: Params) -> ScriptedStream:  # noqa: ARG002 - always the same
+        """Markdown, tables and long code, over and over."""
+        return ScriptedStream(self._steps())
+
+    def _steps(self) -> Iterator[Step]:
+        due = time.monotonic()
+        while not self.enough.is_set():
+            self.rounds += 1
+            for piece in PIECES:
+                due += TICK_S
+                yield piece
+                yield Until(due)
+        yield from ("The end.", Usage(self.name, tokens_in=1, tokens_out=1), Finish("stop"))
+
+
+class Until(threading.Event):
     """A moment to wait for that comes by itself."""
 
-    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - the pace is ours
-        super().wait(TICK_S)
+    def __init__(self, due: float) -> None:
+        super().__init__()
+        self._due = due
+
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - it is known how long
+        super().wait(max(0.0, self._due - time.monotonic()))
         return True
-
-
-def poured() -> list[Step]:
-    """An answer of two hundred tokens in a second: Markdown, tables, long code."""
-    letters = ANSWER * 8
-    size = max(1, len(letters) // TOKENS)
-    pieces = [letters[at : at + size] for at in range(0, len(letters), size)]
-    steps: list[Step] = []
-    for piece in pieces:
-        steps += (piece, Tick())
-    return [*steps, "\n\nThe end."]
 
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with a hundred thousand messages; visits change nothing that another one counts."""
     home = tmp_path_factory.mktemp("past") / "home"
-    with Engine.open(home, settings=Settings(memory=MemorySettings(embedder="none"))) as engine:
+    with house(home) as opened:
         end = datetime.now(UTC).replace(microsecond=0)  # noqa: TID251 - the browser's clock is this one
-        for start in range(0, MANY, APPENDED):
-            drafts = [_said(number, end) for number in range(start, start + APPENDED)]
-            engine.log.append("thread:home", drafts, actor=USER.actor)
+        take_in(opened.engine, [_said(number, end) for number in range(MANY)])
     return home
 
 
-def _said(number: int, end: datetime) -> Draft:
+def _said(number: int, end: datetime) -> MessageImported:
     long_ago = timedelta(days=DAYS) * (1 - number / (MANY - LATELY))
     ago = timedelta(seconds=MANY - number) if number >= MANY - LATELY else timedelta(1) + long_ago
-    return Draft(
-        MessageImported(
-            thread_id="home",
-            message_id=f"old-{number}",
-            role="assistant" if number % 2 else "user",
-            text=f"Message {number}. " + "Some *words* that were `said`. " * (1 + number % 5),
-            said_at=(end - ago).isoformat(),
-            author="",
-            external_id=str(number),
-            attachments=(),
-        )
-    )
+    return said_once(number, "Some *words* that were `said`. ", end - ago)
 
 
 def told(said: pytest.CaptureFixture[str], words: str) -> None:
@@ -162,46 +171,55 @@ def bare_frames(visit: Visit, home: House) -> list[float]:
     return frames
 
 
-def test_a_hundred_thousand_messages_scroll_and_jump_smoothly(
-    past: Path, visit: Visit, size: str, capsys: pytest.CaptureFixture[str]
+def test_a_hundred_thousand_messages_scroll_smoothly(
+    past: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with house(past) as home:
         possible, quick = smoothness(bare_frames(visit, home))
         page = visit(home.link())
         expect(page.get_by_text(f"Message {MANY - 1}.")).to_be_visible()
         _, before = held(page)
-        up, slow = smoothness(page.evaluate(SCROLLED, -1))
-        down, _ = smoothness(page.evaluate(SCROLLED, 1))
+        with working(page) as work:
+            up, slow = smoothness(page.evaluate(SCROLLED, -1))
+            down, _ = smoothness(page.evaluate(SCROLLED, 1))
         nodes, heap = held(page)
         told(
             capsys,
-            f"{size}: {up} and {down} frames in 3 s of scrolling ({possible} on a bare page),"
-            f" 95 % within {slow:.0f} ms ({quick:.0f}); {nodes} nodes, {heap / 1e6:.1f} MB of heap"
-            f" ({before / 1e6:.1f} before)",
+            f"{size}: a frame costs {work.frame:.1f} ms of CPU, the longest task"
+            f" {work.tasks[-1]:.0f}; {up} and {down} frames in 3 s of scrolling ({possible} on a"
+            f" bare page), 95 % within {slow:.0f} ms ({quick:.0f}); {nodes} nodes,"
+            f" {heap / 1e6:.1f} MB of heap ({before / 1e6:.1f} before)",
         )
-        assert min(up, down) >= possible * 0.5
+        assert work.frame <= FRAME_MS, "sixty frames in a second"
+        assert work.tasks[-1] <= LONGEST_MS
         assert nodes < NODES_MAX
         assert heap < HEAP_MAX
+        if soaking:
+            assert min(up, down) >= possible * 0.5
 
 
 def test_a_jump_to_a_day_long_ago_keeps_moving(
-    past: Path, visit: Visit, size: str, capsys: pytest.CaptureFixture[str]
+    past: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with house(past) as home:
         page = visit(home.link())
         expect(page.get_by_text(f"Message {MANY - 1}.")).to_be_visible()
         day = page.evaluate("new Date(Date.now() - 500 * 86400000).toISOString().slice(0, 10)")
-        jumped = page.evaluate(JUMPED, day)
+        with working(page) as work:
+            jumped = page.evaluate(JUMPED, day)
         nodes, heap = held(page)
         told(
             capsys,
-            f"{size}: jumped 500 days back in {jumped['took']:.0f} ms, longest frame"
+            f"{size}: jumped 500 days back in {sum(work.tasks):.0f} ms of CPU, the longest task"
+            f" {work.tasks[-1]:.0f}; on the wall {jumped['took']:.0f} ms, longest frame"
             f" {jumped['longest']:.0f} ms; {nodes} nodes, {heap / 1e6:.1f} MB of heap",
         )
         assert jumped["there"]
-        assert jumped["longest"] <= LONGEST_MS
+        assert work.tasks[-1] <= LONGEST_MS
         assert nodes < NODES_MAX
         assert heap < HEAP_MAX
+        if soaking:
+            assert jumped["longest"] <= FREEZE_MS
 
 
 def keyed(page: Page, letters: str) -> list[float]:
@@ -215,26 +233,33 @@ def keyed(page: Page, letters: str) -> list[float]:
 
 
 def test_typing_stays_quick_while_an_answer_pours_in(
-    tmp_path: Path, visit: Visit, size: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, visit: Visit, size: str, soaking: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with house(tmp_path, [poured()]) as home:
+    pouring = Pouring()
+    with house(tmp_path, model=pouring) as home:
         page = visit(home.link())
         page.get_by_label("Write a message").wait_for()
         page.evaluate(WATCH_KEYS)
         calm = keyed(page, "what is typed while nothing happens at all, to compare ")
         page.get_by_role("button", name="Send", exact=True).click()
         expect(page.locator("[data-coming]")).to_contain_text("A long answer")
-        busy = keyed(
-            page, "what is typed while two hundred tokens a second pour in, as fast as one can " * 2
-        )
-        still = page.locator("[data-coming]").count()
+        with working(page) as work:
+            busy = keyed(
+                page,
+                "what is typed while two hundred tokens a second pour in, as fast as one can " * 2,
+            )
+        pouring.enough.set()
         expect(page.locator("[data-role=assistant]")).to_contain_text("The end.")
-        expect(page.locator("[data-role=assistant] .fence")).to_have_count(8)
-    usual, slow = calm[int(len(calm) * 0.95)], busy[int(len(busy) * 0.95)]
+        expect(page.locator("[data-role=assistant] .fence")).to_have_count(pouring.rounds)
+    usual, slow = most(calm), most(busy)
     told(
         capsys,
-        f"{size}: a key is painted within {slow:.0f} ms (95 %), {busy[-1]:.0f} at most, at 200"
-        f" tokens/s; {usual:.0f} and {calm[-1]:.0f} without",
+        f"{size}: a key costs {most(work.keys):.0f} ms of CPU (95 %), {work.keys[-1]:.0f} at most,"
+        f" the longest task {work.tasks[-1]:.0f}, at 200 tokens/s; on the wall it is painted within"
+        f" {slow:.0f} ms (95 %), {busy[-1]:.0f} at most; {usual:.0f} and {calm[-1]:.0f} without",
     )
-    assert still == 1, "it still came when the last key was pressed"
-    assert slow <= LATENCY_MS * max(1.0, usual / FRAME_MS)
+    assert len(work.keys) > len(busy) * 0.9, "the trace knows the keys"
+    assert work.tasks[-1] <= LATENCY_MS, "a key waits for no longer task"
+    assert work.keys[-1] <= LATENCY_MS
+    if soaking:
+        assert slow <= LATENCY_MS * max(1.0, usual / FRAME_MS)

@@ -325,3 +325,22 @@ def test_everything_is_reached_by_keyboard(tmp_path: Path, visit: Visit, size: s
         page.keyboard.press("Control+k")
         page.keyboard.type("parts of nothing")
         expect(page.get_by_role("option")).to_have_count(1)
+
+
+def test_what_is_typed_before_the_palette_is_there_is_in_it(
+    tmp_path: Path, visit: Visit, size: str
+) -> None:
+    if size == "phone":
+        pytest.skip("a phone has no keyboard")
+    with house(tmp_path, []) as home:
+        page = visit(home.link())
+        page.add_init_script(
+            "window.requestIdleCallback = () => 0"
+        )  # nothing is fetched beforehand
+        page.reload()
+        page.get_by_label("Write a message").click()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("parts of nothing")
+        expect(page.get_by_role("combobox", name="Go anywhere")).to_have_value("parts of nothing")
+        page.keyboard.press("Escape")
+        expect(page.get_by_label("Write a message")).to_have_value("")

@@ -16,7 +16,9 @@ const KEPT = `everloop-${version}`;
 type Routing = { addRoutes?: (routes: object[]) => Promise<void> };
 const ROUTES = [
 	{ condition: { urlPattern: '/api/*' }, source: 'network' },
-	{ condition: { urlPattern: '/_app/immutable/*' }, source: { cacheName: KEPT } }
+	{ condition: { urlPattern: '/_app/immutable/*' }, source: { cacheName: KEPT } },
+	// A start does not wait until this worker is awake; without a connection, it is the one that answers.
+	{ condition: { requestMode: 'navigate' }, source: 'race-network-and-fetch-handler' }
 ];
 
 worker.addEventListener('install', (event) => {

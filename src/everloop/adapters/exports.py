@@ -25,8 +25,8 @@ from everloop.adapters.exports_lines import (
 )
 from everloop.adapters.files import FileStore
 from everloop.errors import Invalid
+from everloop.thread.arrivals import Beside, Chat, Keep, Trouble
 from everloop.thread.events import Attachment
-from everloop.thread.importing import Beside, Chat, Keep, Trouble
 from everloop.thread.limits import Importing
 
 CONVERSATIONS: Final = re.compile(r"conversations(-\d+)?\.json")

@@ -7,8 +7,8 @@ from typing import IO, Final
 
 from everloop.adapters.exports_files import Part
 from everloop.adapters.files import FileStore
+from everloop.thread.arrivals import Beside
 from everloop.thread.events import Attachment
-from everloop.thread.importing import Beside
 
 CHUNK: Final = 1 << 20
 UNKNOWN: Final = "application/octet-stream"

@@ -12,7 +12,7 @@ import msgspec
 
 from everloop.adapters.exports_moment import at_moment
 from everloop.errors import Invalid
-from everloop.thread.importing import Beside, Chat, Said, Trouble
+from everloop.thread.arrivals import Beside, Chat, Said, Trouble
 
 KIND = "chatgpt"
 ROLES = ("user", "assistant")

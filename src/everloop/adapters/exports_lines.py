@@ -14,9 +14,9 @@ import msgspec
 from everloop.adapters.capture_transcript import Spoken, spoken
 from everloop.adapters.exports_moment import at_moment
 from everloop.errors import Invalid
+from everloop.thread.arrivals import Beside, Chat, Said, Trouble
 from everloop.thread.commands import HOME
 from everloop.thread.events import Attachment
-from everloop.thread.importing import Beside, Chat, Said, Trouble
 
 CLAUDE_CODE: Final = "claude-code"
 JSONL: Final = "jsonl"

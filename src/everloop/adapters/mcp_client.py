@@ -64,7 +64,7 @@ class Line:
                 await self._connected()
                 pause = AGAIN_S
             except Exception as problem:  # noqa: BLE001 - whatever a server does, it is only down
-                self._problem = _words(problem)
+                self._problem = _unreached(problem, self.server)
             finally:
                 self._client, self.tools = None, {}
                 self.settled.set()
@@ -269,10 +269,37 @@ def _text(result: Any) -> str:
     return text
 
 
+def _unreached(problem: BaseException, server: ToolServer) -> str:
+    """Why a server could not be reached, and what to do where that is known."""
+    folder, known = server.folder, f"{server.command!r}"
+    match _innermost(problem):
+        case FileNotFoundError() | NotADirectoryError() if folder and not _is_folder(folder):
+            return f"there is no folder {folder!r}: make it, or correct `folder`"
+        case FileNotFoundError():
+            return f"there is no program {known}: install it, or give its whole path as `command`"
+        case PermissionError():
+            return f"{known} may not be run: make it executable, or correct `command`"
+        case OSError() if server.command:
+            return f"{known} is no program that runs here: correct `command`"
+        case inner if server.url and type(inner).__name__ == "ConnectError":
+            return f"nothing answers at {server.way}: start the server, or correct `url`"
+        case inner:
+            return _words(inner)
+
+
+def _is_folder(folder: str) -> bool:
+    return os.path.isdir(os.path.expanduser(folder))
+
+
+def _innermost(problem: BaseException) -> BaseException:
+    """The reason itself; groups hold those of their tasks."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = cast("BaseExceptionGroup[BaseException]", problem).exceptions[0]
+    return problem
+
+
 def _words(problem: BaseException) -> str:
-    """The innermost reason, in a line; groups hold those of their tasks."""
-    inner = problem
-    while isinstance(inner, BaseExceptionGroup):
-        inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
+    """The innermost reason, in a line."""
+    inner = _innermost(problem)
     words = " ".join(str(inner).split()) or type(inner).__name__
     return f"no answer in time ({words})"[:200] if isinstance(inner, TimeoutError) else words[:200]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from everloop.thread.arrivals import Chat, Said, Trouble
 from everloop.thread.commands import HOME
-from everloop.thread.importing import Chat, Said, Trouble
 
 OTHER = "other"  # what was said on another branch
 TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}

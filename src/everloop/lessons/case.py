@@ -27,7 +27,7 @@ class Heard(msgspec.Struct, frozen=True):
     """Praise or blame that was not withdrawn.
 
     `session` is the run of who passed it on, and `trusted_at` where the user said that they trust
-    them; 0: they do not.
+    them; 0: they do not. `guessed`: a model read it out of what the user said.
     """
 
     position: int
@@ -36,6 +36,7 @@ class Heard(msgspec.Struct, frozen=True):
     actor: str
     session: str = ""
     trusted_at: int = 0
+    guessed: bool = False
 
 
 class Tried(msgspec.Struct, frozen=True):

@@ -62,7 +62,12 @@ def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]
 def _heard(reader: Reader, wanted: str) -> Groups[Heard]:
     trusted = trusted_actors(reader)
     return _grouped(
-        (row[1], Heard(row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0)))
+        (
+            row[1],
+            Heard(
+                row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0), bool(row[6])
+            ),
+        )
         for row in reader.rows(_HEARD, (wanted,))
     )
 
@@ -132,8 +137,8 @@ SELECT u.position, u.lesson, u.digest, u.actor, u.session FROM json_each(?) j
 CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} ORDER BY u.position
 """  # noqa: S608 - our own condition
 _HEARD = f"""
-SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session FROM json_each(?) j
-CROSS JOIN lesson_feedback f ON f.lesson = j.value
+SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session, f.channel = 'sentiment'
+FROM json_each(?) j CROSS JOIN lesson_feedback f ON f.lesson = j.value
 WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
 """  # noqa: S608 - our own conditions
 _TRIED = f"""

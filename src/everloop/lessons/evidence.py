@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from everloop.lessons.events import Evidence, MemoryEvidence, QuoteEvidence
 from everloop.log import Reader
+from everloop.memory.indexing import passages_holding
 from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Filter, Sieve
@@ -41,12 +42,8 @@ def holder_of(reader: Reader, who: Asker, quote: str) -> str:
     words = analyse(said).words[:WORDS_MAX]
     if not words:
         return ""
-    phrase = '"' + " ".join(words) + '"'
-    found = reader.rows(
-        "SELECT rowid FROM memory_words WHERE memory_words MATCH ? ORDER BY rowid LIMIT ?",
-        (phrase, PASSAGES_TRIED),
-    )
-    for version in dict.fromkeys(row[0] // PASSAGES_MAX for row in found):
+    found = passages_holding(reader, words, PASSAGES_TRIED)
+    for version in dict.fromkeys(passage // PASSAGES_MAX for passage in found):
         sieve = Sieve(who, Filter(retired=True))
         for item_id, text in sieve.rows(
             reader, "i.item_id, v.text", "v.position = :at", at=version

@@ -241,7 +241,8 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
 
     That is a passed verdict from outside, or praise that is the user's word, unless the user wrote
     the words. What a host passes on is the user's word while they trust that host, but not what a
-    run passes on about words of its own.
+    run passes on about words of its own. Praise that a model guessed from what the user said is no
+    word of theirs: the model has read the lesson, and may be the one that wrote it.
     """
     passed: list[tuple[int, ...]] = [
         (tried.position,)
@@ -250,7 +251,11 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
     ]
     if _is_users(case):
         return passed
-    praise = [heard for heard in case.heard if heard.helpful and heard.digest == case.digest]
+    praise = [
+        heard
+        for heard in case.heard
+        if heard.helpful and not heard.guessed and heard.digest == case.digest
+    ]
     direct = [(heard.position,) for heard in praise if heard.actor == OWNER]
     relayed = [
         (heard.position, heard.trusted_at)

@@ -17,6 +17,7 @@ from everloop.lessons.crew.events import Sort
 from everloop.lessons.shelf import LessonSeen
 from everloop.memory.answers import Mode, Recalled
 from everloop.memory.context import Assembled, Piece, Section
+from everloop.memory.passing import held
 from everloop.memory.shelf import Filter
 
 T = TypeVar("T")
@@ -231,7 +232,8 @@ def _memory(hit: Recalled, cut: int) -> Piece:
         if shown.preview.startswith(shown.title)
         else f"{shown.title}: {shown.preview}"
     )
-    return Piece(shown.item_id, f"- {words} ({shown.item_id})", (hit.item.version,))
+    named = f"({shown.item_id}{held(hit.item)})"
+    return Piece(shown.item_id, f"- {words} {named}", (hit.item.version,))
 
 
 def _shown_memory(hit: Recalled, cut: int) -> ShownMemory:

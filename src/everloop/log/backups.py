@@ -78,6 +78,12 @@ class Backups:
             self._newest = _copy(path)
             return path
 
+    def keep(self) -> int:
+        """Make a copy now; the newest position that is in it."""
+        copy = _copy(self.make())
+        assert copy is not None, "we gave it its name"
+        return copy.head
+
     def _last(self) -> Copy | None:
         if not self._looked:
             found = backups_of_this_past(self.folder)

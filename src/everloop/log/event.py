@@ -5,7 +5,9 @@ events are never edited: when a shape changes, its schema number goes up and an 
 old ones as they are read. What this build does not know decodes to `Unknown`, and is kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -13,6 +15,8 @@ import msgspec
 from everloop.errors import RESTORE, Corrupt, Invalid
 
 MISFITS = (msgspec.ValidationError, msgspec.DecodeError, TypeError)  # what a decoder raises
+
+UNSAYABLE = (UnicodeEncodeError, TypeError, OverflowError, RecursionError)  # what an encoder raises
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -104,7 +108,7 @@ def encode(happened: Event) -> bytes:
             return data
     except msgspec.ValidationError:
         pass
-    except (UnicodeEncodeError, TypeError, OverflowError, RecursionError) as problem:
+    except UNSAYABLE as problem:
         raise Invalid(
             f"{happened.wire} cannot be written as JSON: {problem}",
             hint="Send plain text, numbers, lists and maps; text must be valid Unicode.",
@@ -113,6 +117,27 @@ def encode(happened: Event) -> bytes:
         f"{happened.wire} would not read back as it is: NaN or Infinity, or a wrong type",
         hint="Use the declared types, and leave out numbers that JSON cannot say.",
     )
+
+
+def encode_all(happened: Iterable[Event]) -> list[bytes]:
+    """As `encode`, for many events, with less to do for each where neighbours are of one class.
+
+    Raises:
+        Invalid: one of them cannot be written.
+    """
+    data: list[bytes] = []
+    for cls, run in groupby(happened, type):
+        data += _encode_alike(list(run), _readers.get(cls))
+    return data
+
+
+def _encode_alike(happened: list[Event], read: Callable[[bytes], Event] | None) -> list[bytes]:
+    if read is not None:
+        with suppress(msgspec.ValidationError, *UNSAYABLE):
+            data = list(map(_encode, happened))
+            if list(map(read, data)) == happened:
+                return data
+    return [encode(one) for one in happened]  # says which cannot be written, and why
 
 
 def decode(kind: str, schema: int, data: str) -> Event:

@@ -174,19 +174,26 @@ class LogFile:
         self.path = path
         self.views = Views(projections)
         self._branches = Branches()  # as of position `_seen`; never with what is not committed
-        self._draft: _BranchDraft | None = None
+        self.drafted: _BranchDraft | None = None
         self._vfs = world.vfs
         self._patience = world.patience
         self._seen = -1
         self._era = 0
         self._inode = 0
         self._lock = threading.Lock()
+        # Held while a connection opens the file, and while the file is deleted: who opened it then
+        # would read the old one for ever, or share a write-ahead file with nobody.
+        self._opening = threading.Lock()
         self._idle: list[Reader] = []
         self._closed = False
         self.damaged = False  # whether a read found it so
 
     def connect(self, *, synchronous: str = "FULL") -> apsw.Connection:
         """A new connection with our settings."""
+        with self._opening:
+            return self._connect(synchronous)
+
+    def _connect(self, synchronous: str) -> apsw.Connection:
         try:
             db = apsw.Connection(str(self.path), vfs=self._vfs)
         except apsw.Error as problem:
@@ -258,7 +265,7 @@ class LogFile:
     @property
     def branches(self) -> Branches:
         """The branches; for the thread that is writing, with those it is about to commit."""
-        draft = self._draft
+        draft = self.drafted
         return draft.branches if draft and draft.thread == get_ident() else self._branches
 
     def refresh(self, db: apsw.Connection, head: int, era: int | None = None) -> None:
@@ -271,25 +278,25 @@ class LogFile:
 
     def draft(self, db: apsw.Connection, head: int) -> None:
         """Take in branch facts that are not committed yet. Only this thread sees them."""
-        known, seen = self.branches, self._draft.seen if self._draft else self._seen
+        known, seen = self.branches, self.drafted.seen if self.drafted else self._seen
         branches = Branches(dict(known.by_name), dict(known.standing))
         load_branches(db, branches, seen)
-        self._draft = _BranchDraft(get_ident(), branches, head)
+        self.drafted = _BranchDraft(get_ident(), branches, head)
 
     def settle(self, *, committed: bool) -> None:
         """Make what was drafted everyone's, or drop it."""
-        draft = self._draft
+        draft = self.drafted
         if draft is None:
             return
         with self._lock:
-            self._draft = None
+            self.drafted = None
             if committed and draft.seen > self._seen:
                 self._branches, self._seen = draft.branches, draft.seen
 
     def forget_memory(self) -> None:
         """Load the in-memory fold from the beginning when it is next refreshed."""
         with self._lock:
-            self._draft, self._seen = None, -1
+            self.drafted, self._seen = None, -1
 
     @contextmanager
     def reading(self) -> Generator[Reader, None, None]:
@@ -316,14 +323,15 @@ class LogFile:
 
     def discard(self) -> None:
         """Delete the file, a copy that cannot be trusted. The next connection creates it anew."""
-        with self._lock:
-            self._era += 1
-            idle, self._idle = self._idle, []
-            opened, self._inode, self.damaged = self._inode, 0, False
-        for reader in idle:
-            let_go(reader.db)
-        if opened in (0, _inode(self.path)):  # else another process has replaced it already
-            delete(self.path)
+        with self._opening:
+            with self._lock:
+                self._era += 1
+                idle, self._idle = self._idle, []
+                opened, self._inode, self.damaged = self._inode, 0, False
+            for reader in idle:
+                let_go(reader.db)
+            if opened in (0, _inode(self.path)):  # else another process has replaced it already
+                delete(self.path)
         self.forget_memory()
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ Each of these is a fact like any other. Only a purge erases something, and it sa
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import count
 
 from everloop.errors import Conflict, Invalid, NotFound
 from everloop.log.backups import Backups
@@ -14,6 +15,8 @@ from everloop.log.file import LogFile, Reader
 from everloop.log.retraction import Impact, purge_impact, retraction_impact, rewind_impact
 from everloop.log.work import Desk, Draft, Receipt
 from everloop.ports import Ids
+
+KEEP_TRIES = 3  # backups before a purge, if what it erases grows meanwhile
 
 
 class History(ABC):
@@ -128,19 +131,39 @@ class History(ABC):
     def purge(
         self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
     ) -> Receipt:
-        """Erase payloads for good: theirs, and those of all that was derived from them."""
+        """Erase payloads for good: theirs, and those of all that was derived from them.
 
-        def decide(desk: Desk) -> list[Draft]:
-            erased = purge_impact(desk.reader, positions).hides
-            if not erased:
-                return []
-            if self.backups:
-                self.backups.make()
-            return [Draft(Purged(positions=tuple(t.position for t in erased), reason=reason))]
-
-        receipt = self._log_work(decide, actor, request_id)
+        Raises:
+            Conflict: what it would erase grew faster than a backup of it could be made.
+        """
+        receipt = self._purge(positions, reason, actor, request_id)
         self.scrub()
         return receipt
+
+    def _purge(
+        self, positions: Sequence[int], reason: str, actor: str, request_id: str | None
+    ) -> Receipt:
+        """Purge what a backup holds. It is made between two decisions, so nobody waits for it."""
+        kept = 0  # how far it goes
+
+        def decide(desk: Desk) -> list[Draft]:
+            erased = tuple(
+                touched.position for touched in purge_impact(desk.reader, positions).hides
+            )
+            if self.backups and max(erased, default=0) > kept:
+                raise _NotKept(
+                    f"position {max(erased)} is in no backup yet", hint="Purge once more."
+                )
+            return [Draft(Purged(positions=erased, reason=reason))] if erased else []
+
+        for tries in count(1):
+            try:
+                return self._log_work(decide, actor, request_id)
+            except _NotKept:
+                if self.backups is None or tries > KEEP_TRIES:
+                    raise
+                kept = self.backups.keep()
+        raise AssertionError("it returns or raises")
 
     def _forked(self, desk: Desk, name: str, parent: str, at: int | None) -> BranchForked:
         head = desk.reader.head()
@@ -177,6 +200,10 @@ class History(ABC):
         branch: str = MAIN,
     ) -> Receipt:
         return self.decide(STREAM, decision, actor=actor, branch=branch, request_id=request_id)
+
+
+class _NotKept(Conflict):
+    """Something would be erased that the backup for this purge does not hold."""
 
 
 def _check_there(point: int, head: int) -> None:

@@ -20,6 +20,7 @@ from everloop.log.event import Event, Unknown
 from everloop.log.facts import STREAM
 from everloop.log.file import LogFile, Reader
 from everloop.log.history import History
+from everloop.log.level import Behind
 from everloop.log.limits import Limits
 from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
 from everloop.log.record import Fact, Record, fact_of, microseconds
@@ -33,6 +34,7 @@ from everloop.ports import Ids
 
 S = TypeVar("S")
 PAGE = 512
+NAMED = 64  # ids made at a time
 
 
 class Log(History):
@@ -55,7 +57,9 @@ class Log(History):
         self.backups = backups
         self._states = scribe.states
         self.ids = ids
-        self._own_requests = map((ids.new(OWN_REQUESTS) + ".{:x}").format, count(1))
+        self._own_name = ids.new(OWN_REQUESTS)  # our own requests are numbered under it
+        self._own_numbers = count(1)
+        self._own_requests: list[str] = []  # made some at a time, the next one last
         self._bell = Condition()
         self._heard = 0
         self._listening = 0
@@ -64,6 +68,7 @@ class Log(History):
         self.scrubbers: list[Callable[[], None]] = []  # what else a store does after a purge
         self.closers: list[Callable[[], None]] = []  # what else a store stops when it closes
         self.original: Original | None = None  # where the truth is, if this file is a copy of it
+        self.behind: Behind | None = None  # why the copy is read without it
         self.watches: list[Callable[[], EverloopError | None]] = [lambda: self.upkeep.problem]
         self.writer = Writer(self._commit, batch_max=limits.batch_max)
         scribe.open()
@@ -89,17 +94,10 @@ class Log(History):
             Conflict: the stream is not at `expected`, or the request id was used for other events.
             Invalid: an event cannot be recorded as it is.
         """
-        drafts = _drafts(stream, events)
-        work = self.work(
-            stream,
-            lambda _: drafts,
-            actor=actor,
-            branch=branch,
-            expected=expected,
-            request_id=request_id,
-        )
+        listed = _listed(stream, events)
+        work = self._work(stream, listed, actor, branch, expected, request_id)
         receipt = self.writer.write(work)
-        return _same(receipt, drafts) if receipt.repeated else receipt
+        return _same(receipt, listed) if receipt.repeated else receipt
 
     async def append_soon(
         self,
@@ -112,17 +110,10 @@ class Log(History):
         request_id: str | None = None,
     ) -> Receipt:
         """As `append`, for event loops: it never blocks the loop."""
-        drafts = _drafts(stream, events)
-        work = self.work(
-            stream,
-            lambda _: drafts,
-            actor=actor,
-            branch=branch,
-            expected=expected,
-            request_id=request_id,
-        )
+        listed = _listed(stream, events)
+        work = self._work(stream, listed, actor, branch, expected, request_id)
         receipt = await self.writer.write_soon(work)
-        return _same(receipt, drafts) if receipt.repeated else receipt
+        return _same(receipt, listed) if receipt.repeated else receipt
 
     def work(
         self,
@@ -135,15 +126,7 @@ class Log(History):
         request_id: str | None = None,
     ) -> Work:
         """A work for the writer: `decide` runs inside the transaction, on the newest state."""
-        named, fresh = request_id or next(self._own_requests), not request_id
-        if not (stream.isascii() and actor.isascii() and named.isascii()):
-            _check_unicode(stream, actor, named)
-        if not fresh and named.startswith(OWN_REQUESTS):
-            raise Invalid(
-                f"{named!r} looks like an id of the log's own",
-                hint=f"Name your requests without {OWN_REQUESTS!r} in front.",
-            )
-        return Work(stream, decide, actor, named, fresh, branch, expected)
+        return self._work(stream, decide, actor, branch, expected, request_id)
 
     def decide(
         self,
@@ -303,10 +286,45 @@ class Log(History):
 
     # -- inside ----------------------------------------------------------------------------------
 
+    def _work(  # all by place: every append passes here, and names cost time
+        self,
+        stream: str,
+        asked: Callable[[Desk], Sequence[Draft]] | list[Event | Draft],
+        actor: str,
+        branch: str | None,
+        expected: int | None,
+        request_id: str | None,
+    ) -> Work:
+        if not (stream.isascii() and actor.isascii()):
+            _check_unicode(stream, actor)
+        if not request_id:
+            try:
+                own = self._own_requests.pop()
+            except IndexError:
+                own = self._name_requests()
+            return Work(stream, asked, actor, own, True, branch, expected)
+        _check_unicode(request_id)
+        if request_id.startswith(OWN_REQUESTS):
+            raise Invalid(
+                f"{request_id!r} looks like an id of the log's own",
+                hint=f"Name your requests without {OWN_REQUESTS!r} in front.",
+            )
+        return Work(stream, asked, actor, request_id, False, branch, expected)
+
+    def _name_requests(self) -> str:
+        """Make ids for requests that have none, and give the first away."""
+        made = [f"{self._own_name}.{number:x}" for number in islice(self._own_numbers, NAMED)]
+        self._own_requests.extend(made[:0:-1])
+        return made[0]
+
     def _commit(self, batch: Sequence[Work]) -> None:
         self.scribe.commit(batch)
-        self.heard(self.scribe.head)
-        self.upkeep.written(self.scribe.head)
+        head = self.scribe.head
+        if self._listening:
+            self.heard(head)
+        elif head > self._heard:
+            self._heard = head
+        self.upkeep.written(head)
 
     def _fold_missing(self) -> None:
         with self.writer.pen:
@@ -335,15 +353,14 @@ def position_at(reader: Reader, at: datetime) -> int:
     return low
 
 
-def _drafts(stream: str, events: Sequence[Event | Draft]) -> list[Draft]:
+def _listed(stream: str, events: Sequence[Event | Draft]) -> list[Event | Draft]:
     if not events:
         raise Invalid("an append needs at least one event", hint="Send one or more.")
     if not stream or len(stream) > 200 or stream == STREAM:
         raise Invalid(
             f"{stream!r} is not a stream name", hint="Use a short name such as `thread:home`."
         )
-    # Not `isinstance`: it is slow on classes that have a metaclass, as events do.
-    return [happened if type(happened) is Draft else Draft(happened) for happened in events]
+    return [*events]  # the caller's own list may change while this waits
 
 
 def _check_unicode(*names: str) -> None:
@@ -361,9 +378,9 @@ def _states(done: Event, asked: Event) -> bool:
     return done == asked or (isinstance(done, Unknown) and done.kind == asked.wire)
 
 
-def _same(receipt: Receipt, drafts: Sequence[Draft]) -> Receipt:
+def _same(receipt: Receipt, listed: Sequence[Event | Draft]) -> Receipt:
     """The repeated receipt, if what was recorded under this request id is what is asked now."""
-    asked = [draft.event for draft in drafts]
+    asked = [item.event if isinstance(item, Draft) else item for item in listed]
     done = [fact.event for fact in receipt.facts]
     if len(done) != len(asked) or not all(map(_states, done, asked)):
         raise Conflict(

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from everloop.errors import EverloopError, Unavailable
 from everloop.log.backups import BackupPlan, Backups
 from everloop.log.file import LogFile
+from everloop.log.level import Away, Behind, LevelMark
 from everloop.log.limits import Limits
 from everloop.log.lineage import Lineage
 from everloop.log.log import Log
@@ -15,6 +17,11 @@ from everloop.log.work import Sequencer
 from everloop.ports import World
 
 BACKUPS = "backups"
+
+
+def node_backups(path: Path) -> Path:
+    """Where the backups of a node's copy are: in a folder of its own, for nodes share theirs."""
+    return path.with_suffix(f".{BACKUPS}")
 
 
 def open_log(
@@ -41,3 +48,27 @@ def open_log(
 
     kept = Backups(file, path.parent / BACKUPS, backups, world.clock) if backups else None
     return Log(file, scribe, world.ids, limits=bounds, beside=beside, backups=kept)
+
+
+def open_copy(
+    path: Path,
+    projections: Sequence[Projection] = (),
+    *,
+    world: World,
+    limits: Limits | None = None,
+    reason: Unavailable,
+) -> Log:
+    """Open a node's copy by itself, to be read while its server does not answer.
+
+    Raises:
+        Unavailable: the reason; the copy was never level, or cannot be read.
+    """
+    level = LevelMark(path).read()
+    if level is None or not path.exists():
+        raise reason
+    try:
+        log = open_log(path, projections, world=world, limits=limits, sequencer=Away(reason))
+    except EverloopError as problem:
+        raise reason from problem
+    log.behind = Behind(reason, level)
+    return log

@@ -29,6 +29,7 @@ from everloop.log.postgres_follower import Follower
 from everloop.log.postgres_line import Connection, Line
 from everloop.log.postgres_owners import PostgresOwners
 from everloop.log.postgres_schema import INSERTS, Tenant, find_tenant
+from everloop.log.postgres_scrub import scrub
 from everloop.log.postgres_trip import Call, Trip, pack, pack_record, unpack, unpack_record
 from everloop.log.projection import Projection
 from everloop.log.record import Record, fact_of
@@ -66,9 +67,9 @@ def open_postgres_log(
     except BaseException:
         main.drop()
         raise
-    follower = Follower(log, sequencer.catch_up, line(_impatient), place, world.entropy)
+    follower = Follower(log, sequencer.catch_up, line(_impatient), place, world)
     log.owners = PostgresOwners(line(), f"{place.id} {tenant}")
-    log.scrubbers += [follower.scrubbed, lambda: _scrub(line(), place)]
+    log.scrubbers += [follower.scrubbed, lambda: scrub(line(), place)]
     log.scribe.gather = log.writer.gather
     log.closers += [follower.close, main.drop]
     log.watches.append(follower.trouble)
@@ -211,14 +212,6 @@ def _originals(line: Callable[[], Line], tenant: Tenant, after: int, upto: int) 
         return fresh.insist(ask)
     finally:
         fresh.drop()
-
-
-def _scrub(line: Line, tenant: Tenant) -> None:
-    """Rewrite the tenant's table, so that no dead row keeps erased text."""
-    try:
-        line.insist(lambda db: db.execute(tenant.scrub))
-    finally:
-        line.drop()
 
 
 def _agree(position: int, digest: bytes, answer: _Answer) -> bool:

@@ -19,12 +19,13 @@ import apsw
 
 from everloop.errors import Corrupt, EverloopError, Unavailable
 from everloop.log.file import Reader
+from everloop.log.level import Level, LevelMark
 from everloop.log.log import Log
 from everloop.log.postgres_line import Connection, Line
 from everloop.log.postgres_schema import Tenant
 from everloop.log.sql import number
 from everloop.log.work import Copy
-from everloop.ports import Entropy
+from everloop.ports import World
 
 LOOK_EVERY_S = 1.0
 BREATH_S = 0.004
@@ -46,14 +47,15 @@ class Follower:
     """A thread with a connection of its own, on which the server announces what is new."""
 
     def __init__(
-        self, log: Log, catch_up: CatchUp, line: Line, tenant: Tenant, entropy: Entropy
+        self, log: Log, catch_up: CatchUp, line: Line, tenant: Tenant, world: World
     ) -> None:
         self._log = log
         self._catch_up = catch_up
         self._line = line
         self._tenant = tenant
-        self._entropy = entropy
+        self._entropy, self._clock = world.entropy, world.clock
         self._scrub_mark = Path(f"{log.file.path}.scrubbed")
+        self._level = LevelMark(log.file.path)
         self._checked = 0  # how far we know that nothing is left to scrub
         self._failures = 0
         self._tried = threading.Event()  # whether it is known that following works, or does not
@@ -65,6 +67,7 @@ class Follower:
     def start(self) -> None:
         """Bring the copy up to date, then follow."""
         self._pull()
+        self._note_level()
         self._thread.start()
 
     def close(self) -> None:
@@ -125,6 +128,8 @@ class Follower:
                     look_at = time.monotonic() + LOOK_EVERY_S
                 if self._announced(db) > self._log.scribe.head or due:
                     self._pull()
+                if due:
+                    self._note_level()
                 self._closed.wait(BREATH_S)  # what is announced meanwhile is fetched together
 
     def _announced(self, db: Connection) -> int:
@@ -141,6 +146,9 @@ class Follower:
                     self._log.heard(head)
                     self._log.upkeep.written(head)
         self._scrub_if_due()
+
+    def _note_level(self) -> None:
+        self._level.note(Level(self._clock.now(), self._log.scribe.head))
 
     def _adopt_page(self) -> bool:
         scribe = self._log.scribe

@@ -141,16 +141,22 @@ class Views:
 
     def fold(self, db: apsw.Connection, facts: Iterable[Fact]) -> None:
         """Take facts into every view, one after the other."""
-        by_kind, everything = self._by_kind, self._everything
+        takers = self._by_kind
         for fact in facts:
-            for view in everything:
-                view.fold(db, fact)
-            if fact.because:
-                for view in self._tracing:
-                    view.trace(db, fact)
+            if fact.because or self._everything:
+                self._fold_any(db, fact)
             event = fact.event
-            for view, handler in by_kind.get(event.wire, ()):
-                handler(view, db, event, fact)
+            if (kind := event.wire) in takers:
+                for view, handler in takers[kind]:
+                    handler(view, db, event, fact)
+
+    def _fold_any(self, db: apsw.Connection, fact: Fact) -> None:
+        """Take a fact into those views that want it whatever its kind."""
+        for view in self._everything:
+            view.fold(db, fact)
+        if fact.because:
+            for view in self._tracing:
+                view.trace(db, fact)
 
     def keep_up(self, db: apsw.Connection, head: int) -> None:
         """Note that ours are folded up to `head` and from here on; others' are left there."""

@@ -32,6 +32,10 @@ _decode_positions = msgspec.json.Decoder(tuple[int, ...]).decode
 # What a digest covers, in this order: the digest before it, position, stream, branch, version,
 # kind, schema, actor, because, request id, time and seal.
 Envelope = tuple[bytes, int, str, str, int, str, int, str, str | None, str, int, bytes]
+# The same of many in one append. What they share: the digest before the first, stream, branch,
+# actor, request id and time. The rest: position, version, kind, schema, because and seal.
+Shared = tuple[bytes, str, str, str, str, int]
+Rest = tuple[int, int, str, int, str | None, bytes]
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -85,6 +89,24 @@ def seal_of(salt: bytes, data: bytes) -> bytes:
 def link(envelope: Envelope) -> bytes:
     """The digest of a record."""
     return sha256(_encode(envelope)).digest()
+
+
+def seals_of(salts: Iterable[bytes], data: Iterable[bytes]) -> list[bytes]:
+    """As `seal_of`, for many."""
+    return [sha256(salt + text).digest() for salt, text in zip(salts, data, strict=True)]
+
+
+def links(shared: Shared, envelopes: Iterable[Rest]) -> list[bytes]:
+    """As `link`, for many of one append, each of which follows the one before it."""
+    digest, stream, branch, actor, request, now_us = shared
+    found: list[bytes] = []
+    for position, version, kind, schema, because, seal in envelopes:
+        digest = sha256(_encode((
+            digest, position, stream, branch, version, kind, schema,
+            actor, because, request, now_us, seal,
+        ))).digest()  # fmt: skip
+        found.append(digest)
+    return found
 
 
 def chain(previous: bytes, record: Record) -> bytes:

@@ -16,6 +16,7 @@ from msgspec.structs import astuple
 
 from everloop.errors import RESTORE, Conflict, Corrupt, EverloopError, Rejected, Unavailable
 from everloop.log.branches import Branch
+from everloop.log.erasing import erase
 from everloop.log.facts import STREAM, Purged
 from everloop.log.file import LogFile, Reader
 from everloop.log.limits import Limits
@@ -26,7 +27,6 @@ from everloop.log.record import (
     Record,
     chain,
     fact_of,
-    seal_of,
 )
 from everloop.log.schema import COLUMNS
 from everloop.log.sql import Row, let_go, number, one
@@ -37,7 +37,8 @@ from everloop.ports import World
 
 S = TypeVar("S")
 
-INSERT = f"INSERT INTO log ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+# Short, because SQLite's statement is found by its text, once for every row.
+INSERT = f"INSERT INTO log VALUES({','.join('?' * len(COLUMNS.split(',')))})"
 
 
 class Scribe:
@@ -62,6 +63,7 @@ class Scribe:
         self._began = 0  # the newest position before the batch at hand
         self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
         self._tails: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._homes: dict[str, Branch] = {}  # where streams go on, as the branches are now
         self._written: list[Row] = []  # what a sequencer is to publish
         self._published = False  # whether they are durable, whatever becomes of the file
         self._reader: Reader | None = None
@@ -134,7 +136,7 @@ class Scribe:
             self._insert(reader, [astuple(record)], [fact_of(record)])
             self._tails[record.stream, record.branch] = (record.version, digest)
             if record.stream == STREAM:
-                self.file.draft(reader.db, self.head)
+                self._draft_branches(reader)
 
     def tip(self) -> tuple[int, bytes] | None:
         """The newest position in the file and its digest; None if the file itself is lost."""
@@ -196,16 +198,18 @@ class Scribe:
         if self._sequencer:
             now_us = self._sequencer.begin(self)
             reader = self._open_reader()  # the file may have been renewed
+            if self.gather:
+                self.gather()
         else:
             now_us = self._clock.now_us()
-        if self.gather:
-            self.gather()
+        if now_us < self._last_us:
+            now_us = self._last_us
         self._began = self.head
         for work in batch:
             before = self.head
             work.receipt = work.error = None
             try:
-                self._carry_out(reader, work, max(now_us, self._last_us))
+                self._carry_out(reader, work, now_us)
             except Rejected as refusal:
                 if self.head != before:
                     raise  # it came too late: something of this work is already in the transaction
@@ -217,7 +221,8 @@ class Scribe:
 
     def _commit(self, reader: Reader) -> None:
         reader.cursor.execute("COMMIT")
-        self.file.settle(committed=True)
+        if self.file.drafted:
+            self.file.settle(committed=True)
         self._seen = reader.db.data_version()
 
     def _catch_up(self, reader: Reader) -> None:
@@ -235,6 +240,7 @@ class Scribe:
             self.file.forget_memory()  # a view that was begun anew knew no branches until now
             self.file.refresh(reader.db, head)
         self.file.views.keep_up(reader.db, head)
+        self._homes.clear()
 
     def _fold_missing(self, reader: Reader, head: int) -> None:
         behind = self.file.views.behind(reader.db, head)
@@ -248,28 +254,44 @@ class Scribe:
         if not work.fresh and (done := reader.requested(work.request_id)):
             work.repeat(done)
             return
-        branches = self.file.branches
-        branch = branches[work.branch] if work.branch else branches.home_of(work.stream)
-        tail = self._tail(reader, work.stream, branch)
-        version, _ = tail
-        if work.expected is not None and work.expected != version:
+        stream = work.stream
+        if work.branch:
+            branch = self.file.branches[work.branch]
+        else:
+            branch = self._homes.get(stream) or self._home(stream)
+        place = (stream, branch.name)
+        tail = self._tails.get(place) or self._tail(reader, stream, branch)
+        version, expected = tail[0], work.expected
+        if expected is not None and expected != version:
             raise Conflict(
-                f"stream {work.stream!r} is at version {version}, not {work.expected}",
+                f"stream {stream!r} is at version {version}, not {expected}",
                 hint="Read the stream again and decide again.",
             )
-        desk = Desk(reader, self.states, branches, branch, now_us)
-        drafts = work.decide(desk)
+        desk = Desk(reader, self.states, self.file, branch, now_us)
+        asked = work.asked
+        drafts = asked(desk) if callable(asked) else asked
         rows, facts, digest = self._quill.write(work, desk, drafts, self.head, tail)
         if rows:
-            version = facts[-1].version
+            version += len(rows)
             self._insert(reader, rows, facts)
             if self._sequencer:
                 self._written += rows
-            self._tails[work.stream, branch.name] = (version, digest)
-            self.states.advance(work.stream, branch.name, facts)
-            if work.stream == STREAM:
-                self.file.draft(reader.db, self.head)
-        work.receipt = Receipt(work.request_id, work.stream, branch.name, version, tuple(facts))
+            self._tails[place] = (version, digest)
+            if place in self.states.kept:
+                self.states.advance(place, facts)
+            if stream == STREAM:
+                self._draft_branches(reader)
+        work.receipt = Receipt(work.request_id, stream, branch.name, version, facts)
+
+    def _home(self, stream: str) -> Branch:
+        """The branch on which a stream goes on now."""
+        home = self._homes[stream] = self.file.branches.home_of(stream)
+        return home
+
+    def _draft_branches(self, reader: Reader) -> None:
+        """Take in what was just written about branches."""
+        self.file.draft(reader.db, self.head)
+        self._homes.clear()
 
     def _tail(self, reader: Reader, stream: str, branch: Branch) -> tuple[int, bytes]:
         known = self._tails.get((stream, branch.name))
@@ -296,28 +318,14 @@ class Scribe:
             reader.cursor.execute(INSERT, rows[0])
         else:
             reader.cursor.executemany(INSERT, rows)
-        last, db = facts[-1], reader.db
+        last = facts[-1]
         self.head, self._last_us = last.position, last.recorded_us
-        self.file.views.fold(db, facts)
+        self.file.views.fold(reader.db, facts)
         for fact in facts:
             if type(fact.event) is Purged:
-                self._erase(db, fact.event.positions)
-
-    def _erase(self, db: apsw.Connection, erased: Sequence[int]) -> None:
-        """Take the payloads out of the log, the views, and every folded state."""
-        for position in erased:
-            row = db.execute(
-                "SELECT salt, data, stream FROM log WHERE position = ? AND data IS NOT NULL",
-                (position,),
-            ).fetchone()
-            if row is not None:
-                db.execute(
-                    "UPDATE log SET data = NULL, salt = NULL, seal = ? WHERE position = ?",
-                    (seal_of(row[0], row[1].encode()), position),
-                )
-                db.execute("DELETE FROM snapshots WHERE stream = ?", (row[2],))
-        self.file.views.forget(db, erased)
-        self.states.clear()
+                erase(reader.db, fact.event.positions)
+                self.file.views.forget(reader.db, fact.event.positions)
+                self.states.clear()
 
     def _settle(self, batch: Sequence[Work], problem: EverloopError) -> None:
         """After a failure that may have come too late: look each request up, then answer."""
@@ -381,6 +389,7 @@ class Scribe:
     def _forget_written(self) -> None:
         self.head = self._seen = -1
         self._tails.clear()
+        self._homes.clear()
         self.states.clear()
 
 

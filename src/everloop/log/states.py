@@ -65,7 +65,7 @@ class States:
         self._snapshot_every = limits.snapshot_every
         self._snapshots_kept = limits.snapshots_kept
         self._kept_max = limits.states_kept
-        self._kept: OrderedDict[Place, dict[str, Folded]] = OrderedDict()
+        self.kept: OrderedDict[Place, dict[str, Folded]] = OrderedDict()
         self._lock = threading.Lock()
 
     def load(
@@ -86,12 +86,10 @@ class States:
         value: S | None = kept.value
         return value
 
-    def advance(self, stream: str, branch: str, facts: Sequence[Fact]) -> None:
+    def advance(self, place: Place, facts: Sequence[Fact]) -> None:
         """Take freshly appended facts into the states kept of their stream."""
-        if (stream, branch) not in self._kept:
-            return
         with self._lock:
-            here = self._kept.get((stream, branch), {})
+            here = self.kept.get(place, {})
             for key, (fold, kept) in list(here.items()):
                 if kept.version == facts[0].version - 1:
                     value = kept.value
@@ -104,7 +102,7 @@ class States:
     def clear(self) -> None:
         """Forget everything kept in memory, as after a rollback."""
         with self._lock:
-            self._kept.clear()
+            self.kept.clear()
 
     def _fold(
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
@@ -128,17 +126,17 @@ class States:
 
     def _known(self, place: Place, fold: Fold[Any], version: int, hidden: str) -> Kept | None:
         with self._lock:
-            found = self._kept.get(place, {}).get(fold.key)
+            found = self.kept.get(place, {}).get(fold.key)
         if found and found[1].version <= version and found[1].hidden == hidden:
             return found[1]
         return None
 
     def _keep(self, place: Place, fold: Fold[Any], kept: Kept) -> None:
         with self._lock:
-            self._kept.setdefault(place, {})[fold.key] = (fold, kept)
-            self._kept.move_to_end(place)
-            while len(self._kept) > self._kept_max:
-                self._kept.popitem(last=False)
+            self.kept.setdefault(place, {})[fold.key] = (fold, kept)
+            self.kept.move_to_end(place)
+            while len(self.kept) > self._kept_max:
+                self.kept.popitem(last=False)
 
     def _save(
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, kept: Kept

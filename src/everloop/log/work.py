@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar, final
 import msgspec
 
 from everloop.errors import Conflict, Invalid, Unavailable
-from everloop.log.branches import Branch, Branches, Sight
+from everloop.log.branches import Branch, Sight
 from everloop.log.event import Event
-from everloop.log.file import Reader
+from everloop.log.file import LogFile, Reader
 from everloop.log.record import Fact, Record, fact_of
 from everloop.log.sql import one
 from everloop.log.states import Fold, States
@@ -53,27 +53,28 @@ class Receipt(msgspec.Struct, frozen=True):
         return self.facts[-1].position if self.facts else 0
 
 
-class Desk:
+class Desk(msgspec.Struct, eq=False, dict=True):
     """What a decision may look at: the state of its streams at this very moment."""
 
-    def __init__(
-        self, reader: Reader, states: States, branches: Branches, branch: Branch, now_us: int
-    ) -> None:
-        self.reader = reader
-        self.branch = branch
-        self.now_us = now_us
-        self._states = states
-        self._branches = branches
-        self._counted: set[int] = set()  # sources that were looked at, and count here
+    reader: Reader
+    states: States
+    file: LogFile
+    branch: Branch
+    now_us: int
 
     @cached_property
     def sight(self) -> Sight:
         """What one sees where the decision stands."""
-        return self._branches.standing_with(self.branch.name)
+        return self.file.branches.standing_with(self.branch.name)
+
+    @cached_property
+    def _counted(self) -> set[int]:
+        """Sources that were looked at, and count here."""
+        return set()
 
     def state(self, fold: Fold[S], stream: str) -> S | None:
         """The state of a stream where the decision stands."""
-        return self._states.load_and_save(self.reader, fold, stream, self.branch, self.sight)
+        return self.states.load_and_save(self.reader, fold, stream, self.branch, self.sight)
 
     def check_sources(self, draft: Draft) -> None:
         """Make sure that what a draft was derived from counts where the decision stands.
@@ -95,7 +96,7 @@ class Desk:
                     hint="Name positions that receipts or reads gave you.",
                 )
             where, hidden = row
-            foreign = self._branches[where].root != self.branch.root
+            foreign = self.file.branches[where].root != self.branch.root
             if hidden or not (foreign or (where in own_tree and self.sight.sees(where, source))):
                 raise Conflict(
                     f"{draft.event.wire} comes from position {source}, which does not count here",
@@ -111,7 +112,7 @@ class Work(msgspec.Struct, eq=False):
     """One append on its way: what is asked, and, once carried out, its receipt or its error."""
 
     stream: str
-    decide: Decide
+    asked: Decide | list[Event | Draft]  # what to record, or what decides it
     actor: str
     request_id: str
     fresh: bool = False  # the id was made just now, so it cannot have been used before

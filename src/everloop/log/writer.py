@@ -32,7 +32,7 @@ class Writer:
 
     def write(self, work: Work) -> Receipt:
         """Carry out a work and wait until it is durable."""
-        if not self.pen.acquire(blocking=False):
+        if not self.pen.acquire(False):  # by place: to name it costs more than the lock itself
             self._wait(work)
         else:
             try:
@@ -108,7 +108,9 @@ class Writer:
         try:
             self._commit(batch)
         finally:
-            wake(batch)
+            first = batch[0]  # whoever holds the pen for a work of its own need not be told
+            if len(batch) > 1 or first.written is not None or first.done is not None:
+                wake(batch)
 
     def _write_through(self, work: Work) -> None:
         """Carry out this work and all that waits before it; the caller holds the pen."""
@@ -156,7 +158,7 @@ class Writer:
 def wake(batch: Sequence[Work]) -> None:
     """Tell everyone whose work is done; an event loop is woken once, however many wait there."""
     loops: dict[AbstractEventLoop, list[Future[None]]] = {}
-    for work in batch:  # whoever holds the pen need not be told
+    for work in batch:
         if work.written is not None:
             loops.setdefault(work.written.get_loop(), []).append(work.written)
         elif work.done is not None:

@@ -7,8 +7,9 @@ what differs in a number, a date, a name in the same place, or in a "not" is set
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from everloop.memory.commands import RememberItem
 from everloop.memory.words import analyse, question
@@ -17,6 +18,7 @@ REPEATS = 0.9  # shared pairs of words that make one text a repetition of anothe
 TOPIC = 0.5  # shared words, numbers and "not" aside, that make two texts about the same thing
 WORDS_MIN = 3
 NEAR_MAX = 8  # of a batch, that something new is compared with
+SAID_KEPT = 64  # texts that are not analysed again
 
 Likeness = Literal["repeats", "contradicts", "differs"]
 
@@ -29,13 +31,29 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
 
 def likeness(one: str, other: str) -> tuple[Likeness, float]:
     """How a text relates to another, and how much they share, 0 to 1."""
-    a, b = analyse(one).words, analyse(other).words
-    shared = _overlap(_pairs(a), _pairs(b))
+    a, b = _said(one), _said(other)
+    shared, about = _overlap(a.pairs, b.pairs), _overlap(a.topic, b.topic)
+    if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
+        return "differs", shared
     if _marks(one) == _marks(other):
         return ("repeats" if shared >= REPEATS else "differs"), shared
-    about = _overlap(_topic(a), _topic(b))
-    same_topic = about >= TOPIC and min(len(a), len(b)) >= WORDS_MIN
+    same_topic = about >= TOPIC and min(a.length, b.length) >= WORDS_MIN
     return ("contradicts" if same_topic else "differs"), max(shared, about if same_topic else 0.0)
+
+
+class _Said(NamedTuple):
+    """A text as it is compared."""
+
+    length: int
+    pairs: set[tuple[str, ...]]
+    topic: set[tuple[str, ...]]
+
+
+@lru_cache(maxsize=SAID_KEPT)
+def _said(text: str) -> _Said:
+    """Kept for a while, because one text is compared with several."""
+    words = analyse(text).words
+    return _Said(len(words), _pairs(words), _topic(words))
 
 
 class Batch:

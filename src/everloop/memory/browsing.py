@@ -23,6 +23,17 @@ HANDLE_MIN: Final = 4
 NAMESAKES_MAX: Final = 4
 
 
+def newest_mark(mark: str, what: str = "value") -> str:
+    """A query for the newest mark of a sort on the item `i`."""
+    return (
+        f"SELECT m.{what} FROM memory_marks m WHERE m.item = i.position AND m.mark = '{mark}'"  # noqa: S608
+        f" AND {visible('m')} ORDER BY m.position DESC LIMIT 1"
+    )
+
+
+PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated')}) = 3, 0)"
+
+
 class Version(msgspec.Struct, frozen=True):
     """What an item said from then on, and who wrote that."""
 
@@ -104,7 +115,7 @@ def page(
     offset: int = 0,
 ) -> tuple[list[Item], int]:
     """Items by the time they happened, newest first, and how many there are in all."""
-    where = _PINNED if pinned else "true"
+    where = PINNED if pinned else "true"
     return _page(reader, Sieve(who, only), where, _NEWEST_FIRST, limit=limit, offset=offset)
 
 
@@ -202,15 +213,7 @@ def _in_force(written: Sequence[Version], position: int) -> Version:
     return [version for version in written if version.position <= position][-1]
 
 
-def _newest_mark(mark: str) -> str:
-    return (
-        f"SELECT m.value FROM memory_marks m WHERE m.item = i.position AND m.mark = '{mark}'"  # noqa: S608
-        f" AND {visible('m')} ORDER BY m.position DESC LIMIT 1"
-    )
-
-
 _NEWEST_FIRST = "ORDER BY i.happened_at DESC, i.position DESC"
-_PINNED = f"coalesce(({_newest_mark('pinned')}), ({_newest_mark('rated')}) = 3, 0)"
 _VERSIONS = f"""
 SELECT v.position, v.title, v.text, v.scope, l.actor, l.recorded_at
 FROM memory_versions v JOIN log l ON l.position = v.position

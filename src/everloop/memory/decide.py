@@ -29,6 +29,7 @@ from everloop.memory.events import (
     ContextAssembled,
     Demoted,
     Ledger,
+    PinGaveWay,
     Pinned,
     Rated,
     Related,
@@ -111,8 +112,11 @@ def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[
 
 
 def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draft]:
-    """Say how much it matters."""
-    del asking
+    """Say how much it matters. What is pivotal is pinned by itself.
+
+    `asking.known` lists the automatic pins that give way to it: where each item was recorded, and
+    its id.
+    """
     known = _known(item, command.item_id)
     if not 0 <= command.significance <= 3:
         raise Invalid(
@@ -121,7 +125,12 @@ def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draf
         )
     if known.significance == command.significance:
         return []
-    return _on(known, Rated(command.item_id, command.significance))
+    giving_way: Sequence[tuple[int, str]] = asking.known or ()
+    gone = [
+        Draft(PinGaveWay(item_id, command.item_id), (position,), beside=(0,))
+        for position, item_id in giving_way
+    ]
+    return [*_on(known, Rated(command.item_id, command.significance)), *gone]
 
 
 def pin_item(item: Item | None, command: PinItem, asking: Asking) -> list[Draft]:

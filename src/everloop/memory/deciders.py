@@ -1,9 +1,10 @@
 """The commands of memory and how each is decided: one row each, for the composition root."""
 
+from functools import partial
 from typing import Any
 
 from everloop.log import Decider
-from everloop.memory import browsing, decide, immunity
+from everloop.memory import browsing, decide, immunity, pins
 from everloop.memory.commands import (
     CiteItem,
     CloseCitation,
@@ -60,7 +61,6 @@ MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RememberItem, _item, ITEM, decide.remember_item),
     Decider(RepeatItem, _item, ITEM, decide.repeat_item),
     Decider(ReviseItem, _item, ITEM, decide.revise_item),
-    Decider(RateItem, _item, ITEM, decide.rate_item),
     Decider(PinItem, _item, ITEM, decide.pin_item),
     Decider(UnpinItem, _item, ITEM, decide.unpin_item),
     Decider(CiteItem, _item, ITEM, decide.cite_item, also=immunity.where_cited),
@@ -72,3 +72,9 @@ MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RevokeAudience, _audience, AUDIENCE, decide.revoke_audience),
     Decider(KeepContext, _context, CONTEXT, decide.keep_context),
 )
+
+
+def rating_decider(pins_max: int) -> Decider[Any, Any]:
+    """How a rating is decided, with so many pins for an audience."""
+    also = partial(pins.giving_way, pins_max=pins_max)
+    return Decider(RateItem, _item, ITEM, decide.rate_item, also=also)

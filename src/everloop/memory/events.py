@@ -94,6 +94,17 @@ class Unpinned(Event, frozen=True):
     item_id: str
 
 
+@event("memory.pin_gave_way")
+class PinGaveWay(Event, frozen=True):
+    """An automatic pin gave way to a newer one: its audience had as many as are kept.
+
+    It stands with the newer one, and on both: without that rating, the pin is there again.
+    """
+
+    item_id: str
+    to: str
+
+
 @event("memory.cited")
 class Cited(Event, frozen=True):
     """Something stands on the item. If a user wrote it, the item is immune to clean-up."""
@@ -209,6 +220,7 @@ MemoryEvent = (
     | Rated
     | Pinned
     | Unpinned
+    | PinGaveWay
     | Cited
     | CitationClosed
     | Related

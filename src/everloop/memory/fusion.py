@@ -17,11 +17,12 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final, NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.memory.answers import LegWhy
-from everloop.memory.rows import best_first, places
+from everloop.memory.rows import best_first
 
 S = TypeVar("S")
 Keys = NDArray[np.int64]
@@ -30,7 +31,6 @@ Points = NDArray[np.float64]
 DIGITS: Final = 3  # of what a reason says
 RANK_CONSTANT: Final = 60
 NEIGHBOUR_SHARE: Final = 0.2
-NEIGHBOUR_REACH: Final = 2
 WORDS_WEIGHT: Final = 1.0
 MEANING_WEIGHT: Final = 0.5
 NAMED_BOOST: Final = 0.2  # the question names who said it
@@ -53,7 +53,7 @@ class Leg(NamedTuple):
     floor: float | None = None
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True):
     """An item, its points, and where each of them came from."""
 
     key: int
@@ -66,15 +66,15 @@ class _Counted(NamedTuple):
     """A leg's hits by rank, with what each of them says: at or below the floor, nothing."""
 
     name: str
-    places: Keys  # among all keys, best first
+    keys: Keys  # best first
     similarity: Points
     points: Points
 
-    def ranks(self, at: Keys, among: int) -> Keys:
-        """At which rank the leg found some of the keys; 0 if it did not."""
-        ranks = np.zeros(among, np.int64)
-        ranks[self.places] = np.arange(1, len(self.places) + 1)
-        return ranks.take(at)
+    def ranks(self, keys: Keys, size: int) -> Keys:
+        """At which rank the leg found some keys, all below `size`; 0 if it did not."""
+        ranks = np.zeros(size, np.int64)
+        ranks[self.keys] = _ranks(len(self.keys))
+        return ranks.take(keys)
 
 
 class Fused:
@@ -83,45 +83,42 @@ class Fused:
     def __init__(
         self, keys: Keys, own: Points, counted: Sequence[_Counted], boosts: Mapping[str, Points]
     ) -> None:
-        total = own.copy()
         for points in boosts.values():
-            total += points
-        self._order = best_first(total[1:])  # among equals, the lower key is first
+            own += points
+        self._order = best_first(own[1:])  # among equals, the lower key is first
         self._order += 1  # the first stands for nothing
-        self.keys, self.points = keys.take(self._order), total.take(self._order)
-        self._among = len(keys)
+        self.keys, self.points = keys.take(self._order), own.take(self._order)
+        self._size = keys.item(-1) + 1
         self._counted, self._boosts = counted, boosts
 
     def hits(self, places: Keys) -> list[Hit]:
         """The hits at some places of the ranking, with their reasons, in thousandths."""
-        at = self._order.take(places)
-        legs = [(leg, leg.ranks(at, self._among)) for leg in self._counted if len(leg.places)]
+        keys, at = self.keys.take(places), self._order.take(places)
+        legs = [(leg, leg.ranks(keys, self._size)) for leg in self._counted if len(leg.keys)]
         columns = [self.points.take(places), *(points.take(at) for points in self._boosts.values())]
         for leg, ranks in legs:
             nth = ranks - 1  # where there is no rank, any
             columns += (leg.similarity.take(nth), leg.points.take(nth))
         total, *numbers = np.array(columns).round(DIGITS).tolist()
-        boosts = [zip(repeat(reason), numbers.pop(0)) for reason in self._boosts]
+        given = [
+            [(reason, points) if points else None for points in numbers.pop(0)]
+            for reason in self._boosts
+        ]
         found = [
-            map(LegWhy, repeat(leg.name), ranks.tolist(), numbers.pop(0), numbers.pop(0))
+            [
+                LegWhy(leg.name, *said) if said[0] else None
+                for said in zip(ranks.tolist(), numbers.pop(0), numbers.pop(0), strict=True)
+            ]
             for leg, ranks in legs
         ]
-        keys = self.keys.take(places).tolist()
-        said = zip(keys, total, _together(found), _together(boosts), strict=False)
-        return [
-            Hit(
-                key,
-                points,
-                tuple([leg for leg in won if leg.rank]),
-                tuple([boost for boost in given if boost[1]]),
-            )
-            for key, points, won, given in said
-        ]
+        return list(map(Hit, keys.tolist(), total, _together(found), _together(given)))
 
 
-def _together(columns: Sequence[Iterable[S]]) -> Iterable[tuple[S, ...]]:
-    """The columns row by row; without end if there are none."""
-    return zip(*columns, strict=True) if columns else repeat(())
+def _together(columns: Sequence[Sequence[S | None]]) -> Iterable[tuple[S, ...]]:
+    """The columns row by row, without what is None; without end if there are no columns."""
+    if not columns:
+        return repeat(())
+    return [tuple(filter(None, row)) for row in zip(*columns, strict=True)]
 
 
 def fuse(
@@ -139,17 +136,18 @@ def fuse(
     0 where there is none. `boosts` gives extra points to each of the keys, also to those that no
     leg found ("what happened on 8 May" has no other words).
     """
-    where = places(int(keys[-1]) + 1, keys)
-    counted = [_count(leg, where) for leg in legs]
-    own = np.zeros(len(keys))
+    counted = [_count(leg) for leg in legs]
+    size = keys.item(-1) + 1
+    own = np.zeros(size)
     for leg in counted:
-        own[leg.places] += leg.points
+        own[leg.keys] += leg.points
     givers, takers = neighbours
-    shares = NEIGHBOUR_SHARE * own.take(where.take(givers))
+    shares = own.take(givers)
+    shares *= NEIGHBOUR_SHARE
     each = np.concatenate((NOBODY, *(len(takers) // max(1, len(givers))) * (shares,)))
-    near: Any = np.bincount(where.take(takers), each, minlength=len(keys))
+    near: Any = np.bincount(takers, each, minlength=size)
     near[0] = 0.0
-    return Fused(keys, own, counted, {"neighbours": near, **boosts})
+    return Fused(keys, own.take(keys), counted, {"neighbours": near.take(keys), **boosts})
 
 
 def best_of(groups: Keys) -> Keys:
@@ -157,17 +155,22 @@ def best_of(groups: Keys) -> Keys:
     return np.sort(np.unique(groups, return_index=True)[1])
 
 
-def _count(leg: Leg, where: Keys) -> _Counted:
-    points = _evidence(leg.scores, leg.floor) * leg.weight
+def _count(leg: Leg) -> _Counted:
+    points = _evidence(leg.scores, leg.floor)
+    points *= leg.weight
     points *= _reciprocal(len(points))
-    return _Counted(leg.name, where.take(leg.keys), leg.similarity, points)
+    return _Counted(leg.name, leg.keys, leg.similarity, points)
 
 
 @lru_cache(maxsize=1_024)
-def _reciprocal(ranks: int) -> Points:
-    """What a rank is worth, from the first to so many."""
-    first = RANK_CONSTANT + 1
-    worth: Points = first / np.arange(first, first + ranks)
+def _ranks(last: int) -> Keys:
+    return np.arange(1, last + 1)
+
+
+@lru_cache(maxsize=1_024)
+def _reciprocal(last: int) -> Points:
+    """What each rank is worth, from the first to the last."""
+    worth: Points = (RANK_CONSTANT + 1) / (RANK_CONSTANT + _ranks(last))
     return worth
 
 
@@ -175,9 +178,10 @@ def _evidence(scores: Points, floor: float | None) -> Points:
     """How far each score, highest first, stands above the floor: 1 for the best."""
     if not len(scores):
         return scores
-    least = scores[-1] if floor is None else floor
-    span = scores[0] - least
+    least = scores.item(-1) if floor is None else floor
+    span = scores.item(0) - least
     if span <= 0:  # a lone hit, or hits that all score the same, are as good as the leg can say
         return np.full(len(scores), float(floor is None))
-    evidence: Points = np.maximum(0.0, (scores - least) / span)
-    return evidence
+    evidence: Points = scores - least
+    evidence /= span
+    return np.maximum(evidence, 0.0, out=evidence) if scores.item(-1) < least else evidence

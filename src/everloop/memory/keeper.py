@@ -4,7 +4,7 @@ It notices repetitions before they are stored, answers questions and says why, a
 that the background has to do. Everything it changes, it changes by commands.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from importlib import import_module
@@ -19,6 +19,8 @@ from everloop.memory.alike import Batch, likeness
 from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
+from everloop.memory.limits import MemorySettings
+from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Filter, Item, asker, find
 from everloop.memory.views import passage_texts
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 Do = Callable[..., Receipt]
 DoMany = Callable[..., Sequence[Receipt]]
 Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
+COMPARED_TOGETHER = 100  # new items whose likes are read at once
 ALIKE_READ_MAX = 2_000  # characters of a new item by which others like it are looked for
 
 Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
@@ -60,7 +63,7 @@ class WhyNot(msgspec.Struct, frozen=True):
 class Keeper:
     """Memory over one log."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a memory needs of its surroundings
         self,
         log: Log,
         do: Do,
@@ -68,12 +71,15 @@ class Keeper:
         clock: Clock,
         ids: Ids,
         space: "VectorSpace | None" = None,
+        *,
+        status_days: int = MemorySettings().status_days,
     ) -> None:
         self.log = log
         self._space = space
         self._do, self._do_many = do, do_many
         self._clock = clock
         self._ids = ids
+        self._status_days = status_days
 
     @cached_property
     def memory(self) -> "Memory":
@@ -81,13 +87,21 @@ class Keeper:
         made: Memory = import_module("everloop.memory.recall").Memory(self._space)
         return made
 
-    def remember(self, new: RememberItem, *, by: Context, request_id: str | None = None) -> Kept:
+    def remember(
+        self,
+        new: RememberItem,
+        *,
+        by: Context,
+        request_id: str | None = None,
+        seen_by: str = "",
+    ) -> Kept:
         """Take something in, or link it to what says the same already.
 
         An empty `item_id` gets one. Only items of the same scope and audience are compared, and
-        only those that the one who speaks may see: a receipt must not tell what is out of bounds.
+        only those that the one who speaks may see, or whoever the receipt is for (`seen_by`): it
+        must not tell what is out of bounds.
         """
-        return self._taken([new], by, request_id)[0]
+        return self._taken([new], by, request_id, seen_by)[0]
 
     def remember_many(self, new: Sequence[RememberItem], *, by: Context) -> list[Kept]:
         """As `remember`, for many at once: one look at what there is, and shared transactions.
@@ -97,13 +111,20 @@ class Keeper:
         return self._taken(new, by)
 
     def _taken(
-        self, new: Sequence[RememberItem], by: Context, request_id: str | None = None
+        self,
+        new: Sequence[RememberItem],
+        by: Context,
+        request_id: str | None = None,
+        seen_by: str = "",
     ) -> list[Kept]:
+        now, days = self._now(), self._status_days
         commands = [
-            msgspec.structs.replace(each, item_id=each.item_id or self._ids.new("mem"))
+            msgspec.structs.replace(
+                passing(each, now, days), item_id=each.item_id or self._ids.new("mem")
+            )
             for each in new
         ]
-        alike = self._compared(commands, by.actor)
+        alike = self._compared(commands, seen_by or by.actor)
         told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
         if len(told) == 1:
             receipts = [self._do(told[0], by=by, request_id=request_id)]
@@ -197,27 +218,35 @@ class Keeper:
         with self.log.reading() as reader:
             sight = self.log.sight(reader)
             who = asker(reader, OWNER if speaker == ENGINE else speaker)
+            near = self._near(reader, sight, who, [each for each in new if not each.derived_from])
             for each in new:
                 if each.derived_from:
                     found.append([])
                     continue
-                known = self._near(reader, sight, who, each)
-                found.append(_alike(each, [*known, *batch.near(each)]))
+                found.append(_alike(each, [*next(near), *batch.near(each)]))
                 if not any(how == "repeats" for _, how, _ in found[-1]):
                     batch.add(each)
         return found
 
     def _near(
-        self, reader: Reader, sight: Sight, who: Asker, new: RememberItem
-    ) -> Iterable[tuple[str, str]]:
-        """The ids and texts of items of the same scope and audience that share words with it."""
-        only = Filter(scopes=(new.scope,), kinds=(new.kind,))
-        items = self.memory.alike(reader, sight, who, new.text[:ALIKE_READ_MAX], only)
-        audience = tuple(sorted(set(new.witnesses)))
-        return ((item.item_id, item.text) for item in items if item.witnesses == audience)
+        self, reader: Reader, sight: Sight, who: Asker, new: Sequence[RememberItem]
+    ) -> Iterator[list[tuple[str, str]]]:
+        """For each, ids and texts of items of the same scope and audience that share its words."""
+        for start in range(0, len(new), COMPARED_TOGETHER):
+            some = new[start : start + COMPARED_TOGETHER]
+            wanted = [(each.text[:ALIKE_READ_MAX], _only(each)) for each in some]
+            alike = self.memory.alike(reader, sight, who, wanted)
+            for each, items in zip(some, alike, strict=True):
+                audience = tuple(sorted(set(each.witnesses)))
+                yield [(item.item_id, item.text) for item in items if item.witnesses == audience]
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()
+
+
+def _only(new: RememberItem) -> Filter:
+    """What something new is compared with."""
+    return Filter(scopes=(new.scope,), kinds=(new.kind,))
 
 
 def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:

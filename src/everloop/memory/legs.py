@@ -18,9 +18,9 @@ from everloop.memory.holdings import Holding, Lookup, held_by, holdings
 from everloop.memory.measures import Floats, largest
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import Posting
-from everloop.memory.rows import Rows, best_first, distinct, passing, places
+from everloop.memory.rows import Rows, best_first, distinct, passing
 from everloop.memory.vectors import VectorSpace
-from everloop.memory.words import Question, rarest
+from everloop.memory.words import ROWS_MAX, TERMS_MAX, Question, rarest
 
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
@@ -56,18 +56,16 @@ def by_words(
     """The passages that fit a question by its words. `items` is how many the asker may see."""
     held = holdings(outlook, asked.terms, lookup)
     sizes = [holding.themselves for holding in held]
-    wanted = rarest(asked, dict(zip(asked.terms, sizes, strict=True)))
-    # A term that nothing holds weighs as much as one that only hidden items hold; one that is too
-    # common to be looked for weighs nothing.
-    chosen = [
-        holding
-        for holding, term in zip(held, asked.terms, strict=True)
-        if not holding.themselves or term in wanted.terms
-    ]
-    if wanted.phrases:
-        stand = [_holding(reader, outlook, phrase, lookup) for phrase in wanted.phrases]
-        chosen += held_by(outlook, stand)
-    return _scored(outlook, chosen, items)
+    if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
+        wanted = rarest(asked, dict(zip(asked.terms, sizes, strict=True))).terms
+        # A term that nothing holds weighs as much as one that only hidden items hold; one that is
+        # too common to be looked for weighs nothing.
+        both = zip(held, asked.terms, strict=True)
+        held = [one for one, term in both if not one.themselves or term in wanted]
+    if asked.phrases:
+        stand = [_holding(reader, outlook, phrase, lookup) for phrase in asked.phrases]
+        held += held_by(outlook, stand)
+    return _scored(outlook, held, items)
 
 
 def by_meaning(outlook: Outlook, space: VectorSpace, query: Floats) -> Found:
@@ -89,32 +87,33 @@ def _scored(outlook: Outlook, held: Sequence[Holding], items: int) -> Found:
     every = np.concatenate([holding.rows for holding in held])
     counts = np.concatenate([holding.counts for holding in held])
     rows = distinct(outlook.size, every)[1:]
-    lengths = outlook.lengths(rows)
-    _damp(lengths)
-    at = places(outlook.size, rows).take(every)
-    damping = lengths.take(at)
-    rarity = np.array([_worth(size, items) for size in sizes])
-    worth = rarity.repeat(sizes)
+    rarity = _worth(sizes, items)
+    worth = np.array(rarity).repeat(sizes)
+    damping = _damping(outlook, every, rows)
     damping += counts
     counts *= worth
     counts /= damping
-    score: Any = np.bincount(at, counts)
+    score: Any = np.bincount(every, counts).take(rows)
     score *= SATURATION + 1
     best = _best(score, POOL)
-    coverage = np.bincount(at, worth).take(best) / rarity.sum()
-    return Found(rows.take(best), score.take(best), coverage)
+    found = rows.take(best)
+    coverage: Any = np.bincount(every, worth).take(found)
+    coverage /= sum(rarity)
+    return Found(found, score.take(best), coverage)
 
 
-def _damp(lengths: NDArray[np.float64]) -> None:
-    """Make of lengths what counts are damped by: more if a passage is longer than the average."""
-    average = max(1.0, float(np.add.reduce(lengths)) / len(lengths))
-    lengths *= SATURATION * LENGTH_SHARE / average
-    lengths += SATURATION * (1 - LENGTH_SHARE)
+def _damping(outlook: Outlook, every: Rows, rows: Rows) -> NDArray[np.float64]:
+    """What each count is damped by: more if its passage is longer than the average of `rows`."""
+    average = max(1.0, float(np.add.reduce(outlook.lengths(rows))) / len(rows))
+    damping = outlook.lengths(every)
+    damping *= SATURATION * LENGTH_SHARE / average
+    damping += SATURATION * (1 - LENGTH_SHARE)
+    return damping
 
 
-def _worth(holding: float, items: int) -> float:
-    """What a term is worth: more if fewer of the items that the asker may see hold it."""
-    return log1p((max(items, holding) - holding + 0.5) / (holding + 0.5))
+def _worth(sizes: Sequence[int], items: int) -> list[float]:
+    """What terms are worth: more if fewer of the items that the asker may see hold them."""
+    return [log1p((max(items, size) - size + 0.5) / (size + 0.5)) for size in sizes]
 
 
 def _holding(reader: Reader, outlook: Outlook, phrase: Sequence[str], lookup: Lookup) -> Posting:

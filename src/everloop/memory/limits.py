@@ -7,7 +7,7 @@ from msgspec import Meta
 
 
 class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which embedder gives items their meaning."""
+    """Which embedder gives items their meaning, and how long status notes hold."""
 
     embedder: Annotated[
         str,
@@ -32,3 +32,14 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hub_dimensions: Annotated[
         int, Meta(ge=8, multiple_of=8, description="How long that model's vectors are.")
     ] = 384
+    status_days: Annotated[
+        int,
+        Meta(ge=1, description="How long a note holds that begins with HANDOFF, RESUME, TO SHIP."),
+    ] = 7
+    pins_max: Annotated[
+        int,
+        Meta(ge=1, description="How many pins an audience keeps; older automatic ones give way."),
+    ] = 8
+    quiet_days: Annotated[
+        int, Meta(ge=1, description="What no longer holds steps back after so many quiet days.")
+    ] = 30

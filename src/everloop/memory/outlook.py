@@ -14,6 +14,7 @@ from everloop.memory.roster import Roster
 from everloop.memory.rows import Mask, Rows
 
 LINKED_MAX = 10_000  # rows whose neighbours are worked out for all at once
+REACH = 2  # steps to either side that count as around
 
 
 class Outlook:
@@ -38,6 +39,12 @@ class Outlook:
             return self.roster.after(rows, self.allowed)
         return self._after.take(rows)
 
+    def around(self, rows: Rows) -> Rows:
+        """What was said around each row: right before it, before that; right after, after that."""
+        if self.size > LINKED_MAX:
+            return np.concatenate(self._steps(rows))
+        return self._around.take(rows, axis=1).ravel()
+
     def followers(self, rows: Rows) -> Rows:
         """All allowed passages that follow the items of these rows; among them may be none."""
         return self.roster.followers(rows, self.allowed)
@@ -52,6 +59,19 @@ class Outlook:
         lengths = self.roster.length.all
         both: NDArray[Any] = lengths.take(rows) + lengths.take(self.before(rows))
         return both.astype(np.float64)
+
+    def _steps(self, rows: Rows) -> list[Rows]:
+        steps: list[Rows] = []
+        for step in (self.before, self.after):
+            reached = rows
+            for _ in range(REACH):
+                reached = step(reached)
+                steps.append(reached)
+        return steps
+
+    @cached_property
+    def _around(self) -> Rows:
+        return np.stack(self._steps(np.arange(self.size - 1)))
 
     @cached_property
     def _lengths(self) -> NDArray[np.float64]:

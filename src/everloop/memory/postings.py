@@ -1,11 +1,11 @@
 """Where each term stands: rows of the roster and how often, read from the index once and kept.
 
 The index on disk is SQLite's; here are only the lists of terms that were asked for, and the terms
-of passages that came since the roster was read. Who may see a row is not known here.
+of passages that it did not hold when they were read. Who may see a row is not known here.
 """
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
+from everloop.memory.indexing import WAITING, indexed_upto
 from everloop.memory.roster import Roster
 from everloop.memory.rows import Rows
 
@@ -53,26 +54,32 @@ class Postings:
         listed = self._listed.get(term)
         if listed is None:
             listed = self._read(reader, term)
-            if head >= self._head:  # else it lacks what this reader cannot see yet
+            if head >= self._head:
                 self._keep(term, listed)
+            else:  # it lacks what this reader cannot see yet, and perhaps what it sees waiting
+                listed = _joined(listed, self._waiting(reader, term))
         else:
             self._listed.move_to_end(term)
         recent = self._recent.get(term)
-        return _joined(listed, _counted(np.array(recent, np.int64))) if recent else listed
+        if recent is None:
+            return listed
+        rows, counts = recent
+        return _joined(listed, Posting(np.array(rows, np.int64), np.array(counts, np.float64)))
 
-    def _begin(self, roster: Roster) -> None:
+    def _begin(self, roster: Roster, upto: int = -1) -> None:
         self._roster = roster
-        self._base = self._size = len(roster)  # rows read from the lists, and rows known in all
+        # Rows read from the lists (those up to the passage `upto`), and rows known in all.
+        self._base = self._size = int(np.searchsorted(roster.passage.all, upto, "right")) or 1
         self._head = roster.head  # after its rows: they may reach further by now, not less far
         self._listed: OrderedDict[str, Posting] = OrderedDict()
-        self._recent: dict[str, list[int]] = {}
+        self._recent: dict[str, tuple[list[int], list[int]]] = {}  # rows, and how often in each
         self._kept = 0
 
     def _refresh(self, reader: Reader, roster: Roster) -> None:
         """Take in the terms of passages that came since."""
         size = len(roster)
         if roster is not self._roster or size - self._base > RECENT_MAX:
-            self._begin(roster)
+            self._begin(roster, indexed_upto(reader))
         if size == self._size:
             return
         passages: Rows = roster.passage.all
@@ -82,8 +89,10 @@ class Postings:
         rows: list[int] = np.searchsorted(passages, numbers).tolist()
         for row, (passage, terms) in zip(rows, new, strict=True):
             if row < size and passages[row] == passage:
-                for term in terms.split(" "):
-                    self._recent.setdefault(term, []).append(row)
+                for term, count in Counter[str](terms.split(" ")).items():
+                    held = self._recent.setdefault(term, ([], []))
+                    held[0].append(row)
+                    held[1].append(count)
                 self._size = row + 1
 
     def _read(self, reader: Reader, term: str) -> Posting:
@@ -96,6 +105,21 @@ class Postings:
         rows = rows[rows < len(passages)]
         return _counted(rows[passages[rows] == wanted[: len(rows)]])
 
+    def _waiting(self, reader: Reader, term: str) -> Posting:
+        """Where a term stands in what is not in the index yet, as far as the lists should reach."""
+        passages = self._roster.passage.all[: self._base]
+        found = [(number, terms.split(" ").count(term)) for number, terms in reader.rows(WAITING)]
+        rows = np.searchsorted(passages, np.array([number for number, _ in found], np.int64))
+        held = [
+            (row, count)
+            for row, (number, count) in zip(rows.tolist(), found, strict=True)
+            if count and row < len(passages) and passages[row] == number
+        ]
+        return Posting(
+            np.array([row for row, _ in held], np.int64),
+            np.array([count for _, count in held], np.float64),
+        )
+
     def _keep(self, term: str, posting: Posting) -> None:
         self._listed[term] = posting
         self._kept += len(posting.rows)
@@ -107,8 +131,8 @@ def _counted(rows: Rows) -> Posting:
     """Rows with repetitions, in order, as rows and counts."""
     if not len(rows):
         return NOWHERE
-    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-    return Posting(rows[starts], np.diff(starts, append=len(rows)).astype(np.float64))
+    bounds = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1], [True])))
+    return Posting(rows[bounds[:-1]], (bounds[1:] - bounds[:-1]).astype(np.float64))
 
 
 def _joined(first: Posting, then: Posting) -> Posting:

@@ -11,7 +11,6 @@ from everloop.memory import when
 from everloop.memory.fusion import (
     MEANING_WEIGHT,
     NAMED_BOOST,
-    NEIGHBOUR_REACH,
     TIME_BOOST,
     WORDS_WEIGHT,
     Fused,
@@ -91,15 +90,9 @@ class Ranking:
 
     def _neighbours(self) -> tuple[Keys, Keys]:
         """The best finds, and for each of them what was said right before and after it."""
-        outlook = self.outlook
-        best = distinct(outlook.size, self.words.rows[:SHARERS], self.meaning.rows[:SHARERS])
-        ends: list[Rows] = []
-        for step in (outlook.before, outlook.after):
-            reached = best
-            for _ in range(NEIGHBOUR_REACH):
-                reached = step(reached)
-                ends.append(reached)
-        return best, np.concatenate(ends)
+        words, meaning = self.words.rows[:SHARERS], self.meaning.rows[:SHARERS]
+        best = distinct(self.outlook.size, words, meaning)
+        return best, self.outlook.around(best)
 
     def _timely(self, hints: Sequence[when.TimeHint]) -> Iterable[Rows]:
         """What happened in the time that a question names: a bounded number of items."""

@@ -8,6 +8,7 @@ that fails is left out, and the answer says so.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from everloop.errors import Invalid, ModelFailed
 from everloop.log import Reader, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
-from everloop.memory.answers import Answer, Asked, Recalled, Why
+from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
 from everloop.memory.fusion import Hit
 from everloop.memory.legs import by_meaning, by_words
 from everloop.memory.postings import Postings
@@ -86,15 +87,19 @@ class Memory:
         return _why(place + 1, hit)
 
     def alike(
-        self, reader: Reader, sight: Sight, who: Asker, text: str, only: Filter
-    ) -> list[Item]:
-        """The items that share most words with a text, by these alone."""
-        standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
+        self, reader: Reader, sight: Sight, who: Asker, wanted: Iterable[tuple[str, Filter]]
+    ) -> list[list[Item]]:
+        """For each text, of what a filter leaves, the items that share most words with it."""
+        standing = self._standings.of(reader, sight, who, self.register)
+        found = [self._sharing(reader, standing, *each) for each in wanted]
+        known = _known(reader, who, standing, list(dict.fromkeys(chain.from_iterable(found))))
+        return [[known[item] for item in items] for items in found]
+
+    def _sharing(self, reader: Reader, standing: Standing, text: str, only: Filter) -> list[int]:
         ranking = Ranking(standing, outlook(standing, only))
         self._add_words(reader, Asked(text), ranking)
-        items = list(dict.fromkeys(ranking.roster.item.all[ranking.words.rows].tolist()))[:ALIKE]
-        known = _known(reader, who, standing, items)
-        return [known[item] for item in items]
+        items: list[int] = ranking.roster.item.all.take(ranking.words.rows).tolist()
+        return list(dict.fromkeys(items))[:ALIKE]
 
     def keep(self, reader: Reader) -> None:
         """Let the next process begin with what this one knows, once every item has its vector."""
@@ -207,17 +212,25 @@ def _when(reader: Reader, item: int) -> datetime | None:
     return item_of(found[0]).happened_at if found else None
 
 
-def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> Iterable[Recalled]:
+def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> list[Recalled]:
     items = ranking.items(limit)
     known = _known(reader, who, ranking.standing, items)
-    for place, hit in enumerate(ranking.hits(0, len(items))):
-        legs = [leg for leg in hit.found if leg.points > 0] or hit.found
-        yield Recalled(
-            item=known[items[place]],
-            similarity=max([leg.similarity for leg in hit.found], default=0.0),
-            source="both" if len(legs) > 1 else legs[0].leg if legs else "context",
-            why=_why(place + 1, hit),
-        )
+    return [
+        Recalled(known[item], *_source(hit.found), _why(rank, hit))
+        for rank, (item, hit) in enumerate(zip(items, ranking.hits(0, len(items)), strict=True), 1)
+    ]
+
+
+def _source(found: Sequence[LegWhy]) -> tuple[float, str]:
+    """How similar an item is to the question, and which leg found it."""
+    if not found:
+        return 0.0, "context"
+    first, last = found[0], found[-1]
+    similarity = max(first.similarity, last.similarity)
+    if first is last:
+        return similarity, first.leg
+    one = (first.points > 0) != (last.points > 0)  # only one of them gave points
+    return similarity, (first if first.points > 0 else last).leg if one else "both"
 
 
 def _known(

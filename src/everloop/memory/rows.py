@@ -13,9 +13,10 @@ Mask = NDArray[np.bool_]
 
 NONE = 0  # the row, and the group, that stands for nothing
 
-_PLACES: Rows = np.arange(2**14)
-_PLACE, _SCORE = np.int64(2**14 - 1), np.int64(-(2**14))
-_ABOVE = np.float64(2.0)
+# Arrays, also the numbers among them: numpy takes an array in faster than a plain number.
+_PLACE, _SCORE = np.array(2**14 - 1), np.array(-(2**14))
+_PLACES: Rows = _SCORE + np.arange(2**14)
+_ABOVE = np.array(2.0)
 
 
 def distinct(size: int, *parts: Rows) -> Rows:
@@ -42,12 +43,11 @@ def best_first(scores: NDArray[Any]) -> Rows:
     """
     if len(scores) > len(_PLACES):
         return np.argsort(-scores, kind="stable")
-    keys: Rows = np.add(scores, _ABOVE, dtype=np.float64).view(np.int64)
-    np.invert(keys, out=keys)  # the bits of a number above 0 grow with it; so now they shrink
-    keys &= _SCORE
-    keys |= _PLACES[: len(scores)]
+    keys: Rows = np.add(scores, _ABOVE).view(np.int64)  # the bits of a number above 0 grow with it
+    np.bitwise_and(keys, _SCORE, keys)
+    np.subtract(_PLACES[: len(scores)], keys, keys)
     keys.sort()
-    keys &= _PLACE
+    np.bitwise_and(keys, _PLACE, keys)
     return keys
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.log.sql import one, rows
+from everloop.log.sql import Row, rows
 from everloop.memory.measures import Floats, differing, largest, narrowed, signs_of, widened
 from everloop.memory.roster import Column, Roster
 from everloop.memory.rows import NONE, Mask, Rows, passing
@@ -36,19 +37,21 @@ BATCH = 32  # texts embedded at once
 SAVED_TOGETHER = 8 * BATCH
 BEFORE_WEIGHT = 0.5  # of the passage said before
 
+# Vectors lie in the order in which they came; only small keys are sorted. A digest's place among
+# others is any, so sorted vectors would cost a page of the file each.
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS vectors (
+DROP TABLE IF EXISTS vectors;
+CREATE TABLE IF NOT EXISTS kept (
+    place  INTEGER PRIMARY KEY,
     model  TEXT NOT NULL,
     digest BLOB NOT NULL,
-    vector BLOB NOT NULL,
-    PRIMARY KEY (model, digest)
-) STRICT, WITHOUT ROWID
+    vector BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS kept_by_digest ON kept (digest, model);
 """
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
-_ONE = "SELECT vector FROM vectors WHERE model = ? AND digest = ?"
-_HAS = "SELECT 1 FROM vectors WHERE model = ? AND digest = ?"
-_KEYS = "SELECT digest FROM vectors WHERE model = ?"
-_SCAN = "SELECT digest, vector FROM vectors WHERE model = ?"
+_ALL = "FROM kept k WHERE k.model = ?1"
+_SOME = "FROM json_each(?2) j CROSS JOIN kept k ON k.digest = unhex(j.value) AND k.model = ?1"
 
 
 class VectorCache:
@@ -61,21 +64,19 @@ class VectorCache:
 
     def load(self, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Those vectors that are there, in half precision."""
-        with self._lock:
-            if len(digests) > SCAN_FROM:
-                return dict(rows(self._db, _SCAN, (model,)))
-            found: dict[bytes, bytes] = {}
-            for digest in digests:
-                if (row := one(self._db, _ONE, (model, digest))) is not None:
-                    found[digest] = row[0]
-            return found
+        return dict(self._kept("k.digest, k.vector", model, digests))
 
     def known(self, model: str, digests: Sequence[bytes]) -> set[bytes]:
         """Those of these texts that have a vector."""
+        return {row[0] for row in self._kept("k.digest", model, digests)}
+
+    def _kept(self, what: str, model: str, digests: Sequence[bytes]) -> list[Row]:
+        """What is kept of some texts, and perhaps of others: all of it, if many are wanted."""
         with self._lock:
             if len(digests) > SCAN_FROM:
-                return {row[0] for row in rows(self._db, _KEYS, (model,))}
-            return {digest for digest in digests if one(self._db, _HAS, (model, digest))}
+                return rows(self._db, f"SELECT {what} {_ALL}", (model,))
+            wanted = msgspec.json.encode([digest.hex() for digest in digests]).decode()
+            return rows(self._db, f"SELECT {what} {_SOME}", (model, wanted))
 
     @property
     def snapshot(self) -> Snapshot:
@@ -91,7 +92,7 @@ class VectorCache:
         """Keep vectors, in half precision, by the digests of their texts."""
         with self._lock, self._db:
             self._db.executemany(
-                "REPLACE INTO vectors VALUES (?, ?, ?)",
+                "REPLACE INTO kept (model, digest, vector) VALUES (?, ?, ?)",
                 [(model, digest, vectors[digest]) for digest in sorted(vectors)],
             )
 
@@ -100,7 +101,7 @@ class VectorCache:
         self.snapshot.drop()
         with self._lock, self._db:
             self._db.executemany(
-                "DELETE FROM vectors WHERE digest = ?", [(digest,) for digest in digests]
+                "DELETE FROM kept WHERE digest = ?", [(digest,) for digest in digests]
             )
         with self._lock:
             rows(self._db, "PRAGMA wal_checkpoint(TRUNCATE)")  # no copy is left beside the file
@@ -151,7 +152,8 @@ class VectorSpace:
         with self._lock:
             if self._roster is not roster:
                 self._begin(roster)
-            self._places.grow(len(roster) - len(self._places.all))
+            if len(self._places.all) < len(roster):
+                self._places.grow(len(roster) - len(self._places.all))
             state = self.cache.state()
             grown = roster.passage.all.item(-1) > self._upto
             new = reader.rows(_NEW, (self._upto,)) if grown else []
@@ -226,7 +228,7 @@ class VectorSpace:
         """
         with self._lock:
             other = self._mates.all.take(at) != earlier
-            if other.any():
+            if np.count_nonzero(other):  # sooner said than `any`
                 new = other.nonzero()[0]
                 mixed = widened(vectors[at[new]]) + BEFORE_WEIGHT * widened(vectors[earlier[new]])
                 self._mates.all[at[new]] = earlier[new]
@@ -328,7 +330,7 @@ class Look:
             if not exact:
                 wanted = max(count * PER_HIT, len(chosen) // AMONG)
                 chosen = self._candidates(chosen, len(good), wanted)
-            chosen = chosen[largest(self._dots(chosen), count)]
+            chosen = chosen.take(largest(self._dots(chosen), count))
         return self._rows.take(chosen)
 
     def cosines(self, rows: Rows, before: Rows) -> tuple[Rows, Floats]:

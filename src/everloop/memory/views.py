@@ -22,6 +22,7 @@ from everloop.memory.events import (
     Cited,
     Demoted,
     MemoryEvent,
+    PinGaveWay,
     Pinned,
     Rated,
     Related,
@@ -31,6 +32,7 @@ from everloop.memory.events import (
     Revised,
     Unpinned,
 )
+from everloop.memory.indexing import WAITING, closes_group, take_in
 from everloop.memory.passages import PASSAGES_MAX, passages
 from everloop.memory.words import document
 
@@ -166,7 +168,7 @@ class MemoryShelf(Projection):
         for principal in new.witnesses:
             db.execute("INSERT INTO memory_witnesses VALUES (?, ?)", (fact.position, principal))
 
-    @on(Rated, Pinned, Unpinned, Retired, Demoted)
+    @on(Rated, Pinned, Unpinned, PinGaveWay, Retired, Demoted)
     def _marked(self, db: apsw.Connection, new: MemoryEvent, fact: Fact) -> None:
         mark, value, note = _mark(new)
         db.execute(
@@ -207,11 +209,12 @@ class MemoryShelf(Projection):
 class MemoryWords(Projection):
     """Every version in passages, with the terms it is found by.
 
-    The index holds each passage under its own terms. What was said before it counts as well, but
-    who may see that is decided when somebody asks, so `recall` adds it then.
+    The index holds each passage under its own terms, or will (`indexing.py`). What was said before
+    it counts as well, but who may see that is decided when somebody asks, so `recall` adds it then.
     """
 
     name = "memory_words"
+    version = 2
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (
@@ -255,8 +258,9 @@ class MemoryWords(Projection):
                     hashlib.sha256(titled.encode()).digest(),
                 ),
             )
-            db.execute("INSERT INTO memory_words (rowid, terms) VALUES (?, ?)", (number, terms))
             follows = ""
+        if closes_group(fact.position):
+            take_in(db)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
         """Erase the passages, and all traces in the index."""
@@ -270,12 +274,17 @@ class MemoryWords(Projection):
             db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
 
     def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
-        """The passages, and every term at every place of the index."""
+        """The passages, and every term at every place, be it in the index or on its way there."""
         yield ("memory_passages", *rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
         db.execute(
             "CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_words, instance)"
         )
-        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms")))
+        waiting = [
+            (term, passage, "terms", place)
+            for passage, terms in rows(db, WAITING)
+            for place, term in enumerate(terms.split(" "))
+        ]
+        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms") + waiting))
         db.execute("DROP TABLE temp.memory_terms")
 
 
@@ -322,6 +331,8 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
             return "pinned", 1, ""
         case Unpinned():
             return "pinned", 0, ""
+        case PinGaveWay(to=newer):
+            return "pinned", 0, newer
         case Retired(reason=reason):
             return "retired", 1, reason
         case Demoted(in_favour_of=summary):

@@ -38,7 +38,7 @@ class ScriptedModel:
 class ScriptedStream:
     """An answer being given. A step that waits is left when the stream is closed."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Iterable[Step]) -> None:
         self._steps = iter(steps)
         self._closed = threading.Event()
 

@@ -101,8 +101,15 @@ class Words(msgspec.Struct):
 
 
 _read = msgspec.json.Decoder(Words).decode
+_read_found = msgspec.json.Decoder(list[Words]).decode
+NONE_FOUND = "[]"
 Way = Literal["before", "after"]
 EDGES: dict[Way, tuple[int, int]] = {"before": (2**62, 2**62), "after": (-(2**62), 0)}
+
+
+def missing(name: str) -> str:
+    """The line that stands in a message for a file that its export did not have."""
+    return f"[attached: {name}]"
 
 
 def threads(reader: Reader, *, archived: bool = False) -> list[Thread]:
@@ -193,10 +200,9 @@ def hidden(reader: Reader, message_ids: Sequence[str]) -> set[str]:
     return {row[0] for row in reader.rows(_HIDDEN, (named,))}
 
 
-def open_turns(reader: Reader, thread_id: str | None = None) -> list[Turn]:
-    """The turns that have not ended, in the order in which they were recorded."""
-    rows = reader.rows(_OPEN_TURNS, {"thread": thread_id})
-    return [turn(reader, row[0]) for row in rows]
+def answered(reader: Reader) -> list[str]:
+    """The threads in which an answer was ever wanted; costs a step for each, however long it is."""
+    return [row[0] for row in reader.rows(_ANSWERED) if row[0] is not None]
 
 
 def zones(reader: Reader) -> Zones:
@@ -229,7 +235,10 @@ coalesce((SELECT h.hidden FROM thread_hidden h WHERE h.message_id = m.message_id
           ORDER BY h.position DESC LIMIT 1), 0),
 (SELECT l.data FROM log l WHERE l.position = m.position),
 CASE WHEN m.role = 'user' THEN '' ELSE coalesce((SELECT t.context_id FROM thread_turns t
-    WHERE t.turn_id = m.turn_id AND t.context_id <> '' LIMIT 1), '') END
+    WHERE t.turn_id = m.turn_id AND t.context_id <> '' LIMIT 1), '') END,
+CASE WHEN m.state = 'imported' THEN (SELECT json_group_array(json(l.data)) FROM thread_files f
+    JOIN log l ON l.position = f.position AND l.data IS NOT NULL
+    WHERE f.message_id = m.message_id AND {visible("f")}) END
 """  # noqa: S608 - our own conditions
 
 _PAGES: dict[Way, str] = {
@@ -270,13 +279,14 @@ SELECT t.phase, t.thread_id, t.turn_id, t.message_id, t.answer_id, t.model, t.co
 FROM thread_turns t JOIN log l ON l.position = t.position
 WHERE t.turn_id = ? AND {visible("t")} ORDER BY t.position
 """  # noqa: S608 - our own conditions
-_OPEN_TURNS = f"""
-SELECT t.turn_id FROM thread_turns t
-WHERE t.phase = 'recorded' AND (:thread IS NULL OR t.thread_id = :thread) AND {visible("t")}
-AND NOT EXISTS (SELECT 1 FROM thread_turns e WHERE e.turn_id = t.turn_id
-    AND e.phase IN ('done', 'stopped', 'failed', 'uncertain') AND {visible("e")})
-ORDER BY t.position
-"""  # noqa: S608 - our own conditions
+_ANSWERED = """
+WITH RECURSIVE known(thread_id) AS (
+    SELECT min(thread_id) FROM thread_turns
+    UNION ALL
+    SELECT (SELECT min(t.thread_id) FROM thread_turns t WHERE t.thread_id > known.thread_id)
+    FROM known WHERE known.thread_id IS NOT NULL)
+SELECT thread_id FROM known
+"""
 _QUESTIONS = f"""
 SELECT t.turn_id, t.message_id FROM json_each(?) j JOIN thread_turns t ON t.turn_id = j.value
 WHERE t.phase = 'recorded' AND {visible("t")}
@@ -319,8 +329,10 @@ def _place(reader: Reader, thread_id: str, message_id: str) -> tuple[int, int]:
 
 def _message(row: tuple[Any, ...]) -> Message:
     position, branch, thread_id, message_id, role, state, said_at, turn_id, hidden = row[:9]
-    data, context_id = row[9:]
+    data, context_id, found = row[9:]
     words = _read(data) if data is not None else Words()
+    if found and found != NONE_FOUND:
+        words = _with_files(words, found)
     return Message(
         position,
         branch,
@@ -338,6 +350,16 @@ def _message(row: tuple[Any, ...]) -> Message:
         words.attachments,
         context_id,
     )
+
+
+def _with_files(words: Words, found: str) -> Words:
+    """The words with the files that came later, in place of their names."""
+    files = tuple(file for one in _read_found(found) for file in one.attachments)
+    lines = words.text.split("\n")
+    for file in files:
+        if (named := missing(file.name)) in lines:
+            lines.remove(named)
+    return Words("\n".join(lines), attachments=(*words.attachments, *files))
 
 
 def _turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:

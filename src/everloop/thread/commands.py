@@ -174,6 +174,15 @@ class ImportMessages(Command, frozen=True):
     messages: tuple[MessageImported, ...]
 
 
+class AddFiles(Command, frozen=True):
+    """Put files beside a message that was imported without them. Those that are there stay."""
+
+    thread_id: str
+    import_id: str
+    message_id: str
+    attachments: tuple[Attachment, ...]
+
+
 class OpenTopic(Command, frozen=True):
     """Begin something to come back to."""
 

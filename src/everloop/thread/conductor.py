@@ -139,8 +139,8 @@ class Conductor:
 
     def _look_everywhere(self) -> None:
         with self._log.reading() as reader:
-            waiting = {turn.thread_id for turn in browsing.open_turns(reader)}
-        for thread_id in sorted(waiting):
+            known = browsing.answered(reader)
+        for thread_id in known:
             self._look(thread_id)
 
     def _look(self, thread_id: str) -> None:

@@ -16,6 +16,7 @@ from everloop.log.record import microseconds
 from everloop.memory.answers import Asked
 from everloop.memory.context import Assembled, Budget, Piece, Section, assemble
 from everloop.memory.keeper import Keeper
+from everloop.memory.passing import held
 from everloop.memory.scopes import OWNER
 from everloop.ports import Clock, Message, Part, Prompt, Text, Tool
 from everloop.thread import browsing
@@ -158,7 +159,8 @@ class Preparing:
         pieces = tuple(
             Piece(
                 item.item_id,
-                f"- {item.happened_at:%Y-%m-%d} ({plain(item.kind)}) {quoted(item.text[:1_200])}",
+                f"- {item.happened_at:%Y-%m-%d} ({plain(item.kind)}{held(item)})"
+                f" {quoted(item.text[:1_200])}",
                 (item.version,),
                 priority=-rank,
             )

@@ -8,6 +8,7 @@ from everloop.log import Decider, Reader, visible
 from everloop.thread import commands as c
 from everloop.thread import decide as d
 from everloop.thread import intake as i
+from everloop.thread.browsing import Message, message
 from everloop.thread.intake import IMPORTS, IMPORTS_STREAM
 from everloop.thread.state import (
     CALLS,
@@ -60,6 +61,13 @@ def imported_before(reader: Reader, command: c.ImportMessages) -> frozenset[str]
     return frozenset(row[0] for row in reader.rows(_HERE, (names,)))
 
 
+def imported_message(reader: Reader, command: c.AddFiles) -> Message | None:
+    """The message that a command names, with what stands beside it; None if it is not there."""
+    if not where_said(reader, command):
+        return None
+    return message(reader, command.message_id)
+
+
 THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.OpenThread, _thread, CONVERSATION, d.open_thread),
     Decider(c.RenameThread, _thread, CONVERSATION, d.rename_thread),
@@ -79,6 +87,7 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.UnhideMessage, _thread, CONVERSATION, d.unhide_message, also=where_said),
     Decider(c.BeginImport, _thread, CONVERSATION, d.begin_import),
     Decider(c.ImportMessages, _thread, CONVERSATION, d.import_messages, also=imported_before),
+    Decider(c.AddFiles, _thread, CONVERSATION, i.add_files, also=imported_message),
     Decider(c.OpenImport, lambda _: IMPORTS_STREAM, IMPORTS, i.open_import),
     Decider(c.EndImport, lambda _: IMPORTS_STREAM, IMPORTS, i.end_import),
     Decider(c.OpenTopic, _thread, CONVERSATION, d.open_topic),

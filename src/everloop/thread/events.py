@@ -207,6 +207,15 @@ def _without_attachments(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "attachments": ()}
 
 
+@event("thread.files_found")
+class FilesFound(Event, frozen=True):
+    """Files of a message that was imported without them, from an export that has them."""
+
+    thread_id: str
+    message_id: str
+    attachments: tuple[Attachment, ...]
+
+
 @event("thread.import_ended")
 class ImportEnded(Event, frozen=True):
     """All of it is in."""

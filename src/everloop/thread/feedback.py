@@ -50,7 +50,7 @@ class Feedback:
             heard = heard_in(reader, message_id)
         if heard is not None:
             thread_id, words = heard
-            by = Context(actor="engine", session=f"thread-{thread_id}")
+            by = Context(actor=OWNER, session=f"thread-{thread_id}")  # who said it, in person
             self._listener().hear(words, by=by)
 
     def _work(self, claim: Claim) -> None:
@@ -63,10 +63,12 @@ class Feedback:
 
 
 def heard_in(reader: Reader, message_id: str) -> tuple[str, Heard] | None:
-    """A message as a listener wants it, with its thread; None if it follows no answer."""
+    """What a person said, as a listener wants it, with its thread; None if it follows no answer."""
     try:
         said = browsing.message(reader, message_id)
     except NotFound:  # it was taken back, or is on another branch
+        return None
+    if reader.record(said.position).actor != OWNER:
         return None
     before = browsing.around(reader, said.thread_id, message_id, BEFORE, "before").messages
     if not before or before[-1].role != "assistant" or not before[-1].turn_id:
@@ -79,7 +81,8 @@ def heard_in(reader: Reader, message_id: str) -> tuple[str, Heard] | None:
         for one in before
         if not one.hidden
     )
-    return said.thread_id, Heard(message_id, said.text, said.said_at, shown, turns)
+    heard = Heard(message_id, said.text, said.said_at, shown, turns, because=(said.position,))
+    return said.thread_id, heard
 
 
 def _shown(reader: Reader, context_id: str) -> tuple[Shown, ...]:

@@ -6,7 +6,7 @@ import began; retracting that takes all of it back in one step.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -15,9 +15,12 @@ import msgspec
 from everloop.log import Command, Context, Log, Reader, Receipt, visible
 from everloop.log.record import moment
 from everloop.ports import Progress
+from everloop.thread import browsing
+from everloop.thread.arrivals import Beside, Chat, Export, Keep, Said, Trouble, keep_none
 from everloop.thread.commands import (
     HOME,
     HOME_TITLE,
+    AddFiles,
     BeginImport,
     EndImport,
     ImportMessages,
@@ -32,89 +35,6 @@ from everloop.thread.state import stream_of
 UNTITLED = "Untitled"
 TITLE_MAX = 200
 TROUBLES_MAX = 50  # that are told one by one
-
-
-class Beside(msgspec.Struct, frozen=True):
-    """A file that stood beside a message, as far as an export tells.
-
-    By its `file_id` or its name it is found in the export, by its `digest` among the files here; of
-    some, an export has the `text` alone.
-    """
-
-    name: str
-    file_id: str = ""
-    media_type: str = ""
-    text: str = ""
-    digest: str = ""
-
-
-class Said(msgspec.Struct, frozen=True):
-    """A message as an export has it. With a `message_id`, it was exported from a log like this."""
-
-    external_id: str
-    role: str
-    text: str
-    at: str
-    author: str = ""
-    message_id: str = ""
-    files: tuple[Beside, ...] = ()
-
-
-Keep = Callable[[Beside], Attachment | None]  # takes a file in; None: it is missing
-
-
-def keep_none(_: Beside) -> None:
-    """What an import takes in that has no place for files."""
-    return
-
-
-class Chat(msgspec.Struct, frozen=True):
-    """A conversation, or a part of one. `done` is how many bytes of the export were read."""
-
-    external_id: str
-    title: str
-    messages: tuple[Said, ...]
-    done: int = 0
-    thread_id: str = ""
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """Something that was passed over: where, and why."""
-
-    place: str
-    problem: str
-
-
-class Export(Protocol):
-    """An export that can be read."""
-
-    @property
-    def kind(self) -> str:
-        """Whose it is: claude, chatgpt, claude-code or jsonl."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What the file or folder is called."""
-        ...
-
-    @property
-    def identity(self) -> str:
-        """The same for the same export."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """How many bytes there are to read."""
-        ...
-
-    def chats(self) -> Iterator[Chat | Trouble]:
-        """What it holds, a part at a time.
-
-        Raises:
-            Invalid: it cannot be read any further; says where.
-        """
-        ...
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -221,6 +141,9 @@ class Importer:
         parts = [(chat, self._messages(chat, export.kind)) for chat in chats]
         here = self._here([one for _, messages in parts for one in messages])
         commands: list[Command] = []
+        for late in self._late(chats, export.kind, here):
+            begin = BeginImport(late.thread_id, import_id, export.kind, export.name, (root,))
+            commands += [begin, AddFiles(late.thread_id, import_id, late.message_id, late.files)]
         new: list[str] = []
         for chat, messages in parts:
             fresh = _fresh(messages, here)
@@ -248,7 +171,7 @@ class Importer:
         return [
             MessageImported(
                 thread_id,
-                f"{said.message_id or f'msg-{_digest(kind, said.external_id)}'}{suffix}",
+                f"{_message_id(said, kind)}{suffix}",
                 said.role,
                 text,
                 said.at,
@@ -259,6 +182,31 @@ class Importer:
             for said in chat.messages
             for suffix, text in _parts(said.text)
         ]
+
+    def _late(self, chats: Sequence[Chat], kind: str, here: set[str]) -> list["_Late"]:
+        """The messages that came in without their files, of those which the export has."""
+        known = [
+            (_message_id(said, kind), said.files)
+            for chat in chats
+            for said in chat.messages
+            if said.files and _message_id(said, kind) in here
+        ]
+        if not known:
+            return []
+        with self._log.reading() as reader:
+            messages = [browsing.message(reader, message_id) for message_id, _ in known]
+        return [
+            _Late(message.thread_id, message.message_id, kept)
+            for message, (_, files) in zip(messages, known, strict=True)
+            if (kept := self._kept_now(message.text, files))
+        ]
+
+    def _kept_now(self, text: str, files: Sequence[Beside]) -> tuple[Attachment, ...]:
+        lines = text.split("\n")
+        wanted = (one for one in files if browsing.missing(one.name) in lines)
+        kept = tuple(here for one in wanted if (here := self._keep(one)) is not None)
+        self._files += len(kept)
+        return kept
 
     def _with_files(
         self, fresh: tuple[MessageImported, ...], chat: Chat
@@ -272,7 +220,7 @@ class Importer:
             return message
         found = [(one, self._keep(one)) for one in files]
         kept = tuple(here for _, here in found if here is not None)
-        missing = [f"[attached: {one.name}]" for one, here in found if here is None]
+        missing = [browsing.missing(one.name) for one, here in found if here is None]
         self._files += len(kept)
         self._files_missing += len(missing)
         words = "\n".join([message.text, *missing]).strip()[:TEXT_MAX]
@@ -290,6 +238,18 @@ class Importer:
         self._passed_over += 1
         if len(self._troubles) < TROUBLES_MAX:
             self._troubles.append(trouble)
+
+
+class _Late(msgspec.Struct, frozen=True):
+    """Files that are beside a message from now on."""
+
+    thread_id: str
+    message_id: str
+    files: tuple[Attachment, ...]
+
+
+def _message_id(said: Said, kind: str) -> str:
+    return said.message_id or f"msg-{_digest(kind, said.external_id)}"
 
 
 def import_id_of(export: Export) -> str:

@@ -12,7 +12,7 @@ from everloop.log import Asking, Draft, Event, Fact, Fold
 from everloop.memory.scopes import OWNER
 from everloop.thread import commands as c
 from everloop.thread import events as e
-from everloop.thread.state import Import
+from everloop.thread.state import Conversation, Import
 
 ROLES = ("user", "assistant")
 TEXT_MAX = 150_000  # characters; six bytes each at most, so that an event stays within its limit
@@ -51,6 +51,19 @@ def open_import(known: Imports | None, command: c.OpenImport, asking: Asking) ->
     if known and command.import_id in known.known:
         return []
     return [e.ImportBegun("", command.import_id, command.source, command.name)]
+
+
+def add_files(known: Conversation | None, command: c.AddFiles, asking: Asking) -> list[Draft]:
+    """Take in what is not beside the message yet. `asking.known` is the message, if it is there."""
+    begun = known.imports.get(command.import_id) if known else None
+    if begun is None:
+        raise NotFound(f"no import {command.import_id!r}", hint="Begin it first.")
+    if asking.known is None:
+        return []  # it was taken back meanwhile
+    there = {one.digest for one in asking.known.attachments}
+    new = tuple(one for one in command.attachments if one.digest not in there)
+    found = e.FilesFound(command.thread_id, command.message_id, new)
+    return [Draft(found, (asking.known.position, begun.position))] if new else []
 
 
 def end_import(known: Imports | None, command: c.EndImport, _: Asking) -> list[Draft]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from everloop.log import Reader
-from everloop.thread.events import Attachment, MessageImported, MessageSent
+from everloop.thread.events import Attachment, FilesFound, MessageImported, MessageSent
 
 
 class _Beside(msgspec.Struct):
@@ -13,7 +13,7 @@ class _Beside(msgspec.Struct):
 
 
 _read = msgspec.json.Decoder(_Beside).decode
-_KINDS = f"'{MessageSent.wire}', '{MessageImported.wire}'"
+_KINDS = f"'{MessageSent.wire}', '{MessageImported.wire}', '{FilesFound.wire}'"
 _SAID = f"SELECT data FROM log WHERE position = ? AND kind IN ({_KINDS})"  # noqa: S608 - our kinds
 _HAS = f"SELECT 1 FROM log WHERE kind IN ({_KINDS}) AND data LIKE ? LIMIT 1"  # noqa: S608 - ours
 

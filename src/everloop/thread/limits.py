@@ -92,6 +92,9 @@ class Importing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: Annotated[
         int, Meta(ge=1, le=5_000, description="Messages that are recorded together.")
     ] = 500
+    kept_days: Annotated[
+        int, Meta(ge=0, description="How long a file is kept whose import was broken off.")
+    ] = 7
 
 
 class ThreadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,8 @@
 """When this happened, do that: what conversations need in the background.
 
-Messages become memory as they come; closed stretches of the past are summed up. Both are found by
-asking the log what it lacks, by one process of all that have it open. Neither holds up a reply.
+Messages become memory as they come; closed stretches of the past are summed up; what no longer
+holds steps back. Each is found by asking the log what it lacks, by one process of all that have it
+open. None holds up a reply.
 """
 
 import threading
@@ -13,8 +14,10 @@ from everloop.log import Log
 from everloop.log.facts import BranchStood, Retracted
 from everloop.log.ownership import Claim
 from everloop.log.record import microseconds
+from everloop.memory.sweeping import sweep
 from everloop.ports import Clock, Progress
 from everloop.thread import browsing
+from everloop.thread.answering import Do
 from everloop.thread.duty import Duty
 from everloop.thread.events import (
     AnswerGiven,
@@ -105,6 +108,36 @@ class SummingUp:
             if now != seen:
                 sum_up(self._log, self._pyramid, self._clock, stopped=self._duty.stopping.is_set)
                 seen = now
+            self._duty.stopping.wait(self._look_every_s)
+
+
+class Sweeping:
+    """A thread that lets step back what no longer holds, once a day."""
+
+    def __init__(
+        self, log: Log, do: Do, clock: Clock, quiet_days: int, *, look_every_s: float = LOOK_EVERY_S
+    ) -> None:
+        self._log, self._do, self._clock, self._quiet_days = log, do, clock, quiet_days
+        self._look_every_s = look_every_s
+        self._duty = Duty(log, "memory.sweeping", "everloop-sweep", self._work)
+        self.swept = threading.Event()  # set once it was looked for today
+
+    def start(self) -> None:
+        """Begin with what is quiet by now."""
+        self._duty.start()
+
+    def stop(self) -> None:
+        """Stop after the item at hand."""
+        self._duty.stop()
+
+    def _work(self, claim: Claim) -> None:
+        seen: date | None = None
+        while claim.held and not self._duty.over:
+            now = self._clock.now()
+            if now.date() != seen:
+                sweep(self._log, self._do, now, self._quiet_days)
+                seen = now.date()
+                self.swept.set()
             self._duty.stopping.wait(self._look_every_s)
 
 

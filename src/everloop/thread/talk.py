@@ -4,24 +4,21 @@ Each thread is a tree of its own, so going back in one leaves every other where 
 was said is ever lost: the old future of a rewound thread stays on its branch.
 """
 
-from datetime import datetime
-
 import msgspec
 
 from everloop.errors import Conflict, Invalid
 from everloop.log import Context, Log, Receipt
 from everloop.log.record import fact_of
 from everloop.log.retraction import Impact
-from everloop.memory.answers import Answer, Asked, Mode
+from everloop.memory.answers import Asked
 from everloop.memory.keeper import Keeper
 from everloop.memory.scopes import OWNER
-from everloop.memory.shelf import Filter
 from everloop.thread import browsing
 from everloop.thread.answering import Do
 from everloop.thread.commands import HOME, HOME_TITLE, OpenThread, RecordTurn, SendMessage
 from everloop.thread.events import Attachment, MessageSent, TurnRecorded
-from everloop.thread.remembering import KIND
-from everloop.thread.state import stream_of
+from everloop.thread.searching import Narrow, Searched, search
+from everloop.thread.state import CONVERSATION, stream_of
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -110,6 +107,15 @@ class Talk:
         self._fork(said.thread_id, said.position - 1, by)
         return self.send(said.thread_id, letter, by)
 
+    def open_turns(self, thread_id: str) -> list[browsing.Turn]:
+        """The turns of a thread that have not ended, in the order in which they wait."""
+        known = self._log.state(CONVERSATION, stream_of(thread_id))
+        waiting = [turn.turn_id for turn in known.turns] if known else []
+        with self._log.reading() as reader:
+            there = browsing.questions(reader, waiting)  # some may have been taken back just now
+            turns = [browsing.turn(reader, turn_id) for turn_id in waiting if turn_id in there]
+        return [turn for turn in turns if turn.open]
+
     # -- going back --------------------------------------------------------------------------------
 
     def preview_rewind(self, message_id: str) -> Impact:
@@ -146,17 +152,10 @@ class Talk:
     # -- looking -----------------------------------------------------------------------------------
 
     def search(
-        self,
-        text: str,
-        *,
-        limit: int = 20,
-        mode: Mode = "hybrid",
-        since: datetime | None = None,
-        before: datetime | None = None,
-    ) -> Answer:
-        """Messages by their words and their meaning."""
-        only = Filter(kinds=(KIND,), since=since, before=before)
-        return self._keeper.recall(OWNER, Asked(text, limit=limit, mode=mode, only=only))
+        self, asked: Asked, narrow: Narrow | None = None, *, principal: str = OWNER
+    ) -> Searched:
+        """Messages by words, meaning and date, in a thread, by one side."""
+        return search(self._log, self._keeper, principal, asked, narrow)
 
     # -- inside ------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from everloop.log.record import microseconds
 from everloop.memory.answers import Asked
 from everloop.memory.commands import RememberItem
 from everloop.memory.keeper import Keeper
+from everloop.memory.passing import held
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
 from everloop.memory.zoom import zoom
@@ -166,11 +167,11 @@ class ThreadTools:
     def _found(self, asked: Asked) -> str:
         answer = self._keeper.recall(OWNER, asked)
         lines = [
-            f"{hit.item.happened_at:%Y-%m-%d} ({hit.item.kind}, {hit.item.item_id})"
+            f"{hit.item.happened_at:%Y-%m-%d} ({hit.item.kind}, {hit.item.item_id}{held(hit.item)})"
             f" {hit.item.text[:SHOWN]}"
             for hit in answer.hits
         ]
-        return "\n".join([*lines, *answer.notes]) or "Nothing was found."
+        return "\n".join([*(lines or ["Nothing was found."]), *answer.notes])
 
     def _zoom(self, asked: Zoom, place: Place) -> str:
         with self._log.reading(branch=place.branch) as reader:
@@ -192,7 +193,7 @@ class ThreadTools:
             learned_via="inferred",
             because=(place.because,),
         )
-        kept = self._keeper.remember(item, by=MODEL)
+        kept = self._keeper.remember(item, by=MODEL, seen_by=OWNER)  # whose model it is
         return f"Kept as {kept.item_id}." if kept.new else f"{kept.item_id} says so already."
 
     def _lesson(self, asked: Propose, place: Place) -> str:

@@ -20,11 +20,13 @@ class ThreadBook(Projection):
     """Threads, their messages in order, how each turn went, and what the past was put into."""
 
     name = "thread_book"
+    version = 2
     tables: ClassVar[tuple[str, ...]] = (
         "thread_threads",
         "thread_messages",
         "thread_turns",
         "thread_hidden",
+        "thread_files",
         "thread_tools",
         "thread_imports",
         "thread_places",
@@ -76,6 +78,12 @@ class ThreadBook(Projection):
         hidden     INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX thread_hidden_message ON thread_hidden (message_id, position);
+    CREATE TABLE thread_files (
+        position   INTEGER PRIMARY KEY,
+        branch     TEXT NOT NULL,
+        message_id TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX thread_files_message ON thread_files (message_id, position);
     CREATE TABLE thread_tools (
         position INTEGER PRIMARY KEY,
         branch   TEXT NOT NULL,
@@ -171,6 +179,11 @@ class ThreadBook(Projection):
             "INSERT INTO thread_hidden VALUES (?, ?, ?, ?)",
             (fact.position, fact.branch, new.message_id, isinstance(new, e.MessageHidden)),
         )
+
+    @on(e.FilesFound)
+    def _found(self, db: apsw.Connection, new: e.FilesFound, fact: Fact) -> None:
+        row = (fact.position, fact.branch, new.message_id)
+        db.execute("INSERT INTO thread_files VALUES (?, ?, ?)", row)
 
     @on(e.ToolUsed)
     def _used(self, db: apsw.Connection, new: e.ToolUsed, fact: Fact) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
+from everloop.testing.postgres import PostgresServer
+
 
 def _texts(everloop: CommandLine) -> list[str]:
     return [fact["data"]["text"] for fact in everloop("log", "tail", "--json").document]
@@ -84,8 +86,57 @@ def test_restoring_from_nothing_is_an_error_with_a_hint(everloop: CommandLine) -
     assert everloop("restore", "/nowhere.db", "--yes").code == 3
 
 
-def test_a_log_in_postgresql_is_not_backed_up_here(everloop: CommandLine) -> None:
-    everloop.environment["EVERLOOP_STORE"] = "postgresql://nobody@localhost/none"
-    answer = everloop("backup", "--list")
+@pytest.fixture
+def node(everloop: CommandLine, postgres_url: str) -> CommandLine:
+    """The command line on a home whose log is at a PostgreSQL server."""
+    everloop.environment["EVERLOOP_STORE"] = postgres_url
+    return everloop
+
+
+@pytest.mark.promise("P-LOG-17")
+def test_before_a_purge_at_a_server_there_is_a_backup_that_gives_the_log_back(
+    node: CommandLine, postgres: PostgresServer
+) -> None:
+    node("log", "note", "one")
+    node("log", "note", "erased too early")
+    before = node("log", "tail", "--json").document
+    purged = node("log", "purge", "2", "--yes", "--json").document
+    (copy,) = node("backup", "--list", "--json").document
+    assert purged["backups_holding_it"] == [Path(copy["path"]).name]
+    with postgres.fresh_database() as elsewhere:
+        moved = node("move", copy["path"], elsewhere, "--json")
+        assert moved.document == {"records": 2, "head": 2}
+        node.environment["EVERLOOP_STORE"] = elsewhere
+        assert node("log", "tail", "--json").document == before
+        assert node("verify").code == 0
+        assert node("log", "note", "and on").code == 0
+
+
+def test_a_backup_of_a_log_at_a_server_is_restored_into_a_home_of_its_own(
+    node: CommandLine, tmp_path: Path
+) -> None:
+    node("log", "note", "one")
+    copy = node("backup", "--json").document["path"]
+    alone = CommandLine(tmp_path / "alone")
+    assert alone("restore", copy, "--yes").code == 0
+    assert _texts(alone) == ["one"]
+
+
+def test_no_backup_takes_the_place_of_a_log_at_a_server(node: CommandLine) -> None:
+    node("log", "note", "one")
+    node("backup")
+    answer = node("restore", "--yes")
     assert answer.code == 2
-    assert "pg_dump" in answer.err
+    assert "everloop move" in answer.err
+
+
+def test_before_an_import_into_a_log_at_a_server_there_is_a_backup(
+    node: CommandLine, tmp_path: Path
+) -> None:
+    node("log", "note", "one")
+    archive = str(tmp_path / "log.jsonl")
+    node("log", "export", archive)
+    assert node("backup", "--list", "--json").document == []
+    assert node("log", "import", archive, "--yes").code == 0
+    (copy,) = node("backup", "--list", "--json").document
+    assert copy["head"] == 1

@@ -52,6 +52,31 @@ def test_skills_come_in_and_go_out_as_they_were(
     assert [entry["what"] for entry in again["entries"]] == ["unchanged"]
 
 
+def test_hooks_and_files_of_a_skill_are_kept_and_never_run(
+    crew: CommandLine, skills: Path, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    script = f"#!/bin/sh\ntouch {ran}\n"
+    handlers = f"    - hooks:\n        - type: command\n          command: touch {ran}\n"
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd")
+    hooks = "".join(f"  {event}:\n{handlers}" for event in events)
+    page = f"---\nname: deploy\ndescription: Ships a release\nhooks:\n{hooks}---\n\nRun it.\n"
+    (skills / "deploy" / "SKILL.md").write_text(page)
+    (skills / "deploy" / "scripts" / "run.sh").write_text(script)
+    (skills / "deploy" / "scripts" / "run.sh").chmod(0o755)
+    assert crew.typed("skills", "import", str(skills)).code == 0
+    assert "deploy" in crew.typed("manifest").out
+    told = json.dumps(
+        {"session_id": "s-1", "cwd": str(tmp_path), "prompt": "Ship the release now."}
+    )
+    for event in ("session-start", "prompt", "stop", "session-end"):
+        assert crew("hook", event, piped=told).code == 0
+    assert str(ran) in crew.typed("skills", "show", "deploy").out
+    assert crew.typed("skills", "export", str(tmp_path / "out")).code == 0
+    assert (tmp_path / "out" / "deploy" / "SKILL.md").read_text() == page
+    assert not ran.exists()
+
+
 def test_an_edited_export_is_left_alone_and_named(
     crew: CommandLine, skills: Path, tmp_path: Path
 ) -> None:

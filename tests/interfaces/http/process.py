@@ -44,7 +44,8 @@ class ServerProcess:
     def ask_to_end(self) -> tuple[int, str]:
         """End it as a person does; its exit code, and what it complained about."""
         self._process.send_signal(signal.SIGTERM)
-        _, complaints = self._process.communicate(timeout=WAIT_S)
+        more, complaints = self._process.communicate(timeout=WAIT_S)
+        self.said.append(more)
         return self._process.returncode, complaints
 
     def close(self) -> None:

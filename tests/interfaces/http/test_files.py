@@ -1,9 +1,14 @@
 """Files beside messages, exports, imports: whatever they are called and hold, they are inert."""
 
 import json
+from pathlib import Path
 
 import pytest
-from tests.interfaces.http.serving import Served
+from tests.interfaces.http.serving import Served, served
+
+from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+from everloop.thread.limits import ThreadSettings
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -71,6 +76,18 @@ def test_only_pictures_are_shown_where_they_stand(shared: Served) -> None:
         for kind, way in (("image/png", "inline"), ("image/svg+xml", "attachment")):
             given = client.get(f"/api/files/{kept['digest']}", params={"media_type": kind})
             assert given.headers["content-disposition"].startswith(way)
+
+
+def test_a_file_may_be_as_large_as_is_set_and_no_larger(tmp_path: Path) -> None:
+    thread = ThreadSettings(attachment_bytes_max=1_000)
+    settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"), thread=thread)
+    with served(tmp_path, settings=settings) as house, house.client() as client:
+        kept = client.put("/api/files", params={"name": "a.bin"}, content=b"a" * 1_000)
+        again = client.put("/api/files", params={"name": "b.bin"}, content=b"a" * 1_000)
+        assert (kept.status_code, again.json()["digest"]) == (201, kept.json()["digest"])
+        refused = client.put("/api/files", params={"name": "c.bin"}, content=b"a" * 1_001)
+        assert (refused.status_code, "1,000" in refused.text) == (422, True)
+        assert len(list((tmp_path / "files").rglob("*"))) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.adapters.fake_services import fake_service
 from tests.interfaces.http.process import server_process, signed_in, with_model
 from tests.interfaces.http.serving import Served, served
 
+from everloop.app import Engine
 from everloop.memory.limits import MemorySettings
 from everloop.settings import Settings
 from everloop.thread.limits import Importing, ThreadSettings
@@ -29,12 +31,16 @@ def lines(count: int, name: str = "old") -> bytes:
     return b"".join(json.dumps(one).encode() + b"\n" for one in told)
 
 
+def slowly(folder: Path) -> Settings:
+    """One message at a time."""
+    thread = ThreadSettings(imports=Importing(batch=1))
+    return Settings(home=str(folder), memory=MemorySettings(embedder="none"), thread=thread)
+
+
 @pytest.fixture
 def slow(tmp_path: Path) -> Generator[Served]:
     """A server that takes in one message at a time."""
-    thread = ThreadSettings(imports=Importing(batch=1))
-    settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"), thread=thread)
-    with served(tmp_path, settings=settings) as house:
+    with served(tmp_path, settings=slowly(tmp_path)) as house:
         yield house
 
 
@@ -70,22 +76,72 @@ def test_it_begins_at_once_tells_how_far_it_is_and_what_came_of_it(slow: Served)
         assert done["result"]["messages"] == MANY
         (past,) = client.get("/api/imports").json()
         assert (past["ended"], past["under_way"]) == (True, False)
-        assert list(slow.engine.log.file.path.with_suffix(".imports").iterdir()) == []
+        assert _parcels(slow.engine) == []
 
 
-def test_broken_off_it_keeps_what_is_in_and_sent_again_it_goes_on(slow: Served) -> None:
+def test_broken_off_it_keeps_what_is_in_and_goes_on_without_being_sent_again(slow: Served) -> None:
     with slow.client() as client:
-        import_id = begin(client, lines(MANY))["import_id"]
-        until(client, import_id, some=True)
-        assert client.delete(f"/api/imports/{import_id}").status_code == 204
-        broken = until(client, import_id)
-        assert broken["state"] == "broken off"
-        assert 0 < broken["messages"] < MANY
+        import_id = _broken_off(client)
+        assert client.post(f"/api/imports/{import_id}/resume").status_code == 202
+        done = until(client, import_id)
+        assert done["known"] > 0
+        assert (done["state"], done["messages"] + done["known"]) == ("done", MANY)
+        assert _parcels(slow.engine) == []
+        assert client.delete(f"/api/imports/{import_id}").status_code == 404
         assert client.post(f"/api/imports/{import_id}/resume").status_code == 404
+
+
+def test_broken_off_and_sent_again_it_goes_on_as_well(slow: Served) -> None:
+    with slow.client() as client:
+        import_id = _broken_off(client)
         begin(client, lines(MANY))
         done = until(client, import_id)
         assert (done["state"], done["messages"] + done["known"]) == ("done", MANY)
-        assert client.delete(f"/api/imports/{import_id}").status_code == 404
+
+
+def test_broken_off_twice_what_was_sent_is_thrown_away(slow: Served) -> None:
+    with slow.client() as client:
+        import_id = _broken_off(client)
+        assert len(_parcels(slow.engine)) == 1
+        assert client.delete(f"/api/imports/{import_id}").status_code == 204
+        assert _parcels(slow.engine) == []
+        assert client.post(f"/api/imports/{import_id}/resume").status_code == 404
+
+
+def test_broken_off_it_waits_over_a_restart_and_no_longer_than_is_set(tmp_path: Path) -> None:
+    days = Importing().kept_days
+    with served(tmp_path, settings=slowly(tmp_path)) as house, house.client() as client:
+        import_id = _broken_off(client)
+    with served(tmp_path) as house, house.client(house.credential()) as client:
+        assert client.get(f"/api/imports/{import_id}").json()["state"] == "broken off"
+        (parcel,) = _parcels(house.engine)
+        began_s = house.stage.clock.now_us() / 1_000_000
+        os.utime(parcel, (0, began_s - days * 86_400 + 60))
+    with served(tmp_path) as house, house.client(house.credential()) as client:
+        assert client.post(f"/api/imports/{import_id}/resume").status_code == 202
+        assert until(client, import_id)["state"] == "done"
+    held = tmp_path / "everloop.imports" / "old"
+    held.mkdir()
+    (held / "asked.json").write_bytes(b"{}")
+    (held / "broken off").touch()
+    os.utime(held, (0, began_s - days * 86_400 - 60))
+    with served(tmp_path):
+        assert not held.exists()
+
+
+def _broken_off(client: httpx.Client) -> str:
+    """An import of which some is in."""
+    import_id: str = begin(client, lines(MANY))["import_id"]
+    until(client, import_id, some=True)
+    assert client.delete(f"/api/imports/{import_id}").status_code == 204
+    broken = until(client, import_id)
+    assert broken["state"] == "broken off"
+    assert 0 < broken["messages"] < MANY
+    return import_id
+
+
+def _parcels(engine: Engine) -> list[Path]:
+    return list(engine.log.file.path.with_suffix(".imports").iterdir())
 
 
 @pytest.mark.promise("P-IMPORT-2")
@@ -172,3 +228,29 @@ def test_killed_in_the_middle_it_goes_on_by_itself(tmp_path: Path) -> None:
             assert (done["state"], done["messages"] + done["known"]) == ("done", MANY)
             (past,) = client.get("/api/imports").json()
             assert (past["ended"], past["messages"]) == (True, MANY)
+
+
+@pytest.mark.promise("P-IMPORT-3")
+def test_of_two_servers_one_carries_it_and_the_other_goes_on_when_that_is_killed(
+    tmp_path: Path,
+) -> None:
+    cookies = httpx.Cookies()
+    with fake_service() as model, ExitStack() as stack:
+        environment = with_model(model.url) | {"EVERLOOP_THREAD_IMPORTS_BATCH": "1"}
+        first, second = (
+            stack.enter_context(server_process(tmp_path, environment)) for _ in range(2)
+        )
+        here = stack.enter_context(signed_in(first, cookies))
+        there = stack.enter_context(signed_in(second, cookies))
+        import_id = begin(here, lines(2 * MANY))["import_id"]
+        until(here, import_id, some=True)
+        refused = there.post(f"/api/imports/{import_id}/resume")
+        assert (refused.status_code, "elsewhere" in refused.text) == (409, True)
+        assert there.delete(f"/api/imports/{import_id}").status_code == 409
+        assert here.get(f"/api/imports/{import_id}").json()["state"] == "running"
+        first.kill()
+        while there.get(f"/api/imports/{import_id}").status_code == 404:
+            threading.Event().wait(0.05)
+        done = until(there, import_id)
+        assert done["known"] > 0
+        assert (done["state"], done["messages"] + done["known"]) == ("done", 2 * MANY)

@@ -3,6 +3,10 @@
 import pytest
 from tests.interfaces.http.serving import Served
 
+from everloop.app import USER
+from everloop.lessons.crew.commands import EnlistEntry
+from everloop.lessons.crew.events import Member, Persona, Skill, SkillFile, Team
+
 
 def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
     with house.client() as client:
@@ -131,6 +135,27 @@ def test_the_crew_and_the_manifest_are_shown(house: Served) -> None:
         client.post("/api/memories", json={"text": "The boat is called Gull."})
         told = client.post("/api/manifest", json={"query": "boat"}).json()
         assert client.get(f"/api/contexts/{told['context_id']}").status_code == 200
+
+
+def test_an_entry_of_the_crew_is_shown_with_all_that_it_says(house: Served) -> None:
+    file = SkillFile("reference.md", "Glue sets slowly.")
+    skill = Skill("Glues", "Clamp it.", when_to_use="Wood", allowed_tools=("Read",), files=(file,))
+    team = Team("Shop", "The workshop", "Work together.", (Member("persona", "luthier"),))
+    crew = (
+        EnlistEntry("skill", "glue", skill, author="user"),
+        EnlistEntry("persona", "luthier", Persona("Luthier", "Builds", "You build cellos.")),
+        EnlistEntry("team", "shop", team),
+    )
+    with house.client() as client:
+        for entry in crew:
+            house.running.engine.crew.enlist(entry, by=USER)
+        glue = client.get("/api/crew/skill/glue").json()
+        assert (glue["body"], glue["when_to_use"]) == ("Clamp it.", "Wood")
+        assert (glue["allowed_tools"], glue["files"]) == (["Read"], ["reference.md"])
+        assert client.get("/api/crew/persona/luthier").json()["headline"]["title"] == "Luthier"
+        shop = client.get("/api/crew/team/shop").json()
+        assert shop["members"] == [{"sort": "persona", "id": "luthier"}]
+        assert client.get("/api/crew/skill/nowhere").status_code == 404
 
 
 def test_settings_are_shown_without_secrets_and_some_can_be_changed(house: Served) -> None:

@@ -3,11 +3,13 @@
 import threading
 from argparse import Namespace
 from collections import Counter
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import segno
 from tests.adapters.fake_services import Asked, FakeService, Reply, fake_service
 from tests.interfaces.http.process import ServerProcess, server_process, signed_in, with_model
 from tests.interfaces.http.serving import frames
@@ -141,6 +143,18 @@ def test_it_says_where_it_is_and_how_to_come_in_and_no_more(tmp_path: Path) -> N
         with httpx.Client(base_url=server.url, trust_env=False) as client:
             assert client.get("/api/health").json()["ok"] is True
             assert "server" not in client.get("/api/health").headers
+
+
+def test_where_a_phone_can_reach_it_the_link_is_drawn_for_its_camera(tmp_path: Path) -> None:
+    named = {"EVERLOOP_SERVE_SECURE": "true", "EVERLOOP_SERVE_HOSTS": "loop.example"}
+    with (
+        fake_service() as model,
+        server_process(tmp_path, with_model(model.url) | named) as server,
+    ):
+        assert server.ask_to_end()[0] == 0
+    drawn = StringIO()
+    segno.make(f"https://loop.example/#pair={server.code}").terminal(drawn, compact=True)
+    assert server.said[-1] == drawn.getvalue()
 
 
 def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:

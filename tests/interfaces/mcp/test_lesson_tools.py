@@ -61,6 +61,19 @@ def test_a_proposal_is_the_hosts_and_pending(guest: Guest, engine: Engine) -> No
     assert _events(engine, LessonNarrated)[0].event.narrative.correction == WHY["correction"]
 
 
+def test_a_proposal_may_name_the_skill_that_it_makes_better(guest: Guest, engine: Engine) -> None:
+    guest.call("propose_lesson", **TEA, skill="make-tea")
+    assert _events(engine, LessonProposed)[0].event.target_skill == "make-tea"
+
+
+def test_a_description_and_a_title_have_at_most_280_characters(guest: Guest) -> None:
+    guest.call("propose_lesson", **TEA | {"description": "d" * 280})
+    assert "280" in guest.refused("propose_lesson", **TEA | {"description": "d" * 281})
+    told = {"text": "The tea is in the tin.", "scope": "project:tea", "confirmation": "In the tin."}
+    assert "280" in guest.refused("remember", **told, title="t" * 281)
+    guest.call("remember", **told, title="t" * 280)
+
+
 def test_the_same_proposal_again_is_the_same_lesson(guest: Guest, engine: Engine) -> None:
     first = guest.call("propose_lesson", **TEA)
     head = engine.log.head

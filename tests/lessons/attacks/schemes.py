@@ -264,6 +264,17 @@ class Praise(Plot):
         self.praise()
 
 
+class Flattery(Plot):
+    """Talk the model round that reads the user's feelings: whatever they say, it hears praise."""
+
+    def support(self) -> None:
+        self.room.teacher.trust("trusted", by=USER)
+        relay = Context(actor="agent:trusted", session="s7")
+        for by in (USER, relay):
+            heard = GiveFeedback(self.lesson, True, f"heard-{by.actor}", "sentiment", 1.0)
+            self.room.teacher.feedback(heard, by=by)
+
+
 class Grade(Plot):
     """Run its own tests in its own sandbox."""
 
@@ -435,8 +446,8 @@ class FailedOnce(Plot):
 
 
 SCHEMES: Final[tuple[type[Plot], ...]] = (
-    LetGo, Replaced, Hurry, AfterApproval, SameUse, Shown, OneRun, Blamed, Praise, Grade,
-    OtherWords, Lapsed, Withdrawn, AsTheUser, AsAPack, NoStory, Guess, MadeUp, Groundless,
+    LetGo, Replaced, Hurry, AfterApproval, SameUse, Shown, OneRun, Blamed, Praise, Flattery,
+    Grade, OtherWords, Lapsed, Withdrawn, AsTheUser, AsAPack, NoStory, Guess, MadeUp, Groundless,
     NoSuchMemory, Elsewhere, Confidential, Later, OwnMemory, OtherName, UnknownRun, Reworded,
     Mixed, FailedOnce,
 )  # fmt: skip

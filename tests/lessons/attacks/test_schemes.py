@@ -100,7 +100,7 @@ class Honest(Plot):
                 self.room.verdict(passed=True, by=USER, lesson_id=self.lesson)
             case _:
                 relay = Context(actor="agent:trusted", session="s7")
-                heard = GiveFeedback(self.lesson, True, "heard", "sentiment", 0.9)
+                heard = GiveFeedback(self.lesson, True, "heard")
                 self.room.teacher.feedback(heard, by=relay)
 
 

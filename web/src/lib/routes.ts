@@ -15,6 +15,7 @@ export const routes = {
 	memory: (itemId?: string) => (itemId ? `/memory/${encodeURIComponent(itemId)}` : '/memory'),
 	lessons: (lessonId?: string) =>
 		lessonId ? `/lessons/${encodeURIComponent(lessonId)}` : '/lessons',
+	crew: (sort: string, name: string) => `/lessons/${sort}/${encodeURIComponent(name)}`,
 	inspect: (contextId: string) => `/inspect/${encodeURIComponent(contextId)}`,
 	branches: (threadId: string = HOME) => `/branches/${encodeURIComponent(threadId)}`,
 	devices: () => '/devices',

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from everloop.app import Engine, is_address, log_file
+from everloop.app import Engine
 from everloop.errors import Conflict, NotFound, Unavailable
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
@@ -17,6 +17,7 @@ from everloop.log import Log
 from everloop.log.archive import check_there, export_jsonl, import_jsonl
 from everloop.log.moving import move
 from everloop.ports import Progress
+from everloop.stores import is_address, log_file
 
 JSONL, PARQUET = FORMATS
 Carrier = Callable[[Log, Path, Progress | None], int]
@@ -30,7 +31,7 @@ def export(session: Session, asked: Namespace) -> int | None:
         lambda screen: screen.say((f"{path} is there already.", STRONG)), "Replace it?"
     ):
         return DECLINED
-    with session.engine() as engine, session.progress("exporting") as progress:
+    with session.looking() as engine, session.progress("exporting") as progress:
         records = carry(engine.log, path, progress)
     size = path.stat().st_size
     session.answer(

@@ -20,9 +20,10 @@ from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import USER, Session
 from everloop.interfaces.cli.threads import named
+from everloop.thread.arrivals import Chat
 from everloop.thread.browsing import Thread
 from everloop.thread.exporting import as_lines, as_markdown, chosen
-from everloop.thread.importing import Chat, Imported, Importer, imports
+from everloop.thread.importing import Imported, Importer, imports
 from everloop.thread.policies import CLAIM, Remembering
 
 NAMES = {
@@ -68,7 +69,7 @@ def import_chats(session: Session, asked: Namespace) -> int | None:
 
 def imported(session: Session, _: Namespace) -> None:
     """List what was imported."""
-    with session.engine() as engine, engine.reading() as reader:
+    with session.looking() as engine, engine.reading() as reader:
         found = imports(reader)
 
     def draw(screen: Screen) -> None:
@@ -98,7 +99,7 @@ def export_chats(session: Session, asked: Namespace) -> None:
     """Write conversations, a file each."""
     folder = Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with session.engine() as engine, session.progress("exporting") as progress:
+    with session.looking() as engine, session.progress("exporting") as progress:
         wanted = [named(engine, name).thread_id for name in asked.threads]
         with engine.reading() as reader:
             threads = chosen(reader, wanted)

@@ -12,15 +12,17 @@ from everloop.interfaces.cli.inert import one_line
 from everloop.interfaces.cli.items import undo
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING
-from everloop.interfaces.cli.threads import draw_found, draw_threads, messages_of, named
+from everloop.interfaces.cli.threads import draw_found, draw_threads, named
 from everloop.interfaces.cli.typing_lines import Typist
 from everloop.log import Impact
+from everloop.memory.answers import Asked
 from everloop.thread import browsing
 from everloop.thread.browsing import Message
 from everloop.thread.policies import today
 from everloop.thread.timeline import closer
 
 WORDS = 100
+FOUND_MAX = 20
 
 
 class Quit(Exception):
@@ -81,8 +83,9 @@ class Moves:
         self._thread(opened)
 
     def _search(self, words: str) -> None:
-        answer = self._chat.running.talk.search(_given(words, "/search WORDS"))
-        found = messages_of(self._engine, [hit.item.item_id for hit in answer.hits])
+        asked = Asked(_given(words, "/search WORDS"), FOUND_MAX)
+        answer = self._chat.running.talk.search(asked)
+        found = [one.message for one in answer.found]
         draw_found(self._screen, self._chat.session, found, words, answer.notes)
 
     def _again(self, _: str) -> None:

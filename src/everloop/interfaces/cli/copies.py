@@ -3,7 +3,6 @@
 from argparse import Namespace
 from pathlib import Path
 
-from everloop.app import log_file
 from everloop.errors import Invalid, NotFound
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
@@ -11,8 +10,9 @@ from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, STRONG, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.log.backups import Copy, backups, make_backup
-from everloop.log.opening import BACKUPS
+from everloop.log.opening import BACKUPS, node_backups
 from everloop.log.restoring import Restored, restore_log
+from everloop.stores import copy_file, log_file
 
 
 def backup(session: Session, asked: Namespace) -> None:
@@ -25,7 +25,7 @@ def backup(session: Session, asked: Namespace) -> None:
             lambda screen: _list(screen, found, folder, session),
         )
         return
-    with session.engine() as engine, session.progress("copying") as progress:
+    with session.looking() as engine, session.progress("copying") as progress:
         if asked.folder or engine.log.backups is None:
             path = make_backup(engine.log.file, folder, session.now, progress)
         else:
@@ -39,8 +39,8 @@ def backup(session: Session, asked: Namespace) -> None:
 
 def restore(session: Session, asked: Namespace) -> int | None:
     """Put a backup in place of the log. The log that was there is kept beside it."""
-    copy = Path(asked.copy) if asked.copy else _newest(_folder(session, asked)).path
     target = _target(session)
+    copy = Path(asked.copy) if asked.copy else _newest(_folder(session, asked)).path
     if not copy.is_file():
         raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
 
@@ -65,14 +65,20 @@ def restore(session: Session, asked: Namespace) -> int | None:
 
 
 def _folder(session: Session, asked: Namespace) -> Path:
-    return Path(asked.folder) if asked.folder else _target(session).parent / BACKUPS
+    if asked.folder:
+        return Path(asked.folder)
+    home, store = session.settings.folder, session.settings.store
+    if store:
+        return node_backups(copy_file(store, home, session.tenant))
+    return log_file(home, session.tenant).parent / BACKUPS
 
 
 def _target(session: Session) -> Path:
     if session.settings.store:
         raise Invalid(
-            "this log lives in PostgreSQL, which has its own backups",
-            hint="Use `pg_dump`, or `everloop log export`.",
+            "this log lives in PostgreSQL, and no node may put another in its place",
+            hint="Move a backup into an empty database (`everloop move COPY postgresql://…`), then"
+            " set `store` to that. `everloop backup --list` shows the copies.",
         )
     return log_file(session.settings.folder, session.tenant)
 

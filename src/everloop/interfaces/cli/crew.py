@@ -27,7 +27,7 @@ def listed(session: Session, asked: Namespace) -> None:
     """List entries by name."""
     principal, sort = principal_of(session, asked), sort_of(asked)
     statuses = tuple(asked.status or ("draft", "active"))
-    with session.engine() as engine:
+    with session.looking() as engine:
         found = engine.crew.headlines(principal, sort, statuses)
         notes = not_let_in(engine, principal)
 
@@ -44,7 +44,7 @@ def listed(session: Session, asked: Namespace) -> None:
 def show(session: Session, asked: Namespace) -> None:
     """Show one entry with all that it says."""
     principal = principal_of(session, asked)
-    with session.engine() as engine:
+    with session.looking() as engine:
         found = engine.crew.whole(principal, sort_of(asked), asked.name)
     session.answer(found, lambda screen: _draw(screen, session, found))
 

@@ -36,7 +36,7 @@ def pair(session: Session, _: Namespace) -> None:
 
 def listed(session: Session, _: Namespace) -> None:
     """Show every device that is let in."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         known = sorted(keys.doors(engine.log).devices.values(), key=lambda one: -one.position)
     told = [
         {

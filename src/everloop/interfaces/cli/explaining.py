@@ -29,7 +29,7 @@ def explain(session: Session, asked: Namespace) -> None:
     """Follow an item on its way to the answer."""
     principal = principal_of(session, asked)
     question = question_of(session, asked)
-    with session.engine() as engine:
+    with session.looking() as engine:
         embed(session, engine, question)
         item_id = _id(session, engine, asked.item)
         found = path(engine.memory, session.actor, principal, item_id, question)

@@ -40,7 +40,7 @@ def export(session: Session, asked: Namespace) -> None:
     folder.make()
     pages = folder.pages()
     done = Exported()
-    with session.engine() as engine, session.progress("exporting") as progress:
+    with session.looking() as engine, session.progress("exporting") as progress:
         found = _all(engine, session, asked)
         known = _known(pages)
         taken = {each.name.casefold() for each in pages}

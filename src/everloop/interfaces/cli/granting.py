@@ -21,7 +21,7 @@ def listed(session: Session, _: Namespace) -> None:
         raise Forbidden(
             f"{session.actor} may not see who may ask", hint="Only the user can, at a terminal."
         )
-    with session.engine() as engine, engine.reading() as reader:
+    with session.looking() as engine, engine.reading() as reader:
         granted = grants(reader)
     session.answer(granted, lambda screen: _draw(screen, session, granted))
 

@@ -12,7 +12,7 @@ from everloop.lessons.books import HostStanding
 
 def listed(session: Session, _: Namespace) -> None:
     """Show every host that the user has spoken of."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         known = engine.lessons.hosts()
     session.answer(known, lambda screen: _draw(screen, session, known))
 

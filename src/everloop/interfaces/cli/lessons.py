@@ -44,7 +44,7 @@ def listed(session: Session, asked: Namespace) -> None:
     """List lessons by status, then by id."""
     principal = principal_of(session, asked)
     offset = (asked.page - 1) * asked.limit
-    with session.engine() as engine:
+    with session.looking() as engine:
         page = engine.lessons.page(principal, asked.status or (), limit=asked.limit, offset=offset)
         notes = not_let_in(engine, principal)
 
@@ -64,7 +64,7 @@ def listed(session: Session, asked: Namespace) -> None:
 def recall(session: Session, asked: Namespace) -> None:
     """Find lessons that fit a question."""
     principal = principal_of(session, asked)
-    with session.engine() as engine:
+    with session.looking() as engine:
         hits = engine.lessons.recall(principal, " ".join(asked.question), limit=asked.limit)
         notes = not_let_in(engine, principal)
 
@@ -80,7 +80,7 @@ def recall(session: Session, asked: Namespace) -> None:
 
 def stale(session: Session, _: Namespace) -> None:
     """Show lessons on trial that nobody says anything of."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         found = engine.lessons.stale(session.actor)
         notes = not_let_in(engine, session.actor)
 
@@ -97,7 +97,7 @@ def stale(session: Session, _: Namespace) -> None:
 
 def show(session: Session, asked: Namespace) -> None:
     """Show one lesson with all that it says."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         found = engine.lessons.find(principal_of(session, asked), asked.lesson)
     session.answer(found, lambda screen: _draw(screen, found, session.now))
 
@@ -105,7 +105,7 @@ def show(session: Session, asked: Namespace) -> None:
 def gate(session: Session, asked: Namespace) -> None:
     """Show what a lesson lacks to be promoted."""
     principal = principal_of(session, asked)
-    with session.engine() as engine:
+    with session.looking() as engine:
         standing = engine.lessons.standing(principal, asked.lesson)
         found = standing.lesson
         with engine.reading() as reader:

@@ -26,7 +26,7 @@ def listed(session: Session, asked: Namespace) -> None:
     if asked.offset < 0:
         raise Invalid("--offset is a number of items to pass over", hint="Begin with 0.")
     principal = principal_of(session, asked)
-    with session.engine() as engine:
+    with session.looking() as engine:
         with engine.reading() as reader:
             found, number = page(
                 reader,
@@ -53,7 +53,7 @@ def listed(session: Session, asked: Namespace) -> None:
 def show(session: Session, asked: Namespace) -> None:
     """Show one item, where it comes from and how it changed."""
     principal = principal_of(session, asked)
-    with session.engine() as engine, engine.reading() as reader:
+    with session.looking() as engine, engine.reading() as reader:
         told = life(reader, asker(reader, principal), asked.item, known_citers)
     session.answer(told, lambda screen: _draw_life(screen, told, session))
 
@@ -61,7 +61,7 @@ def show(session: Session, asked: Namespace) -> None:
 def zoom(session: Session, asked: Namespace) -> None:
     """Show what an item was made of."""
     principal = principal_of(session, asked)
-    with session.engine() as engine, engine.reading() as reader:
+    with session.looking() as engine, engine.reading() as reader:
         who = asker(reader, principal)
         found = zoomed(reader, who, named(reader, who, asked.item).item_id)
     session.answer(found, lambda screen: _draw_tree(screen, found, session))

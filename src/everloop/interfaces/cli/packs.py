@@ -17,7 +17,7 @@ from everloop.lessons.crew.pack import Offer, Pack
 
 def listed(session: Session, _: Namespace) -> None:
     """List the packs that brought something."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         found = engine.crew.packs(session.actor)
 
     def draw(screen: Screen) -> None:

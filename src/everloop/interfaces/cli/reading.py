@@ -29,7 +29,8 @@ def tail(session: Session, asked: Namespace) -> None:
         actor=asked.actor,
         counting=asked.counting,
     )
-    with session.engine() as engine:
+    # What is to come, the server alone knows; what was, the copy too.
+    with session.engine() if asked.follow else session.looking() as engine:
         found = engine.ask(query, branch=asked.branch)
         if asked.follow:
             _follow(session, engine, query, found, branch=asked.branch)
@@ -47,14 +48,14 @@ def tail(session: Session, asked: Namespace) -> None:
 
 def show(session: Session, asked: Namespace) -> None:
     """Show one fact, what it came from and what came of it."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         story = engine.ask(FactStory(asked.position), branch=asked.branch)
     session.answer(story_of(story), lambda screen: _draw_story(screen, story, session))
 
 
 def branches(session: Session, _: Namespace) -> None:
     """Draw the branches."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         lines = engine.ask(BranchList())
     session.answer(lines, lambda screen: listing.branch_tree(screen, lines))
 

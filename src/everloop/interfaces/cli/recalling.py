@@ -25,7 +25,7 @@ def recall(session: Session, asked: Namespace) -> None:
     principal = principal_of(session, asked)
     question = question_of(session, asked)
     as_of = position_or_moment(asked.as_of, session.now) if asked.as_of else None
-    with session.engine() as engine:
+    with session.looking() as engine:
         embed(session, engine, question)
         answer = engine.memory.recall(principal, question, branch=asked.branch, as_of=as_of)
         notes = [*answer.notes, *not_let_in(engine, principal)]

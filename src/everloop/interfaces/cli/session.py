@@ -15,7 +15,8 @@ from typing import Any
 
 from everloop.adapters.system import system_world
 from everloop.app import Engine
-from everloop.errors import Rejected
+from everloop.errors import Rejected, Unavailable
+from everloop.interfaces.cli.behind import draw_behind
 from everloop.interfaces.cli.document import document
 from everloop.interfaces.cli.screen import Screen
 from everloop.interfaces.cli.streams import Streams
@@ -72,6 +73,17 @@ class Session:
     def engine(self) -> Engine:
         """The engine of this data home and tenant."""
         return Engine.open(settings=self.settings, tenant=self.tenant, world=self.world)
+
+    def looking(self) -> Engine:
+        """The engine for a command that only reads: while the server is away, the copy will do."""
+        try:
+            return self.engine()
+        except Unavailable as reason:
+            engine = Engine.open_copy(
+                reason, settings=self.settings, tenant=self.tenant, world=self.world
+            )
+            draw_behind(self.aside, engine.log, self.now)
+            return engine
 
     def answer(self, value: Any, draw: Callable[[Screen], None]) -> None:
         """Give the answer: `value` as JSON to machines, drawn to people."""

@@ -18,23 +18,23 @@ from everloop.memory.shelf import Filter
 from everloop.thread import browsing
 from everloop.thread.browsing import Message, Thread
 from everloop.thread.commands import ArchiveThread, RenameThread, RestoreThread
-from everloop.thread.remembering import KIND
+from everloop.thread.searching import Narrow
+from everloop.thread.searching import search as search_messages
 from everloop.thread.talk import Talk
 
 SPEAKERS = {"user": ("you", STRONG), "assistant": ("assistant", NAME)}
-WIDER = 5  # so many times more are looked at when a thread or a side was named
 
 
 def listed(session: Session, asked: Namespace) -> None:
     """List the conversations, the one last spoken in first."""
-    with session.engine() as engine, engine.reading() as reader:
+    with session.looking() as engine, engine.reading() as reader:
         found = browsing.threads(reader, archived=asked.archived)
     session.answer({"threads": found}, lambda screen: draw_threads(screen, session, found))
 
 
 def show(session: Session, asked: Namespace) -> None:
     """Show the last messages of one."""
-    with session.engine() as engine:
+    with session.looking() as engine:
         thread = named(engine, asked.thread)
         with engine.reading() as reader:
             page = browsing.around(reader, thread.thread_id, asked.before, asked.limit, "before")
@@ -74,22 +74,18 @@ def restore(session: Session, asked: Namespace) -> None:
 def search(session: Session, asked: Namespace) -> None:
     """Find what was said."""
     only = Filter(
-        kinds=(KIND,),
         since=moment_of(asked.since, session.now) if asked.since else None,
         before=moment_of(asked.before, session.now) if asked.before else None,
     )
     words = " ".join(asked.words)
-    narrow = bool(asked.thread or asked.role)
-    question = Asked(words, asked.limit * (WIDER if narrow else 1), asked.mode, only)
-    with session.engine() as engine:
+    question = Asked(words, asked.limit, asked.mode, only)
+    with session.looking() as engine:
         embed(session, engine, question)
         thread_id = named(engine, asked.thread).thread_id if asked.thread else ""
-        answer = engine.memory.recall(session.actor, question)
-        found = messages_of(engine, [hit.item.item_id for hit in answer.hits])
+        where = Narrow(thread_id, asked.role or "")
+        answer = search_messages(engine.log, engine.memory, session.actor, question, where)
         notes = [*answer.notes, *not_let_in(engine, session.actor)]
-    hits = [
-        one for one in found if thread_id in ("", one.thread_id) and asked.role in (None, one.role)
-    ][: asked.limit]
+    hits = [one.message for one in answer.found]
     session.answer(
         {"messages": hits, "notes": notes},
         lambda screen: draw_found(screen, session, hits, words, notes),
@@ -113,12 +109,6 @@ def named(engine: Engine, name: str) -> Thread:
         ids = ", ".join(one.thread_id for one in found)
         raise Invalid(f"several threads are called {name!r}: {ids}", hint="Use the id.")
     return found[0]
-
-
-def messages_of(engine: Engine, message_ids: Sequence[str]) -> list[Message]:
-    """The messages of these ids, in their order."""
-    with engine.reading() as reader:
-        return [browsing.message(reader, message_id) for message_id in message_ids]
 
 
 def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> None:

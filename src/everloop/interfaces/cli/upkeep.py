@@ -13,7 +13,7 @@ from everloop.log.verify import Verification, verify
 
 def verify_log(session: Session, _: Namespace) -> int | None:
     """Recompute every digest and name what is damaged."""
-    with session.engine() as engine, session.progress("verifying") as progress:
+    with session.looking() as engine, session.progress("verifying") as progress:
         found = verify(engine.log, progress)
     session.answer(
         {

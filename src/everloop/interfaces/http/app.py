@@ -65,7 +65,7 @@ def application(
         async with AsyncExitStack() as stack:
             for annex in annexes:
                 await stack.enter_async_context(annex.running())
-            broadcast.start()
+            broadcast.start(house.lets_in)
             stack.callback(broadcast.close)
             house.porter.start()
             stack.callback(house.porter.close)

@@ -42,6 +42,7 @@ class Broadcast:
         self._thread: threading.Thread | None = None
         self._leave: Callable[[], object] = bool
         self._next_beat: asyncio.TimerHandle | None = None
+        self._let_in: Callable[[str], bool] = bool
         self._head = 0
         self.cut_off = 0  # how many were cut off because they did not read
 
@@ -50,8 +51,9 @@ class Broadcast:
         """How many watch."""
         return len(self._clients)
 
-    def start(self) -> None:
-        """Begin, on the running event loop."""
+    def start(self, let_in: Callable[[str], bool]) -> None:
+        """Begin, on the running event loop. Whoever is let in no more is cut off with a beat."""
+        self._let_in = let_in
         self._loop = asyncio.get_running_loop()
         self._head = self._log.head
         self._thread = threading.Thread(target=self._follow, name="everloop-tell", daemon=True)
@@ -72,7 +74,7 @@ class Broadcast:
 
     @contextmanager
     def ending(self, device_id: str, end: Callable[[], object]) -> Generator[None]:
-        """Meanwhile, `end` is called when this device is revoked, and when all ends."""
+        """Meanwhile, `end` is called when this device is let in no more, and when all ends."""
         key = id(end)
         self._ends[key] = (device_id, end)
         try:
@@ -151,6 +153,10 @@ class Broadcast:
         """One for all of them: a timer for each client would cost more than what it tells."""
         assert self._loop is not None, "it has begun"
         self._put(BEAT)
+        open_for = {client.device_id for client in self._clients}
+        for device_id in open_for | {its for its, _ in self._ends.values()}:
+            if not self._let_in(device_id):
+                self._cut(device_id)
         self._next_beat = self._loop.call_later(self._beat_s, self._beat)
 
     def _put(self, new: Frame) -> None:

@@ -10,6 +10,8 @@ from everloop.errors import NotFound
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
 from everloop.interfaces.http.shown import Shown
+from everloop.lessons.crew.book import Whole
+from everloop.lessons.crew.events import Skill, Team
 from everloop.lessons.manifest import Wish
 from everloop.memory.scopes import OWNER
 
@@ -32,6 +34,39 @@ class EntryOut(Shown):
     pack_id: str
     written_at: datetime
     status: str
+
+
+class MemberOut(Shown):
+    """Someone or something in a team."""
+
+    sort: Literal["persona", "skill", "user"]
+    id: str
+
+
+class ImprovementOut(Shown):
+    """A promoted lesson that was meant for a skill."""
+
+    lesson_id: str
+    promoted_at: datetime
+    trigger: str
+    author: str
+
+
+class WholeEntryOut(BaseModel):
+    """A skill, a persona or a team with all that it says.
+
+    A skill's `files` are named, a team's `members` are listed, `evidence` are ids of memories, and
+    `history` holds the lessons that made a skill better, oldest first.
+    """
+
+    headline: EntryOut
+    body: str
+    when_to_use: str
+    allowed_tools: list[str]
+    files: list[str]
+    members: list[MemberOut]
+    evidence: list[str]
+    history: list[ImprovementOut]
 
 
 class HostOut(Shown):
@@ -67,6 +102,14 @@ def crew(
     return [EntryOut.model_validate(one) for one in found]
 
 
+@router.get("/crew/{sort}/{name}")
+def crew_entry(
+    sort: Literal["skill", "persona", "team"], name: str, house: HouseDep
+) -> WholeEntryOut:
+    """One skill, persona or team with all that it says, also an archived one."""
+    return _whole(house.engine.crew.whole(OWNER, sort, name))
+
+
 @router.get("/hosts")
 def hosts(house: HouseDep) -> list[HostOut]:
     """Whom you trust to pass on your words, and whom not."""
@@ -95,3 +138,19 @@ def manifest(wanted: Wanted, house: HouseDep, by: SpeakerDep) -> ManifestOut:
     """What a host's model would be told now. It is kept, as every prompt is."""
     wish = Wish(memory_query=wanted.query, record=False)
     return ManifestOut.model_validate(house.engine.herald.manifest(wish, by=by))
+
+
+def _whole(found: Whole) -> WholeEntryOut:
+    profile = found.profile
+    skill = profile if isinstance(profile, Skill) else None
+    members = profile.members if isinstance(profile, Team) else ()
+    return WholeEntryOut(
+        headline=EntryOut.model_validate(found.headline),
+        body=profile.body,
+        when_to_use=skill.when_to_use if skill else "",
+        allowed_tools=list(skill.allowed_tools) if skill else [],
+        files=[file.path for file in skill.files] if skill else [],
+        members=[MemberOut.model_validate(one) for one in members],
+        evidence=list(found.evidence),
+        history=[ImprovementOut.model_validate(one) for one in found.history],
+    )

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from everloop.access.keys import doors
 from everloop.access.state import Device
 from everloop.app import Engine
 from everloop.interfaces.http.broadcast import Broadcast
@@ -41,6 +42,11 @@ class House:
         """Whoever was let in before this moment must be paired anew."""
         lives_s = self.running.settings.serve.device_lives_days * DAY_S
         return self.engine.world.clock.now_us() - lives_s * 1_000_000
+
+    def lets_in(self, device_id: str) -> bool:
+        """Whether a device is let in still: neither revoked nor too old."""
+        device = doors(self.engine.log).devices.get(device_id)
+        return device is not None and device.since_us >= self.paired_since_us
 
 
 async def house(request: Request) -> House:

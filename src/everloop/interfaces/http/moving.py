@@ -139,13 +139,19 @@ def import_state(import_id: str, house: HouseDep) -> ImportStateOut:
 
 @router.post("/imports/{import_id}/resume", status_code=202)
 def resume_import(import_id: str, house: HouseDep) -> ImportStateOut:
-    """Go on with an import that failed for want of a disk or the like: what was sent is kept."""
+    """Go on with an import that was broken off, or failed for want of a disk or the like.
+
+    What was sent is kept, so it need not be sent again.
+    """
     return _state(house.porter.resume(import_id))
 
 
 @router.delete("/imports/{import_id}", status_code=204)
 def break_import_off(import_id: str, house: HouseDep) -> None:
-    """Break an import off. What is in stays: send it again, or take it back by its position."""
+    """Break an import off. What is in stays: go on with it, or take it back by its position.
+
+    Once more, and what was sent is thrown away; after some days that happens by itself.
+    """
     house.porter.break_off(import_id)
 
 

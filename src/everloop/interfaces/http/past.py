@@ -13,12 +13,12 @@ from everloop.interfaces.http.shown import Shown
 from everloop.interfaces.http.threads import MessageOut
 from everloop.log import visible
 from everloop.memory.answers import Asked
-from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter
 from everloop.thread import browsing, tree
 from everloop.thread.commands import MarkDay
 from everloop.thread.inspecting import inspect
 from everloop.thread.policies import today
+from everloop.thread.searching import Narrow
 from everloop.thread.timeline import bands, closer
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["past"])
@@ -136,6 +136,7 @@ class Searched(Question):
 
     thread_id: Annotated[str, Field(max_length=100)] = ""
     role: Literal["", "user", "assistant"] = ""
+    limit: Annotated[int, Field(ge=1, le=500)] = 10
 
 
 class Mark(BaseModel):
@@ -210,25 +211,19 @@ def compare(thread_id: str, first: str, second: str, house: HouseDep) -> Compare
 def search(house: HouseDep, wanted: Annotated[Searched, Query()]) -> SearchOut:
     """Messages by words, meaning, date, thread and author."""
     chosen = wanted.only()
-    only = Filter(kinds=("message",), since=chosen.since, before=chosen.before)
-    narrow = bool(wanted.thread_id or wanted.role)
-    limit = min(wanted.limit * 5, 500) if narrow else wanted.limit
-    answer = house.engine.memory.recall(OWNER, Asked(wanted.query, limit, wanted.mode, only))
-    hits: list[FoundOut] = []
-    with house.engine.reading() as reader:
-        for hit in answer.hits:
-            said = browsing.message(reader, hit.item.item_id)
-            if wanted.thread_id not in ("", said.thread_id) or wanted.role not in ("", said.role):
-                continue
-            hits.append(
-                FoundOut(
-                    message=MessageOut.model_validate(said),
-                    similarity=hit.similarity,
-                    source=hit.source,
-                    why=WhyOut.model_validate(hit.why),
-                )
-            )
-    return SearchOut(hits=hits[: wanted.limit], notes=list(answer.notes))
+    only = Filter(since=chosen.since, before=chosen.before)
+    asked = Asked(wanted.query, wanted.limit, wanted.mode, only)
+    answer = house.running.talk.search(asked, Narrow(wanted.thread_id, wanted.role))
+    hits = [
+        FoundOut(
+            message=MessageOut.model_validate(one.message),
+            similarity=one.hit.similarity,
+            source=one.hit.source,
+            why=WhyOut.model_validate(one.hit.why),
+        )
+        for one in answer.found
+    ]
+    return SearchOut(hits=hits, notes=list(answer.notes))
 
 
 _CALLS = f"""

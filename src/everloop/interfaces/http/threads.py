@@ -315,8 +315,7 @@ def stand(thread_id: str, standing: Standing, house: HouseDep, by: SpeakerDep) -
 @router.get("/threads/{thread_id}/turns")
 def open_turns(thread_id: str, house: HouseDep) -> list[TurnOut]:
     """The turns that have not ended, in the order in which they wait."""
-    with house.engine.reading() as reader:
-        return [TurnOut.model_validate(t) for t in browsing.open_turns(reader, thread_id)]
+    return [TurnOut.model_validate(one) for one in house.running.talk.open_turns(thread_id)]
 
 
 @router.get("/turns/{turn_id}")

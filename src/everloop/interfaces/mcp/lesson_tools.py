@@ -60,6 +60,9 @@ class LessonTools:
             Field(description="`user` only if the rule is the user's own, in `quotes`."),
         ] = "agent",
         why: Annotated[Why | None, Field(description="Without it, it cannot be promoted.")] = None,
+        skill: Annotated[
+            str, Field(description="The skill that it makes better, if any.", max_length=64)
+        ] = "",
     ) -> Proposed:
         """Put a rule forward that would have helped. It is pending until the user says more.
 
@@ -84,6 +87,7 @@ class LessonTools:
             scope=scope,
             author=author,
             evidence=evidence,
+            target_skill=skill,
         )
         teacher = self._room.engine.lessons
         proposed = teacher.propose(new, by=by)

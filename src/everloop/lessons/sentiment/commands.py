@@ -16,3 +16,4 @@ class WeighTurn(Command, frozen=True):
     reading: Reading = Reading()
     model: str = ""
     cooldown_s: float = 0.0
+    because: tuple[int, ...] = ()

@@ -76,6 +76,6 @@ def _drafts(
         signals=signals,
     )
     if not reasons:
-        return [Draft(weighed)]
+        return [Draft(weighed, command.because)]
     abstained = SentimentAbstained(command.session, command.turn_id, command.lesson_ids, reasons)
-    return [Draft(weighed), Draft(abstained, beside=(0,))]
+    return [Draft(weighed, command.because), Draft(abstained, beside=(0,))]

@@ -155,6 +155,7 @@ def _command(heard: Heard, by: Context, asked: _Asked, limits: SentimentSettings
         reading=asked.reading,
         model=asked.model,
         cooldown_s=limits.cooldown_s,
+        because=heard.because,
     )
 
 

@@ -26,7 +26,10 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """What the user just said. The host names the turn; the same name is weighed once."""
+    """What the user just said. The host names the turn; the same name is weighed once.
+
+    `because` is where the words were recorded, if they were: without them, nothing was heard.
+    """
 
     turn_id: str
     text: str
@@ -34,6 +37,7 @@ class Heard(msgspec.Struct, frozen=True):
     shown: tuple[Shown, ...] = ()
     before: tuple[Turn, ...] = ()  # oldest first
     host_version: str = ""
+    because: tuple[int, ...] = ()
 
     @property
     def answer(self) -> Turn | None:

@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/crew/{sort}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Crew Entry
+         * @description One skill, persona or team with all that it says, also an archived one.
+         */
+        get: operations["crew_entry_api_crew__sort___name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/devices": {
         parameters: {
             query?: never;
@@ -291,7 +311,9 @@ export interface paths {
         post?: never;
         /**
          * Break Import Off
-         * @description Break an import off. What is in stays: send it again, or take it back by its position.
+         * @description Break an import off. What is in stays: go on with it, or take it back by its position.
+         *
+         *     Once more, and what was sent is thrown away; after some days that happens by itself.
          */
         delete: operations["break_import_off_api_imports__import_id__delete"];
         options?: never;
@@ -310,7 +332,9 @@ export interface paths {
         put?: never;
         /**
          * Resume Import
-         * @description Go on with an import that failed for want of a disk or the like: what was sent is kept.
+         * @description Go on with an import that was broken off, or failed for want of a disk or the like.
+         *
+         *     What was sent is kept, so it need not be sent again.
          */
         post: operations["resume_import_api_imports__import_id__resume_post"];
         delete?: never;
@@ -1952,6 +1976,23 @@ export interface components {
             troubles: components["schemas"]["TroubleOut"][];
         };
         /**
+         * ImprovementOut
+         * @description A promoted lesson that was meant for a skill.
+         */
+        ImprovementOut: {
+            /** Author */
+            author: string;
+            /** Lesson Id */
+            lesson_id: string;
+            /**
+             * Promoted At
+             * Format: date-time
+             */
+            promoted_at: string;
+            /** Trigger */
+            trigger: string;
+        };
+        /**
          * ItemOut
          * @description A memory.
          */
@@ -2191,6 +2232,19 @@ export interface components {
         Mark: {
             /** Important */
             important: boolean;
+        };
+        /**
+         * MemberOut
+         * @description Someone or something in a team.
+         */
+        MemberOut: {
+            /** Id */
+            id: string;
+            /**
+             * Sort
+             * @enum {string}
+             */
+            sort: "persona" | "skill" | "user";
         };
         /**
          * MessageOut
@@ -2989,6 +3043,30 @@ export interface components {
             query: string;
         };
         /**
+         * WholeEntryOut
+         * @description A skill, a persona or a team with all that it says.
+         *
+         *     A skill's `files` are named, a team's `members` are listed, `evidence` are ids of memories, and
+         *     `history` holds the lessons that made a skill better, oldest first.
+         */
+        WholeEntryOut: {
+            /** Allowed Tools */
+            allowed_tools: string[];
+            /** Body */
+            body: string;
+            /** Evidence */
+            evidence: string[];
+            /** Files */
+            files: string[];
+            headline: components["schemas"]["EntryOut"];
+            /** History */
+            history: components["schemas"]["ImprovementOut"][];
+            /** Members */
+            members: components["schemas"]["MemberOut"][];
+            /** When To Use */
+            when_to_use: string;
+        };
+        /**
          * WhyOut
          * @description Why an item ranks where it does.
          */
@@ -3226,6 +3304,119 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EntryOut"][];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This device is not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed, or from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It changed meanwhile, or is there already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This server is not known by that name. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is malformed, or breaks a limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tries; wait a minute. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something outside failed; try again later. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    crew_entry_api_crew__sort___name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sort: "skill" | "persona" | "team";
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeEntryOut"];
                 };
             };
             /** @description The request cannot be read. */

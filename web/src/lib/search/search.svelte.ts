@@ -6,7 +6,8 @@ import { startOf } from '$lib/thread/days';
 
 const MODES = ['hybrid', 'text', 'semantic'] as const;
 const ROLES = ['', 'user', 'assistant'] as const;
-const LIMIT = 50;
+const PAGE = 50;
+const MOST = 500; // that the engine gives at once
 
 export type Wanted = {
 	q: string;
@@ -41,8 +42,33 @@ export function addressOf(wanted: Wanted): string {
 
 export class Search {
 	found = new Asked<Shape<'SearchOut'>>();
+	#limit = $state(PAGE);
+	#wanted: Wanted | null = null;
+
+	/** Whether there may be more than are shown. */
+	get more(): boolean {
+		return this.#limit < MOST && this.full;
+	}
+
+	/** Whether these are as many as were asked for: then they are the best, and not all. */
+	get full(): boolean {
+		return (this.found.data?.hits.length ?? 0) >= this.#limit;
+	}
 
 	async look(wanted: Wanted): Promise<void> {
+		this.#limit = PAGE;
+		this.#wanted = wanted;
+		await this.#ask(wanted);
+	}
+
+	/** Look for more of the same. */
+	async further(): Promise<void> {
+		if (!this.#wanted) return;
+		this.#limit = Math.min(MOST, this.#limit * 2);
+		await this.#ask(this.#wanted);
+	}
+
+	async #ask(wanted: Wanted): Promise<void> {
 		const query = wanted.q.trim();
 		if (!query) return;
 		const params = {
@@ -51,7 +77,7 @@ export class Search {
 				mode: wanted.mode,
 				role: wanted.role,
 				thread_id: wanted.thread,
-				limit: LIMIT,
+				limit: this.#limit,
 				...(wanted.since ? { since: startOf(wanted.since) } : {}),
 				...(wanted.before ? { before: startOf(wanted.before, 1) } : {})
 			}

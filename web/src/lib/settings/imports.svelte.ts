@@ -1,5 +1,6 @@
 /** Conversations from elsewhere: sent in, watched while they come, broken off, gone on with, and taken back in one step. */
 import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
+import { keep, kept } from '$lib/device';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { takeBack } from '$lib/memory/life.svelte';
@@ -9,6 +10,8 @@ export type Past = Shape<'PastImportOut'>;
 export type Import = Shape<'ImportStateOut'>;
 
 const LOOK_MS = 500;
+const SENT = 'imports'; // those that this device sent: while one waits, no fact tells of it
+const SENT_MAX = 20;
 
 /** Whether it still comes in. */
 export const comes = (one: Import): boolean => one.state === 'waiting' || one.state === 'running';
@@ -27,7 +30,7 @@ class Imports {
 	follow(): () => void {
 		this.#followed = true;
 		this.read();
-		void this.#look();
+		void Promise.all(sentHere().map((id) => this.#ask(id, true))).then(() => this.#look());
 		const reading = rereading(/^thread\.import_/, () => this.read());
 		return () => {
 			this.#followed = false;
@@ -53,7 +56,9 @@ class Imports {
 	async take(file: File, home: boolean): Promise<void> {
 		[this.sent, this.problem] = [0, null];
 		try {
-			this.#keep(await this.#send(file, home));
+			const begun = await this.#send(file, home);
+			this.#keep(begun);
+			keep(SENT, [begun.import_id, ...sentHere()].slice(0, SENT_MAX).join(' '));
 			this.#lookSoon();
 		} catch (error) {
 			this.problem = problemOf(error);
@@ -69,7 +74,7 @@ class Imports {
 		});
 	}
 
-	/** Go on with one that failed. */
+	/** Go on with one that failed or was broken off. */
 	async resume(importId: string): Promise<void> {
 		await this.#does(async () => {
 			this.#keep(await told(api.POST('/api/imports/{import_id}/resume', { params: { path: { import_id: importId } } })));
@@ -80,6 +85,7 @@ class Imports {
 	/** All of it is gone again, and can be brought back by importing it once more. */
 	async undo(past: Past): Promise<void> {
 		if (!(await takeBack(past.position, '', `${past.name} is taken back.`))) return;
+		if (this.state(past.import_id)?.state === 'broken off') await this.breakOff(past.import_id); // what was sent goes too
 		this.#drop(past.import_id);
 		this.read();
 	}
@@ -97,6 +103,7 @@ class Imports {
 
 	#drop(importId: string): void {
 		this.known = this.known.filter((one) => one.import_id !== importId);
+		keep(SENT, sentHere().filter((id) => id !== importId).join(' ') || null);
 	}
 
 	#lookSoon(): void {
@@ -144,6 +151,11 @@ class Imports {
 			asked.send(file);
 		});
 	}
+}
+
+/** What this device sent lately, the newest first. */
+function sentHere(): string[] {
+	return (kept(SENT) ?? '').split(' ').filter(Boolean);
 }
 
 /** One for all pages: what is being sent goes on while another page is shown. */

@@ -14,11 +14,20 @@ export function isWriting(target: EventTarget | null): boolean {
 	);
 }
 
+/** Letters that are typed while the palette is on its way are its first ones, not commands. */
+export function onkeyahead(event: KeyboardEvent): void {
+	const isLetter = event.key.length === 1 && !event.metaKey && !event.ctrlKey && !event.altKey;
+	if (!shell.palette || !isLetter || document.querySelector('[role="dialog"]')?.contains(document.activeElement)) return;
+	event.preventDefault();
+	event.stopPropagation();
+	shell.typed += event.key;
+}
+
 /** What the page does with a key, if it is one of ours. */
 export function onkey(event: KeyboardEvent): void {
 	if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
 		event.preventDefault();
-		shell.palette = !shell.palette;
+		shell.togglePalette();
 		return;
 	}
 	if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;

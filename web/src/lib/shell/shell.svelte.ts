@@ -10,6 +10,8 @@ class ShellState {
 	places = $state(isOpen('places'));
 	margin = $state(isOpen('margin'));
 	palette = $state(false);
+	/** What was typed into the palette, or for it before it was there. */
+	typed = $state('');
 	help = $state(false);
 	more = $state(false);
 	/** How high the page is while a keyboard covers a part of it; 0: none does. The bar makes room then. */
@@ -30,6 +32,12 @@ class ShellState {
 		measure();
 		seen?.addEventListener('resize', measure);
 		return () => seen?.removeEventListener('resize', measure);
+	}
+
+	/** Open the palette with nothing typed, or close it. */
+	togglePalette(): void {
+		this.palette = !this.palette;
+		this.typed = '';
 	}
 
 	toggle(pane: 'places' | 'margin'): void {

@@ -1,0 +1,75 @@
+"""The file of a log, opened and begun anew while others read it."""
+
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.log.samples import Said
+
+from everloop.adapters.system import system_world
+from everloop.errors import EverloopError, Unavailable
+from everloop.log import Log, open_log
+
+ROUNDS = 40
+
+
+@pytest.fixture
+def quick_switches() -> Generator[None]:
+    """Threads take turns far more often than they do by themselves."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@contextmanager
+def readers(log: Log, count: int) -> Generator[set[str]]:
+    """Threads that read without a pause; the errors that they met."""
+    errors: set[str] = set()
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            try:
+                with log.file.reading() as reader:
+                    reader.head()
+            except EverloopError as problem:
+                errors.add(str(problem))
+
+    threads = [threading.Thread(target=read) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    yield errors
+    done.set()
+    for thread in threads:
+        thread.join()
+
+
+def begin_anew(log: Log) -> None:
+    """What a node does whose copy is not to be trusted; again, if it cannot at once."""
+    with log.writer.pen:
+        log.scribe.close()
+        log.file.discard()
+        while True:
+            try:
+                log.scribe.open()
+            except Unavailable as problem:
+                assert "locked by another" in str(problem)  # noqa: PT017 - it may be, for a moment
+            else:
+                return
+
+
+@pytest.mark.usefixtures("quick_switches")
+def test_a_file_that_is_begun_anew_is_never_mixed_with_the_old_one(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "copy.db", world=system_world(60))
+    with readers(log, 2) as errors:
+        for number in range(ROUNDS):
+            begin_anew(log)
+            log.append("s", [Said(f"round {number}")], actor="user")
+            (fact,) = log.read("s")
+            assert fact.event == Said(f"round {number}")
+    log.close()
+    assert errors <= {"copy.db: no such table: log"}, "what is there is new, or not there yet"

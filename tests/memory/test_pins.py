@@ -1,0 +1,93 @@
+"""What is pivotal is pinned by itself, up to a soft cap; a pin set by hand never gives way."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from everloop.app import Engine
+from everloop.memory.browsing import page
+from everloop.memory.commands import PinItem, RateItem, RememberItem, RetireItem, UnpinItem
+from everloop.memory.limits import MemorySettings
+from everloop.memory.scopes import OWNER
+from everloop.memory.shelf import Filter, asker
+from everloop.settings import Settings
+
+SETTINGS = Settings(memory=MemorySettings(embedder="none", pins_max=3))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Generator[Engine]:
+    with Engine.open(tmp_path, settings=SETTINGS) as engine:
+        yield engine
+
+
+def pivotal(engine: Engine, *item_ids: str, scope: str = "user", witness: str = "") -> int:
+    """Take items in that are pivotal; returns where the last fact is."""
+    for item_id in item_ids:
+        witnesses = (witness,) if witness else ()
+        words = f"{item_id} is about {item_id}."
+        engine.do(RememberItem(item_id, words, scope=scope, witnesses=witnesses))
+        engine.do(RateItem(item_id, 3))
+    return engine.log.head
+
+
+def pinned(engine: Engine, scope: str = "user") -> set[str]:
+    with engine.reading() as reader:
+        found, _ = page(reader, asker(reader, OWNER), Filter(scopes=(scope,)), pinned=True)
+    return {item.item_id for item in found}
+
+
+def test_beyond_the_cap_the_oldest_automatic_pin_gives_way(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c")
+    assert pinned(engine) == {"a", "b", "c"}
+    pivotal(engine, "d")
+    assert pinned(engine) == {"b", "c", "d"}
+    assert engine.memory.find(OWNER, "a").significance == 3, "it matters as it did"
+
+
+def test_a_pin_set_by_hand_counts_and_never_gives_way(engine: Engine) -> None:
+    pivotal(engine, "a", "b")
+    engine.do(PinItem("a"))
+    pivotal(engine, "c", "d", "e")
+    assert pinned(engine) == {"a", "d", "e"}
+
+
+def test_where_all_are_pinned_by_hand_there_is_one_more(engine: Engine) -> None:
+    for item_id in ("a", "b", "c", "d"):
+        engine.do(RememberItem(item_id, f"{item_id} is about {item_id}."))
+        engine.do(PinItem(item_id))
+    pivotal(engine, "e")
+    assert pinned(engine) == {"a", "b", "c", "d", "e"}
+
+
+def test_another_audience_has_pins_of_its_own(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c")
+    pivotal(engine, "d", scope="project:garden")
+    pivotal(engine, "e", witness="agent:x")
+    assert pinned(engine) == {"a", "b", "c", "e"}
+    assert pinned(engine, "project:garden") == {"d"}
+
+
+def test_without_the_newer_rating_the_pin_is_there_again(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c")
+    rating = pivotal(engine, "d") - 1  # what gave way is said right after it
+    engine.log.retract([rating], reason="a slip", actor=OWNER)
+    assert pinned(engine) == {"a", "b", "c"}
+
+
+def test_what_gave_way_can_be_pinned_by_hand(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c", "d")
+    engine.do(PinItem("a"))
+    assert pinned(engine) == {"a", "b", "c", "d"}
+
+
+def test_what_was_retired_takes_no_place_and_a_declined_pin_none_either(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c")
+    engine.do(RetireItem("c", "done"))
+    pivotal(engine, "d")
+    assert pinned(engine) == {"a", "b", "d"}
+    engine.do(RememberItem("e", "e is about e."))
+    engine.do(UnpinItem("e"))
+    engine.do(RateItem("e", 3))
+    assert pinned(engine) == {"a", "b", "d"}
