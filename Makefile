@@ -171,7 +171,7 @@ WEB_SOURCES := $(shell find web/src web/static -type f 2>/dev/null) \
 
 web/node_modules/.package-lock.json: web/package-lock.json $(VENV)/.dependencies
 	$(call say,"web: npm ci")
-	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --loglevel error --no-audit --no-fund --no-progress --ignore-scripts >/dev/null
+	@cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --loglevel error --no-audit --no-fund --no-progress --no-update-notifier --ignore-scripts >/dev/null
 	@touch $@
 
 src/everloop/web/index.html: $(WEB_SOURCES) web/node_modules/.package-lock.json

@@ -14,6 +14,7 @@ from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
 from everloop.log.record import moment
 from everloop.memory.commands import GrantAudience
+from everloop.memory.events import PIVOTAL
 from everloop.memory.immunity import Known, Link, links, nobody
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, find, item_of
@@ -31,7 +32,7 @@ def newest_mark(mark: str, what: str = "value") -> str:
     )
 
 
-PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated')}) = 3, 0)"
+PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated')}) = {PIVOTAL}, 0)"
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from everloop.memory.commands import (
     UnpinItem,
 )
 from everloop.memory.events import (
+    PIVOTAL,
     AudienceGranted,
     AudienceRevoked,
     CitationClosed,
@@ -47,7 +48,6 @@ RELATIONS = ("contradicts", "repeats")
 DURABLE = "durable"
 ENGINE = "engine"
 TITLE_MAX = 280
-PIVOTAL = 3  # such an item is pinned by itself
 
 
 def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> list[Draft]:

@@ -72,6 +72,9 @@ class Repeated(Event, frozen=True):
     origin: Origin
 
 
+PIVOTAL = 3  # of significance: such an item is pinned by itself
+
+
 @event("memory.rated")
 class Rated(Event, frozen=True):
     """How much an item matters: 0 routine, 1 notable, 2 significant, 3 pivotal."""

@@ -7,14 +7,17 @@ pivotal, the automatic pins that are oldest give way. A pin set by hand counts, 
 from everloop.log import Reader
 from everloop.memory.browsing import PINNED, newest_mark, these
 from everloop.memory.commands import RateItem
+from everloop.memory.events import PIVOTAL
 from everloop.memory.scopes import OWNER
-from everloop.memory.shelf import COLUMNS, PIVOTAL, Filter, Item, Sieve, asker, complete, item_of
+from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
 
 
 def giving_way(reader: Reader, command: RateItem, *, pins_max: int) -> list[tuple[int, str]]:
     """The automatic pins that give way to what is rated: where each was recorded, and its id."""
+    if command.significance != PIVOTAL:
+        return []
     rated = these(reader, asker(reader, OWNER), [command.item_id])
-    if command.significance != PIVOTAL or not rated or _has_word(reader, rated[0]):
+    if not rated or _has_word(reader, rated[0]):
         return []
     others = _pinned_beside(reader, rated[0])
     automatic = [(item.position, item.item_id) for item, by_hand in others if not by_hand]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.memory import when
+from everloop.memory.events import PIVOTAL
 from everloop.memory.fusion import (
     MEANING_WEIGHT,
     NAMED_BOOST,
@@ -30,7 +31,6 @@ TOLD_WITHIN = timedelta(days=7)  # what happened then is often told a few days l
 TIMELY_MAX = 200
 SHARERS = 60  # the best finds of each leg share points with their neighbours
 SIGNIFICANCE_BOOST = 0.05  # for each step from 0 to 3
-PIVOTAL = 3  # pinned by itself
 PIN_BOOST = 0.1
 RECENCY_BOOST = 0.03
 RECENCY_LEAST = 0.001

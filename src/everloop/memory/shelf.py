@@ -14,7 +14,7 @@ import msgspec
 from everloop.errors import NotFound
 from everloop.log import Reader, visible
 from everloop.log.record import microseconds, moment
-from everloop.memory.events import Origin
+from everloop.memory.events import PIVOTAL, Origin
 from everloop.memory.scopes import OWNER, Asker
 
 COLUMNS = """
@@ -226,8 +226,6 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
         for item in found
     ]
 
-
-PIVOTAL = 3
 
 _MARKS = f"""
 SELECT m.item, m.mark, m.value FROM json_each(?) j JOIN memory_marks m ON m.item = j.value

@@ -12,7 +12,8 @@ from everloop.errors import Rejected
 from everloop.log import Context, Log, Reader, Receipt, visible
 from everloop.log.record import microseconds
 from everloop.memory.commands import RetireItem
-from everloop.memory.decide import ENGINE, PIVOTAL
+from everloop.memory.decide import ENGINE
+from everloop.memory.events import PIVOTAL
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, written_by_user
 from everloop.memory.shelf import Item, asker, find

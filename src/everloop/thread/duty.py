@@ -23,11 +23,11 @@ class Duty:
     """A thread that does one piece of work, whenever it is this process's to do."""
 
     def __init__(self, log: Log, claim: str, name: str, work: Work) -> None:
-        self._log, self._claim, self._work = log, claim, work
+        self._log, self._claim, self._does = log, claim, work
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self.stopping = threading.Event()
         self.held = threading.Event()  # set while it is ours
-        self.problem: EverloopError | None = None
+        self.problem: EverloopError | None = None  # what keeps it from working, if anything does
 
     def start(self) -> None:
         """Begin as soon as it is ours."""
@@ -63,6 +63,6 @@ class Duty:
         with claim:
             self.held.set()
             try:
-                self._work(claim)
+                self._does(claim)
             finally:
                 self.held.clear()

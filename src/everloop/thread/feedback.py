@@ -6,7 +6,7 @@ the fact and holds up nothing, and what has been weighed is not weighed again.
 
 from collections.abc import Callable
 
-from everloop.errors import EverloopError, NotFound
+from everloop.errors import NotFound
 from everloop.lessons.sentiment.policies import Listener
 from everloop.lessons.sentiment.turns import Heard, Shown, Turn
 from everloop.lessons.shelf import load
@@ -24,25 +24,12 @@ BEFORE = 6  # messages that say what the words are about
 MISSED = 200  # facts before its start that a process looks at: those its forerunner may have missed
 
 
-class Feedback:
+class Feedback(Duty):
     """A thread that hears what people say of what they were told."""
 
     def __init__(self, log: Log, listener: Callable[[], Listener]) -> None:
-        self._log, self._listener = log, listener
-        self._duty = Duty(log, CLAIM, "everloop-hear", self._work)
-
-    @property
-    def problem(self) -> EverloopError | None:
-        """What keeps it from working, if anything does."""
-        return self._duty.problem
-
-    def start(self) -> None:
-        """Begin with what was said last."""
-        self._duty.start()
-
-    def stop(self) -> None:
-        """Stop after the words at hand."""
-        self._duty.stop()
+        super().__init__(log, CLAIM, "everloop-hear", self._work)
+        self._listener = listener
 
     def hear(self, message_id: str) -> None:
         """Weigh what a message says of the lessons that the answer before it was shown."""
@@ -55,7 +42,7 @@ class Feedback:
 
     def _work(self, claim: Claim) -> None:
         after = max(0, self._log.head - MISSED)
-        for fact in self._log.follow(after=after, stop=self._duty.stopping):
+        for fact in self._log.follow(after=after, stop=self.stopping):
             if not claim.held:
                 return
             if isinstance(fact.event, MessageSent) and fact.actor == OWNER:

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from datetime import date
 
-from everloop.errors import EverloopError
 from everloop.log import Log
 from everloop.log.facts import BranchStood, Retracted
 from everloop.log.ownership import Claim
@@ -37,38 +36,25 @@ SAID = (MessageSent, MessageImported, AnswerGiven, TurnStopped, TurnFailed, Turn
 MOVED = (BranchStood, Retracted)  # other messages are in sight now
 
 
-class Remembering:
+class Remembering(Duty):
     """A thread that makes memory of what is said."""
 
     def __init__(self, log: Log, do_many: DoMany) -> None:
-        self._log, self._do_many = log, do_many
-        self._duty = Duty(log, CLAIM, "everloop-remember", self._work)
+        super().__init__(log, CLAIM, "everloop-remember", self._work)
+        self._do_many = do_many
         self.idle = threading.Event()  # set while every message has its item
-
-    @property
-    def problem(self) -> EverloopError | None:
-        """What keeps it from working, if anything does."""
-        return self._duty.problem
-
-    def start(self) -> None:
-        """Begin with what is missing."""
-        self._duty.start()
-
-    def stop(self) -> None:
-        """Stop after the messages at hand."""
-        self._duty.stop()
 
     def remember(self, *, after: int = 0) -> int:
         """Make memory of what was said after a position; returns up to where that is done."""
         self.idle.clear()
-        stopped = self._duty.stopping.is_set
+        stopped = self.stopping.is_set
         upto = remember_messages(self._log, self._do_many, after=after, stopped=stopped)
         self.idle.set()
         return upto
 
     def _work(self, claim: Claim) -> None:
         upto = self.remember()
-        for fact in self._log.follow(after=upto, stop=self._duty.stopping):
+        for fact in self._log.follow(after=upto, stop=self.stopping):
             if not claim.held:
                 return
             if isinstance(fact.event, MOVED):
@@ -77,68 +63,47 @@ class Remembering:
                 upto = self.remember(after=upto)
 
 
-class SummingUp:
+class SummingUp(Duty):
     """A thread that keeps the pyramid up to date."""
 
     def __init__(
         self, log: Log, pyramid: Pyramid, clock: Clock, *, look_every_s: float = LOOK_EVERY_S
     ) -> None:
-        self._log, self._pyramid, self._clock = log, pyramid, clock
+        super().__init__(log, "thread.pyramid", "everloop-sum-up", self._work)
+        self._pyramid, self._clock = pyramid, clock
         self._look_every_s = look_every_s
-        self._duty = Duty(log, "thread.pyramid", "everloop-sum-up", self._work)
-
-    @property
-    def problem(self) -> EverloopError | None:
-        """What keeps it from working, if anything does."""
-        return self._duty.problem
-
-    def start(self) -> None:
-        """Begin with what is missing."""
-        self._duty.start()
-
-    def stop(self) -> None:
-        """Stop after the window at hand."""
-        self._duty.stop()
 
     def _work(self, claim: Claim) -> None:
         """Look now and then. While nothing was recorded, a look each hour is enough."""
         seen: tuple[int, str] | None = None
-        while claim.held and not self._duty.over:
+        while claim.held and not self.over:
             now = (self._log.head, f"{self._clock.now():%Y-%m-%d %H}")
             if now != seen:
-                sum_up(self._log, self._pyramid, self._clock, stopped=self._duty.stopping.is_set)
+                sum_up(self._log, self._pyramid, self._clock, stopped=self.stopping.is_set)
                 seen = now
-            self._duty.stopping.wait(self._look_every_s)
+            self.stopping.wait(self._look_every_s)
 
 
-class Sweeping:
+class Sweeping(Duty):
     """A thread that lets step back what no longer holds, once a day."""
 
     def __init__(
         self, log: Log, do: Do, clock: Clock, quiet_days: int, *, look_every_s: float = LOOK_EVERY_S
     ) -> None:
-        self._log, self._do, self._clock, self._quiet_days = log, do, clock, quiet_days
+        super().__init__(log, "memory.sweeping", "everloop-sweep", self._work)
+        self._do, self._clock, self._quiet_days = do, clock, quiet_days
         self._look_every_s = look_every_s
-        self._duty = Duty(log, "memory.sweeping", "everloop-sweep", self._work)
         self.swept = threading.Event()  # set once it was looked for today
-
-    def start(self) -> None:
-        """Begin with what is quiet by now."""
-        self._duty.start()
-
-    def stop(self) -> None:
-        """Stop after the item at hand."""
-        self._duty.stop()
 
     def _work(self, claim: Claim) -> None:
         seen: date | None = None
-        while claim.held and not self._duty.over:
+        while claim.held and not self.over:
             now = self._clock.now()
             if now.date() != seen:
                 sweep(self._log, self._do, now, self._quiet_days)
                 seen = now.date()
                 self.swept.set()
-            self._duty.stopping.wait(self._look_every_s)
+            self.stopping.wait(self._look_every_s)
 
 
 def sum_up(
