@@ -34,9 +34,9 @@ setup: $(VENV)/.project  ## Make .venv with everything in it (the others call th
 
 web: setup src/everloop/web/index.html  ## Build the web pages into the package, if they changed
 
-dev: setup web/node_modules/.package-lock.json  ## The engine and the web pages with hot reload, in a home of their own
+dev: setup web/node_modules/.package-lock.json  ## The engine and the web pages with hot reload, in a home of their own (DEV="--pages 5174 …")
 	$(call say,"the engine and the pages: open the link below")
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python web/dev.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python web/dev.py $(DEV)
 
 api: web/node_modules/.package-lock.json  ## Write the web pages' typed client anew, from the engine's own description
 	$(call say,"web/openapi.json and its types")

@@ -13,8 +13,8 @@ from bench.workshop import Workshop
 from everloop.adapters.system import system_world
 from everloop.log.file import LogFile
 from everloop.log.limits import Limits
+from everloop.log.pending import INSERT
 from everloop.log.schema import MIGRATIONS
-from everloop.log.scribe import INSERT
 
 ROWS = 5_000
 PAGE_BYTES = 4_096

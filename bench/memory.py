@@ -6,10 +6,21 @@ product, ten rows each, with no audience, no branches and no items read.
 
 Peers get the same texts and vectors, and are asked every question once before the race, as we are.
 They search by meaning alone, so that is what ours is set beside; a row of its own says what words
-and meaning together cost. An item counts as added, on both sides, when SQLite has flushed it and
-its vector was made; ours is then a record of a chain, too, and found by its words. What we keep in
-memory takes it in when somebody searches next: rows of their own say what both cost together.
-LangGraph is given the journal that ours has (WAL), which makes it faster than it is by itself.
+and meaning together cost. An item counts as added, on both sides, when SQLite has flushed it, once
+for each add or batch, and its vector was made and written. What one add is:
+
+- LangGraph: two statements in one transaction: a row with its text, found by key and by prefix, and
+  a row with its vector. No words are indexed, and an item that is put again replaces the old one.
+  It is given the journal that ours has (WAL), which makes it faster than it is by itself.
+- Chroma: its queue in SQLite with full text, metadata, and the vector into an index in memory.
+- mem0 without a model: a point in a local Qdrant, and a row in a history file.
+- Ours: a decision inside the transaction, a record of a chain with its seal, an item, its version
+  and its passage with its terms. The index of words takes passages in by groups of about 256, and
+  who closes a group pays for it. Then the vector is written to the cache, which is not flushed: it
+  can be made again. What is kept in memory takes an item in when somebody searches next: rows of
+  their own say what both cost together.
+
+No side looks for near-duplicates here. `remember` does that first, which is a search by words.
 """
 
 import tracemalloc
@@ -112,7 +123,10 @@ def peer_add(shop: Workshop, *, peer: str, items: int, written: int, found: bool
     title = f"{written} at once added to {items:,}" if written > 1 else f"one added to {items:,}"
     title += ", and a search" if found else ""
     name = f"{peer}-{'add-search' if found else 'add'}-{written}-{items}"
-    note = "flushed on both sides, synchronous=FULL; only ours can be found by words as well"
+    note = (
+        "flushed on both sides, synchronous=FULL; only ours can be found by words as well, and has"
+        " a history"
+    )
     claim = Claim(name, title, f"{peer}, the same", "ms", "at most", goal=1, note=note)
     shelf = _shelf(shop, items)
     rival = _rival(shop, peer, items)
@@ -196,7 +210,10 @@ def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
             RememberItem(f"new-{n}", f"{known[n % len(known)]} {n}", kind="message")
             for n in numbers
         ]
-        shelf.engine.do_many(commands)
+        if written == 1:
+            shelf.engine.do(commands[0])
+        else:
+            shelf.engine.do_many(commands)
         shelf.keeper.embed_missing()
         if found:
             shelf.keeper.recall("user", Asked(next(texts), limit=HITS, mode="semantic"), now=NOW)

@@ -3,16 +3,34 @@ import adapter from '@sveltejs/adapter-static';
 import { vitePreprocess } from '@sveltejs/vite-plugin-svelte';
 
 const PAGE = 'build/index.html';
+const MANIFEST = '.svelte-kit/output/client/.vite/manifest.json';
 const NODES = '_app/immutable/nodes';
+const ASSETS = '_app/immutable/assets';
 
 // One page for all addresses: the server gives index.html for what is no file.
 const pages = adapter({ fallback: 'index.html' });
 
-/** The page names what every start needs: the page for errors and the thread come with the rest, not one after the other. */
-function preloadFirstNodes() {
-	const first = readdirSync(`build/${NODES}`).filter((file) => /^[12]\..*\.js$/.test(file));
-	const links = first.map((file) => `<link href="/${NODES}/${file}" rel="modulepreload">`).join('\n\t\t');
-	writeFileSync(PAGE, readFileSync(PAGE, 'utf8').replace('</head>', `\t${links}\n\t</head>`));
+/** The file of a build by the name that vite.config.ts gave it. */
+function named(name) {
+	const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));
+	return Object.values(manifest).find((made) => made.name === name).file;
+}
+
+/** The page names what every start needs, so that it comes with the rest and not one after the other. */
+function preloadFirst() {
+	const nodes = readdirSync(`build/${NODES}`).filter((file) => /^[12]\..*\.js$/.test(file));
+	const fonts = readdirSync(`build/${ASSETS}`).filter((file) => /^(inter|source-serif-4)-latin-wght-normal\..*\.woff2$/.test(file));
+	const links = [
+		...[named('history'), ...nodes.map((file) => `${NODES}/${file}`)].map((file) => `<link href="/${file}" rel="modulepreload">`),
+		...fonts.map((file) => `<link href="/${ASSETS}/${file}" rel="preload" as="font" type="font/woff2" crossorigin>`)
+	];
+	writeFileSync(PAGE, readFileSync(PAGE, 'utf8').replace('</head>', `\t${links.join('\n\t\t')}\n\t</head>`));
+}
+
+/** Nearly all of the first file runs at the start. A browser that is told so compiles it while it comes, and beside the page. */
+function compileAhead() {
+	const file = `build/${named('first')}`;
+	writeFileSync(file, `//# allFunctionsCalledOnLoad\n${readFileSync(file, 'utf8')}`);
 }
 
 /** @type {import('@sveltejs/kit').Config} */
@@ -23,7 +41,8 @@ export default {
 			...pages,
 			async adapt(builder) {
 				await pages.adapt(builder);
-				preloadFirstNodes();
+				preloadFirst();
+				compileAhead();
 				await builder.compress('build');
 			}
 		},

@@ -51,7 +51,7 @@ from everloop.memory.events import Retired
 from everloop.memory.keeper import Keeper
 from everloop.memory.limits import MemorySettings
 from everloop.memory.policies import Embedding
-from everloop.memory.views import Audiences, MemoryShelf, MemoryWords, text_digests
+from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, Progress, World
 from everloop.settings import Settings
 from everloop.stores import open_node_copy, open_store
@@ -269,12 +269,12 @@ class Engine:
         with self.log.file.reading() as reader:
             impact = purge_impact(reader, positions)
             erased = [touched.position for touched in impact.hides]
-            digests, files = text_digests(reader, erased), files_beside(reader, erased)
+            files = files_beside(reader, erased)
         receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
         vectors = self.log.file.path.parent / VECTORS
-        if digests and vectors.exists():
+        if erased and vectors.exists():
             cache = importlib.import_module("everloop.memory.vectors").VectorCache(vectors)
-            cache.forget(digests)
+            cache.forget(erased)
             cache.close()
         with self.log.file.reading() as reader:
             for digest in without_owner(reader, files):

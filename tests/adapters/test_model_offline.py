@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from everloop.adapters.model_offline import NOTHING, WHAT_IT_IS, OfflineModel
+from everloop.adapters.model_offline import ABLE, NOTHING, WHAT_IT_IS, OfflineModel
 from everloop.asking import Declined, says, structured, whole
 from everloop.memory.compress import Gist
 from everloop.ports import Message, Params, Prompt
@@ -78,6 +78,19 @@ def test_a_question_is_quoted_only_if_there_is_nothing_else() -> None:
 @pytest.mark.parametrize("question", ["tea or coffee?", "What about France?", "Summarise this."])
 def test_every_answer_says_what_it_is_and_how_to_get_a_model(question: str) -> None:
     assert said(question).endswith(WHAT_IT_IS)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What can you do for me, and what do you remember?", "who are you?", "Help!"],
+)
+def test_asked_about_itself_it_says_what_it_can_do(question: str) -> None:
+    assert said(question).startswith(ABLE)
+    assert said(question, system="").startswith(ABLE)
+
+
+def test_asked_what_it_knows_about_something_it_quotes() -> None:
+    assert not said("What do you know about the boiler?").startswith(ABLE)
 
 
 def test_a_summary_is_made_of_dated_sentences_within_the_budget() -> None:

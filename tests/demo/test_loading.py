@@ -1,6 +1,7 @@
 """The demo: a year that was loaded by the commands that everybody uses."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from everloop.thread import browsing, tree
 from everloop.thread.windows import window_of
 
 LOCK_WAIT_S = 10
+NOW = system_world(LOCK_WAIT_S).clock.now()
 SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 
 
@@ -34,14 +36,28 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, L
 
 
 def test_the_year_is_in_order_and_every_question_has_an_answer() -> None:
-    said = list(exchanges())
+    said = list(exchanges(NOW))
     assert [one.at for one in said] == sorted(one.at for one in said)
     assert all(one.question and one.answer for one in said)
     assert (said[-1].at - said[0].at).days > 350
 
 
+def test_something_was_said_lately_and_nothing_that_is_still_to_come() -> None:
+    last = list(exchanges(NOW))[-1].at
+    assert timedelta(0) < NOW - last < timedelta(days=3)
+
+
+@pytest.mark.parametrize(
+    "now", [datetime(2025, 6, 1, tzinfo=UTC), datetime(2026, 1, 10, tzinfo=UTC)]
+)
+def test_what_was_said_stays_in_order_whenever_it_is_loaded(now: datetime) -> None:
+    said = [one.at for one in exchanges(now)]
+    assert said == sorted(said)
+    assert said[-1] < now
+
+
 def test_what_lessons_quote_was_said() -> None:
-    words = "\n".join(one.question for one in exchanges())
+    words = "\n".join(one.question for one in exchanges(NOW))
     assert all(quote in words for lesson in kept().lesson for quote in lesson.quotes)
 
 
@@ -52,7 +68,7 @@ def test_messages_keep_the_days_on_which_they_were_said(loaded: tuple[Engine, Lo
         titles = {thread.title for thread in browsing.threads(reader)}
     assert first[0].text.startswith("First Monday of the year.")
     assert {"Portuguese", "The workshop moves"} <= titles
-    assert done.messages == 2 * len(list(exchanges()))
+    assert done.messages == 2 * len(list(exchanges(NOW)))
 
 
 def test_memories_that_disagree_stand_side_by_side(loaded: tuple[Engine, Loaded]) -> None:

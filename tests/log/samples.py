@@ -1,11 +1,12 @@
 """Events, folds and views to try the log with."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import apsw
 import msgspec
 
-from everloop.log import Event, Fact, Fold, Projection, event, on
+from everloop.log import Added, Event, Fact, Fold, Projection, adds, event, on
 
 
 @event("sample.said")
@@ -78,7 +79,7 @@ class Tally(Projection):
     ) STRICT
     """
 
-    @on(Said)
-    def _said(self, db: apsw.Connection, said: Said, fact: Fact) -> None:
+    @adds(Said)
+    def _said(self, said: Said, fact: Fact) -> Iterator[Added]:
         del said
-        db.execute("INSERT INTO tally VALUES (?, ?, ?)", (fact.position, fact.branch, fact.actor))
+        yield "INSERT INTO tally VALUES (?, ?, ?)", (fact.position, fact.branch, fact.actor)

@@ -10,8 +10,8 @@ import pytest
 from tests.log.samples import Said
 
 from everloop.adapters.system import system_world
-from everloop.errors import EverloopError, Unavailable
-from everloop.log import Log, open_log
+from everloop.errors import EverloopError, NotFound, Unavailable
+from everloop.log import Log, open_log, visible
 
 ROUNDS = 40
 
@@ -73,3 +73,61 @@ def test_a_file_that_is_begun_anew_is_never_mixed_with_the_old_one(tmp_path: Pat
             assert fact.event == Said(f"round {number}")
     log.close()
     assert errors <= {"copy.db: no such table: log"}, "what is there is new, or not there yet"
+
+
+def test_what_is_known_of_a_state_holds_until_somebody_writes(tmp_path: Path) -> None:
+    path = tmp_path / "everloop.db"
+    log, other = (open_log(path, world=system_world(1)) for _ in range(2))
+    first = log.append("thread:home", [Said("one")], actor="user")
+    with log.reading() as reader:
+        state = reader.state
+    with log.reading() as reader:
+        assert reader.state is state
+    other.append("thread:home", [Said("two")], actor="user")
+    with log.reading() as reader:
+        assert reader.state is not state
+        assert reader.state is not None
+        assert reader.state.head == reader.head() == first.position + 1
+    log.close()
+    other.close()
+
+
+def test_a_reader_begins_with_one_question_if_nothing_happened(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "everloop.db", world=system_world(1))
+    log.append("thread:home", [Said("one")], actor="user")
+    asked: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        asked.append(sql)
+        return True
+
+    for _ in range(2):
+        asked.clear()
+        with log.reading() as reader:
+            reader.cursor.exec_trace = reader.db.exec_trace = note
+    assert asked == ["BEGIN", "SELECT max(position) FROM log", "COMMIT"]
+    log.close()
+
+
+def test_a_retraction_by_another_is_heard_by_a_reader_that_looked_before(tmp_path: Path) -> None:
+    path = tmp_path / "everloop.db"
+    log, other = (open_log(path, world=system_world(1)) for _ in range(2))
+    said = log.append("thread:home", [Said("one")], actor="user")
+    counted = f"SELECT count(*) FROM log WHERE stream = 'thread:home' AND {visible('log')}"  # noqa: S608 - our own condition
+    for expected in (1, 0):
+        with log.reading() as reader:
+            assert reader.rows(counted) == [(expected,)]
+        if expected:
+            other.retract([said.position], reason="wrong", actor="user")
+    log.close()
+    other.close()
+
+
+def test_a_reader_that_fails_while_it_begins_is_given_back(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "everloop.db", world=system_world(1))
+    for _ in range(3):
+        with pytest.raises(NotFound), log.reading(branch="nowhere"):
+            pass
+    with log.reading() as reader:
+        assert reader.head() == 0
+    log.close()

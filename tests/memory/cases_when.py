@@ -69,6 +69,17 @@ STRETCHES: dict[str, str] = {
     "between August 11 and August 15 2023": "2023-08-11/2023-08-16",
     "from May to July 2024": "2024-05-01/2024-08-01",
     "31 June 2024": "2024-06-01/2024-07-01",
+    "ten days ago": "2026-11-05",
+    "twelve years ago": "2014-01-01/2015-01-01",
+    "on 12.05.2026": "2026-05-12",
+    "on 3.4.2025": "2025-04-03",
+    "what was in 2026-05": "2026-05-01/2026-06-01",
+    "what did I say in may": "2026-05-01/2026-06-01",
+    "since march": "2026-03-01/",
+    "early may": "2026-05-01/2026-05-11",
+    "the 4th of may": "2026-05-04",
+    "8 may 2023": "2023-05-08",
+    "in march 2024": "2024-03-01/2024-04-01",
 }
 
 PLAIN: tuple[str, ...] = (
@@ -82,4 +93,10 @@ PLAIN: tuple[str, ...] = (
     "who will do it",
     "a week is long",
     "the 2000 items",
+    "the 4th may be late",
+    "this may help",
+    "up to 12 may come",
+    "release 12.05.2 of it",
+    "the article 2019-20",
+    "the number 2026-0512",
 )

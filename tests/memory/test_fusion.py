@@ -1,9 +1,22 @@
 """What fusion promises, one sentence each."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from everloop.memory.fusion import NEIGHBOUR_SHARE, Hit, Keys, Leg, best_of, fuse
+from everloop.memory.answers import LegWhy
+from everloop.memory.fusion import NEIGHBOUR_SHARE, Keys, Leg, best_of, fuse
+from everloop.memory.rows import SPARSE_FROM
+
+
+class Hit(NamedTuple):
+    """A key with its reasons."""
+
+    key: int
+    points: float
+    found: tuple[LegWhy, ...]
+    boosts: tuple[tuple[str, float], ...]
 
 
 def leg(name: str, weight: float, scores: dict[int, float], floor: float | None = None) -> Leg:
@@ -34,7 +47,9 @@ def ranked(
         for reason, points in given.items()
     }
     fused = fuse(among, legs, neighbours=(givers, takers), boosts=dense)
-    return fused.hits(np.arange(len(fused.keys)))
+    places = np.arange(len(fused))
+    both = zip(fused.keys(places).tolist(), fused.whys(places), strict=True)
+    return [Hit(key, why.points, why.legs, why.boosts) for key, why in both]
 
 
 WORDS = leg("words", 1.0, {1: 9.0, 2: 6.0, 3: 3.0}, floor=0.0)
@@ -110,3 +125,17 @@ def test_nothing_found_is_an_empty_ranking() -> None:
 
 def test_a_group_stands_where_its_best_hit_stands() -> None:
     assert best_of(keys(7, 5, 7, 5, 6)).tolist() == [0, 1, 4]
+
+
+def test_large_keys_are_ranked_as_small_ones_are() -> None:
+    far = SPARSE_FROM
+    meaning = {3: 0.8, 1: 0.2}
+    near, named = {1: [2], 2: [1, 3], 3: [2, 4]}, {2: 0.2}
+    small = ranked(WORDS, leg("meaning", 0.5, meaning), near=near, boosts={"named": named})
+    large = ranked(
+        leg("words", 1.0, {1 + far: 9.0, 2 + far: 6.0, 3 + far: 3.0}, floor=0.0),
+        leg("meaning", 0.5, {key + far: score for key, score in meaning.items()}),
+        near={key + far: [each + far for each in some] for key, some in near.items()},
+        boosts={"named": {key + far: points for key, points in named.items()}},
+    )
+    assert [hit._replace(key=hit.key - far) for hit in large] == small

@@ -82,8 +82,7 @@ def test_what_waits_and_what_is_in_the_index_are_found_alike(diary: Diary) -> No
     assert 0 < len(late) < diary.log.head
     memory = Memory()
     with diary.log.reading() as reader:
-        assert found(memory, diary, reader, "oak") == {f"item-{n}" for n in range(diary.log.head)}
-        for number in (1, 2, *(position - 1 for position in late)):
+        for number in range(1, diary.log.head):
             both = {f"item-{number}", f"item-{number - 1}"}
             assert found(memory, diary, reader, name(number)) == both
 
@@ -131,7 +130,7 @@ def test_a_purge_leaves_nothing_of_what_waits_or_is_in_the_index(diary: Diary) -
     assert not {row[1] for row in passages} & set(gone)
     assert not {doc // PASSAGES_MAX for _, doc, *_ in places} & set(gone)
     with diary.log.reading() as reader:
-        held = {number // PASSAGES_MAX for number in passages_holding(reader, ("oak",), 500)}
+        held = {number // PASSAGES_MAX for number in passages_holding(reader, ("oak",), 8 * GROUP)}
     assert len(held) == diary.log.head - 1 - len(gone)
     assert not held & set(gone)
 

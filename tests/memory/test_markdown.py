@@ -356,6 +356,19 @@ def test_a_page_has_a_plain_name_whatever_the_title_and_the_id_are(title: str, n
     assert page_name(item, {made.casefold()}) != made
 
 
+@pytest.mark.parametrize(
+    ("title", "begins"),
+    [
+        ("สวัสดีครับ ผมชอบกินข้าวผัด", "สวัสดีครับ-ผมชอบกินข้าวผัด-"),
+        ("मुझे चाय पसंद है", "मुझे-चाय-पसंद-है-"),
+        ("L'été à Besançon", "l-été-à-besançon-"),
+        ("❤️ _ tea", "tea-"),
+    ],
+)
+def test_a_name_keeps_the_words_of_every_script_whole(title: str, begins: str) -> None:
+    assert page_name(_item("mem-1", title), set()).startswith(begins)
+
+
 def test_writing_replaces_a_link_and_not_what_it_leads_to(
     folder: MarkdownFolder, tmp_path: Path
 ) -> None:

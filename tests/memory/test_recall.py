@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -91,6 +92,11 @@ def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diar
     assert found(diary, "What did I first say about hiking?")[0] == "m3"
     assert found(diary, "What did I last say about hiking?")[0] == "m9"
     assert found(diary, "what did I tell you in September about hiking") == ["m9"]
+    for at in ("2026-01-01T00:00:00Z", "2026-10-01T00:00:00Z"):  # of what was said, none said it
+        summary = RememberItem(f"s{at[5:7]}", "We went hiking together.", kind="summary")
+        diary.engine.do(msgspec.structs.replace(summary, happened_at=at))
+    assert found(diary, "What did I first say about hiking?")[:3] == ["m3", "m5", "m9"]
+    assert found(diary, "What did I last say about hiking?")[:3] == ["m9", "m5", "m3"]
 
 
 def test_before_an_event_means_before_the_date_that_memory_has_for_it(diary: Diary) -> None:

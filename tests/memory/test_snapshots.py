@@ -104,7 +104,7 @@ def test_a_snapshot_of_another_log_is_thrown_away(filled: Diary, tmp_path: Path)
 
 
 def test_purged_texts_leave_no_snapshot(filled: Diary) -> None:
-    filled.keeper.memory.space.cache.forget([b"any"])  # type: ignore[union-attr]
+    filled.keeper.memory.space.cache.forget([1])  # type: ignore[union-attr]
     assert not file_of(filled).exists()
 
 

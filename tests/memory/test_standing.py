@@ -34,6 +34,13 @@ def check_neighbours(standing: Standing) -> None:
     seen = outlook(standing, Filter())
     assert np.array_equal(seen.before(rows), roster.before(rows, allowed))
     assert np.array_equal(seen.after(rows), roster.after(rows, allowed))
+    pairs = {
+        (taker, int(rows[giver]))
+        for takers, givers in seen.followed(rows)
+        for taker, giver in zip(takers.tolist(), givers.tolist(), strict=True)
+    }
+    said_before = zip(rows.tolist(), seen.before(rows).tolist(), strict=True)
+    assert pairs == {(row, before) for row, before in said_before if before}
     lengths = roster.length.all[rows] + roster.length.all[roster.before(rows, allowed)]
     assert np.array_equal(seen.lengths(rows), lengths)
     assert seen.parted == (len(rows) - 1 > standing.items)

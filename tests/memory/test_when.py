@@ -62,6 +62,23 @@ def test_an_event_without_a_date_is_named_for_the_caller() -> None:
     assert (hint.anchor, hint.kind, hint.start) == ("before the release", "filter", None)
 
 
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("what happened before the release", "before the release"),
+        ("What was going on during our move?", "during our move"),
+        ("what's new since the last release?", "since the last release"),
+        ("what else has changed after she left", "after she left"),
+    ],
+)
+def test_a_question_about_nothing_but_an_event_filters_by_it(text: str, event: str) -> None:
+    assert (only(text).kind, only(text).anchor) == ("filter", event)
+
+
+def test_an_event_in_a_question_about_something_else_does_not_filter() -> None:
+    assert only("where did Anna live before the release").kind == "boost"
+
+
 def test_a_day_is_as_long_as_it_was_where_the_user_lives() -> None:
     hint = only("on 25 October 2026")  # clocks went back
     assert hint.start is not None

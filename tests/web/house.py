@@ -12,8 +12,7 @@ import uvicorn
 from everloop.access import keys
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
-from everloop.interfaces.http.pages import built, inline_hashes
-from everloop.interfaces.http.shield import Rules
+from everloop.interfaces.http.pages import built
 from everloop.memory.limits import MemorySettings
 from everloop.ports import Model
 from everloop.running import Running
@@ -68,10 +67,7 @@ def house(
 
 @contextmanager
 def _served(running: Running, port: int) -> Generator[int]:
-    rules = Rules(scripts=inline_hashes(built()))
-    config = uvicorn.Config(
-        application(running, rules), log_level="warning", timeout_graceful_shutdown=1
-    )
+    config = uvicorn.Config(application(running), log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     listening = socket.create_server(("127.0.0.1", port))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -205,6 +205,8 @@ def test_a_jump_to_a_day_long_ago_keeps_moving(
         page = visit(home.link())
         expect(page.get_by_text(f"Message {MANY - 1}.")).to_be_visible()
         day = page.evaluate("new Date(Date.now() - 500 * 86400000).toISOString().slice(0, 10)")
+        page.get_by_role("button", name="Go to a day").click()  # only now is there one
+        page.locator("input[type=date]").wait_for(state="attached")
         with working(page) as work:
             jumped = page.evaluate(JUMPED, day)
         nodes, heap = held(page)

@@ -6,14 +6,17 @@ makes it longer. The CPU time of a task stays what it is while others wait for t
 
 import json
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from playwright.sync_api import Page
 
 CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline", "blink.user_timing"]
 MAIN = "CrRendererMain"
+TASKS = ("RunTask", "RunMicrotasks")  # what promises do runs within tasks, and also between them
 
 Happening = dict[str, Any]
 
@@ -28,12 +31,13 @@ class Work:
         """Take what the browser told, as far as main threads of pages are concerned."""
         told: list[Happening] = json.loads(trace)["traceEvents"]
         main = {_thread(one) for one in told if _is_main(one)}
-        self._all = sorted((one for one in told if _thread(one) in main), key=_begun)
+        ours = [one for one in told if _thread(one) in main]
+        self._all = sorted(ours, key=lambda one: (_begun(one), -one.get("dur", 0)))
 
     @property
     def tasks(self) -> list[float]:
         """How much each task took; while one runs, the page hears nothing."""
-        return sorted(_ms(one) for one in self._named("RunTask"))
+        return sorted(_ms(one) for one in self._tasks)
 
     @property
     def frame(self) -> float:
@@ -50,14 +54,24 @@ class Work:
 
     def between(self, begin: float, end: float) -> float:
         """How much was done in the tasks that ran in a stretch of the trace."""
-        tasks = self._named("RunTask")
-        return sum(_ms(one) for one in tasks if _ended(one) >= begin and _begun(one) <= end)
+        ran = [one for one in self._tasks if _ended(one) >= begin and _begun(one) <= end]
+        return sum(_ms(one) for one in ran)
 
     def until(self, mark: str) -> float:
         """How much a page had done when it said that it had come so far."""
         said = next(one for one in self._all if one["name"] == mark)
-        tasks = [one for one in self._named("RunTask") if _thread(one) == _thread(said)]
+        tasks = [one for one in self._tasks if _thread(one) == _thread(said)]
         return sum(_ms(one) for one in tasks if _begun(one) <= _begun(said))
+
+    @cached_property
+    def _tasks(self) -> list[Happening]:
+        """What ran, each with all that ran within it."""
+        until, outermost = defaultdict[tuple[int, int], float](float), list[Happening]()
+        for one in self._all:
+            if one["name"] in TASKS and one["ph"] == "X" and _ended(one) > until[_thread(one)]:
+                until[_thread(one)] = _ended(one)
+                outermost.append(one)
+        return outermost
 
     def _named(self, name: str) -> list[Happening]:
         return [one for one in self._all if one["name"] == name and one["ph"] == "X"]

@@ -28,7 +28,7 @@ SLUG_LENGTH = 48
 PRIVATE = 0o600
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_APART = re.compile(r"[\W_]+")
+_APART = re.compile("-{2,}")
 
 
 class _Ledger(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ def write_whole(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
 def page_name(item: Item, taken: set[str]) -> str:
     """A readable name for an item's page that is not taken: its title, and the end of its id."""
     plain = unicodedata.normalize("NFC", item.title).casefold()
-    slug = _APART.sub("-", plain)[:SLUG_LENGTH].strip("-") or "untitled"
+    slug = _APART.sub("-", _spelt(plain))[:SLUG_LENGTH].strip("-") or "untitled"
     whole = sha256(item.item_id.encode()).hexdigest()
     ends = [handle(item.item_id)] if _SAFE_ID.fullmatch(item.item_id) else []
     for end in (*ends, whole[:8], whole):
@@ -157,6 +157,15 @@ def page_name(item: Item, taken: set[str]) -> str:
         if name.casefold() not in taken:
             return name
     raise Invalid(f"there is no name left for {item.item_id!r}", hint="Export to an empty folder.")
+
+
+def _spelt(text: str) -> str:
+    """Letters and digits, and the marks on them that Thai and Hindi need; dashes for the rest."""
+    made = ""
+    for letter in text:
+        marks = made[-1:] not in {"", "-"} and unicodedata.category(letter).startswith("M")
+        made += letter if letter.isalnum() or marks else "-"
+    return made
 
 
 def _refusal(path: Path, name: str) -> tuple[str, str]:

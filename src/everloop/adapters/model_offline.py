@@ -32,6 +32,10 @@ WHAT_IT_IS = (
     "I am Everloop's offline model, not a language model: I only quote. To talk to one, install"
     " Ollama, set a key or log in to Claude Code; docs/models.md says how."
 )
+ABLE = (
+    "I keep what you say, and find it again word for word, with its date. Tell me something, such"
+    " as where a key hangs, and ask me for it later; Memory shows what was kept, and why."
+)
 NOTHING = "I found nothing about that in what I was given."
 
 _DATED = re.compile(
@@ -41,6 +45,11 @@ _DATED = re.compile(
 _SUMMARY = re.compile(
     r"\W*(?:please |can you |could you )?(?:summari[sz]e|sum up|tl;?dr"
     r"|(?:give me|write|make) (?:a|the)(?: \w+){0,2} summary)\b",
+    re.IGNORECASE,
+)
+_ABOUT_ITSELF = re.compile(
+    r"\bwhat (?:can|could|do) you (?:do|remember|know)\b(?! about)"
+    r"|\b(?:who|what) are you\b|\bhow do (?:you|I use) (?:work|you|this)\b|^\W*help\W*$",
     re.IGNORECASE,
 )
 UNDATED = "1970-01-01"
@@ -95,6 +104,8 @@ def _answer(prompt: Prompt, params: Params) -> str:
         made = _summary(prompt, params.tokens_max)
         text = made.text if isinstance(made, Gist) else f"I cannot sum that up: {made.reason}."
         return f"{text}\n\n{WHAT_IT_IS}"
+    if _ABOUT_ITSELF.search(question):
+        return f"{ABLE}\n\n{WHAT_IT_IS}"
     return f"{_quoted(question, list(_lines(prompt)))}\n\n{WHAT_IT_IS}"
 
 

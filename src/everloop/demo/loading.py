@@ -19,6 +19,7 @@ from everloop.demo.year import (
     ANSWERED_AFTER,
     OTHER,
     Entry,
+    Exchange,
     Kept,
     Lesson,
     Memory,
@@ -55,7 +56,7 @@ from everloop.thread.windows import Window
 
 BATCH = 500
 SESSIONS = 4  # in which lessons were used
-LATELY = 20  # messages among which the other way begins
+LATELY = 100  # messages among which the other way begins
 SENTENCES = 2  # of a question, that are kept
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\d(?: \d\d:\d\d (user|assistant))?: ")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -80,7 +81,9 @@ def load_demo(
         Conflict: something is in the log already.
     """
     beside = kept()
-    calendar = Calendar(next(exchanges()).at)
+    now = world.clock.now()
+    said = list(exchanges(now))
+    calendar = Calendar(said[0].at)
     outside = world._replace(clock=calendar)
     with Engine.open(folder, settings=settings, world=outside) as engine:
         if engine.log.head:
@@ -88,10 +91,10 @@ def load_demo(
                 "there is something in this log already",
                 hint="Name a folder that does not exist yet.",
             )
-        _live(engine, calendar, beside.memory)
-        messages = _say(engine, progress)
+        _live(engine, calendar, said, beside.memory)
+        messages = _say(engine, now, progress)
         _learn(engine, beside)
-        calendar.turn(world.clock.now())  # what is over now is summed up
+        calendar.turn(now)  # what is over now is summed up
         pyramid = Pyramid(engine.log, engine.do, engine.log.ids, in_its_own_words)
         summaries = sum_up(engine.log, pyramid, calendar)
     return Loaded(messages, len(beside.memory), len(beside.lesson), summaries)
@@ -105,9 +108,10 @@ def in_its_own_words(window: Window, lines: Sequence[str], budget: int) -> Gist:
     return Gist(title[:80], shortened(words, budget))
 
 
-def _live(engine: Engine, calendar: Calendar, memories: Sequence[Memory]) -> None:
+def _live(
+    engine: Engine, calendar: Calendar, said: Sequence[Exchange], memories: Sequence[Memory]
+) -> None:
     """Day by day: what was written down, and what the models took."""
-    said = list(exchanges())
     days: list[tuple[datetime, Memory | RecordModelCall]] = [
         *((memory.at, memory) for memory in memories),
         *calls([one for one in said if one.thread != OTHER]),
@@ -121,10 +125,10 @@ def _live(engine: Engine, calendar: Calendar, memories: Sequence[Memory]) -> Non
     calendar.turn(said[-1].at + ANSWERED_AFTER)
 
 
-def _say(engine: Engine, progress: Progress | None) -> int:
+def _say(engine: Engine, now: datetime, progress: Progress | None) -> int:
     """All that was said, and once more from where another way began; how many messages."""
-    took = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(), progress).messages
-    other = OtherWay()
+    took = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(now), progress).messages
+    other = OtherWay(now)
     with engine.reading() as reader:
         home = browsing.newest(reader, HOME, LATELY).messages
     before = [one for one in home if one.said_at < other.said[0].at]

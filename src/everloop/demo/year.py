@@ -15,7 +15,7 @@ from everloop.thread.commands import HOME
 OTHER = "other"  # what was said on another branch
 TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
 ANSWERED_AFTER = timedelta(minutes=1)
-_HEAD = re.compile(r"^=== (\d{4}-\d\d-\d\d \d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
+_HEAD = re.compile(r"^=== (\S+|\d+ days ago) (\d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -103,8 +103,8 @@ class Year:
     name = "a year of Ilse"
     identity = "everloop-demo"
 
-    def __init__(self) -> None:
-        self._said = list(exchanges())
+    def __init__(self, now: datetime) -> None:
+        self._said = list(exchanges(now))
         self.size = len(self._said)
 
     def chats(self) -> Iterator[Chat | Trouble]:
@@ -133,17 +133,32 @@ class OtherWay(Year):
         return [one for one in self._said if one.thread == OTHER]
 
 
-def exchanges() -> Iterator[Exchange]:
-    """What was said in the year, in its order."""
-    _, *parts = _HEAD.split(_read("year.txt"))
-    for at, thread, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+def exchanges(now: datetime) -> Iterator[Exchange]:
+    """What was said in the year, in its order; and lately, so that there is a yesterday."""
+    at = datetime.min.replace(tzinfo=UTC)
+    for name in ("year.txt", "lately.txt"):
+        for one in _exchanges(name, now.date()):
+            if at <= one.at < now:
+                at = one.at
+                yield one
+
+
+def _exchanges(name: str, today: date) -> Iterator[Exchange]:
+    _, *parts = _HEAD.split(_read(name))
+    for day, time, thread, text in zip(*(parts[n::4] for n in range(4)), strict=True):
         question, _, answer = text.partition("\n---\n")
-        said_at = datetime.strptime(at, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+        said_at = datetime.fromisoformat(f"{_day(day, today)}T{time}Z")
         yield Exchange(said_at, thread or "", question.strip(), answer.strip())
 
 
+def _day(written: str, today: date) -> date:
+    """A day as it is written: a date, or how many days ago."""
+    ago, found, _ = written.partition(" days ago")
+    return today - timedelta(days=int(ago)) if found else date.fromisoformat(written)
+
+
 def _messages(one: Exchange) -> Iterator[Said]:
-    name = f"demo-{one.thread}{one.at:%m%d%H%M}"
+    name = f"demo-{one.thread}{one.at:%y%m%d%H%M}"
     yield Said(f"{name}-q", "user", one.question, one.at.isoformat(), "user")
     answered = one.at + ANSWERED_AFTER
     yield Said(f"{name}-a", "assistant", one.answer, answered.isoformat(), "demo")

@@ -4,12 +4,12 @@ from everloop.log.backups import BackupPlan
 from everloop.log.branches import MAIN, Branch, Branches, Sight
 from everloop.log.decider import Asking, Command, Context, Decider, Query
 from everloop.log.event import Event, Unknown, catalogue, event, upcast
-from everloop.log.file import Reader
 from everloop.log.limits import Limits
 from everloop.log.lineage import visible
 from everloop.log.log import Log
 from everloop.log.opening import open_log
-from everloop.log.projection import Projection, on
+from everloop.log.projection import Added, Projection, adds, on
+from everloop.log.reader import Reader
 from everloop.log.record import Fact, Record
 from everloop.log.retraction import Impact, Touched
 from everloop.log.states import Fold
@@ -17,6 +17,7 @@ from everloop.log.work import Draft, Receipt
 
 __all__ = [
     "MAIN",
+    "Added",
     "Asking",
     "BackupPlan",
     "Branch",
@@ -39,6 +40,7 @@ __all__ = [
     "Sight",
     "Touched",
     "Unknown",
+    "adds",
     "catalogue",
     "event",
     "on",

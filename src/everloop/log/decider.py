@@ -8,12 +8,13 @@ can build them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from everloop.log.event import Event
-from everloop.log.file import Reader
+from everloop.log.reader import Reader
 from everloop.log.record import moment
 from everloop.log.states import Fold
 from everloop.log.work import Desk, Draft
@@ -68,10 +69,13 @@ class Decider(Generic[C, S]):
 
     def drafts(self, command: C, by: Context, desk: Desk) -> list[Draft]:
         """What the command leads to, at this desk."""
-        state: Any = desk.state(self.fold, self.stream(command))
+        state: Any = desk.state(self.fold, desk.stream)
         known: Any = None
         if self.also is not None:
             desk.reader.look(desk.sight)
             known = self.also(desk.reader, command)
-        happened = self.decide(state, command, Asking(by, moment(desk.now_us), known))
+        happened = self.decide(state, command, Asking(by, _moment(desk.now_us), known))
         return [item if isinstance(item, Draft) else Draft(item) for item in happened]
+
+
+_moment = lru_cache(maxsize=1)(moment)  # all decisions of a transaction are of one time

@@ -21,7 +21,7 @@ UNSAYABLE = (UnicodeEncodeError, TypeError, OverflowError, RecursionError)  # wh
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):  # it holds data, and so never itself
     """Something that happened. Subclasses are declared with `@event("area.noun_happened")`."""
 
     wire: ClassVar[str] = ""

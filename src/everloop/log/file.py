@@ -8,8 +8,8 @@ error there would not mean that the commit failed.
 """
 
 import threading
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from threading import get_ident
@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import apsw
 
-from everloop.errors import Corrupt, NotFound, Unavailable
-from everloop.log.branches import ALL, Branch, Branches, Sight
-from everloop.log.lineage import active_retractions, load_branches, visible
+from everloop.errors import Corrupt, EverloopError, Unavailable
+from everloop.log.branches import Branches
+from everloop.log.lineage import load_branches
 from everloop.log.projection import Projection, Views
-from everloop.log.record import FACT_COLUMNS, GENESIS, Fact, Record, facts
-from everloop.log.schema import APPLICATION_ID, ASKED, COLUMNS, MIGRATIONS
-from everloop.log.sql import Bindings, Row, let_go, number, one, rows
+from everloop.log.reader import Reader
+from everloop.log.schema import APPLICATION_ID, MIGRATIONS
+from everloop.log.sql import let_go, one, rows
 from everloop.log.trouble import require_safe_sqlite, unavailable
 from everloop.ports import World
 
@@ -31,131 +31,6 @@ _SETTINGS = """
 PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON; PRAGMA fullfsync = ON;
 PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384
 """
-
-_TEMPORARY = """
-CREATE TEMP TABLE sight (branch TEXT PRIMARY KEY, cap INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TEMP TABLE active (position INTEGER PRIMARY KEY) STRICT;
-"""
-
-_AT = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
-_REQUESTED = f"SELECT {COLUMNS} FROM log WHERE request_id = ? AND {ASKED} ORDER BY position"  # noqa: S608
-_WRITTEN = f"SELECT {COLUMNS} FROM log WHERE position > ? AND request_id = ? ORDER BY position"  # noqa: S608
-_RANGE = f"SELECT {COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position"  # noqa: S608
-_TAIL = (
-    "SELECT version, digest, position FROM log WHERE stream = ? AND branch = ? AND position <= ?"
-    " ORDER BY version DESC LIMIT 1"
-)
-_HAS_HIDDEN = (
-    "SELECT EXISTS (SELECT 1 FROM log_hidden WHERE stream = ?1)"
-    " OR EXISTS (SELECT 1 FROM log_needs WHERE stream = ?1)"
-)
-
-
-class Tail(NamedTuple):
-    """Where a stream ends: its newest version, with digest and position."""
-
-    version: int
-    digest: bytes
-    position: int
-
-
-class Reader:
-    """One connection with a sight: what it lets through is what counts there."""
-
-    def __init__(self, db: apsw.Connection, era: int = 0) -> None:
-        self.db = db
-        self.cursor = db.cursor()  # for what is asked again and again: a new one costs more
-        self.era = era  # which file of that name this connection has opened
-        db.execute(_TEMPORARY)
-        self._looking: tuple[object, int] | None = None
-
-    def look(self, sight: Sight) -> None:
-        """Make `sight` the one that `visible(...)` conditions use from here on."""
-        looking = (sight.key, number(self.db, "SELECT max(position) FROM log_retractions"))
-        if looking == self._looking:
-            return
-        self._looking = None
-        self.db.execute("DELETE FROM temp.sight; DELETE FROM temp.active")
-        self.db.executemany("INSERT INTO temp.sight VALUES (?, ?)", sight.caps.items())
-        active = active_retractions(self.db, sight)
-        self.db.executemany("INSERT INTO temp.active VALUES (?)", [(p,) for p in active])
-        self._looking = looking
-
-    def leave(self) -> bool:
-        """Undo the transaction, if there is one; False if the connection is of no more use."""
-        try:
-            if self.db.in_transaction:
-                self._looking = None  # the sight lives in temporary tables, and goes with it
-                self.db.execute("ROLLBACK")
-        except apsw.Error:
-            let_go(self.db)
-            return False
-        return True
-
-    def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
-        """All rows of a query."""
-        return rows(self.db, sql, bindings)
-
-    def head(self) -> int:
-        """The newest position."""
-        return number(self.db, "SELECT max(position) FROM log")
-
-    def record(self, position: int) -> Record:
-        """The record at a position.
-
-        Raises:
-            NotFound: there is none.
-        """
-        row = one(self.db, _AT, (position,))
-        if row is None:
-            raise NotFound(
-                f"no record at position {position}", hint="`everloop log tail` shows the newest."
-            )
-        return Record(*row)
-
-    def records(self, after: int = 0, upto: int = ALL) -> Iterator[Record]:
-        """The records in (after, upto], in order, one at a time."""
-        for row in self.db.execute(_RANGE, (after, upto)):
-            yield Record(*row)
-
-    def requested(self, request_id: str) -> list[Record]:
-        """The records that a caller's request led to, in order."""
-        return [Record(*row) for row in self.rows(_REQUESTED, (request_id,))]
-
-    def written(self, request_id: str, after: int) -> list[Record]:
-        """The records of any request, be its id the caller's or ours, after a position."""
-        return [Record(*row) for row in self.rows(_WRITTEN, (after, request_id))]
-
-    def stream(
-        self, stream: str, branch: Branch, sight: Sight, *, after_version: int = 0
-    ) -> Iterator[Fact]:
-        """The facts of a stream that count on a branch, in order, one at a time."""
-        condition = ""
-        if self.has_hidden(stream):
-            self.look(sight)
-            condition = f"AND {visible('log')}"
-        sql = (
-            f"SELECT {FACT_COLUMNS} FROM log WHERE stream = ? AND branch = ? AND version > ?"  # noqa: S608
-            f" AND position <= ? {condition} ORDER BY version"
-        )
-        for name, cap in reversed(list(branch.lineage())):
-            bindings = (stream, name, after_version, min(cap, sight.upto))
-            yield from facts(self.db.execute(sql, bindings), stream, name)
-
-    def tail(self, stream: str, branch: Branch, before: int = ALL) -> Tail:
-        """Where a stream ends on a branch."""
-        for name, cap in branch.lineage():
-            row = one(self.db, _TAIL, (stream, name, min(cap, before - 1)))
-            if row is not None:
-                version, digest, position = row
-                if not (isinstance(version, int) and isinstance(digest, bytes)):
-                    raise apsw.CorruptError(f"record {position} holds what it cannot hold")
-                return Tail(version, digest, position)
-        return Tail(0, GENESIS, 0)
-
-    def has_hidden(self, stream: str) -> bool:
-        """Whether any fact of a stream is hidden in some sight."""
-        return bool(number(self.db, _HAS_HIDDEN, (stream,)))
 
 
 class _BranchDraft(NamedTuple):
@@ -298,24 +173,30 @@ class LogFile:
         with self._lock:
             self.drafted, self._seen = None, -1
 
-    @contextmanager
-    def reading(self) -> Generator[Reader, None, None]:
-        """A reader on one consistent state of the file."""
-        reader = self._take()
-        try:
-            reader.db.execute("BEGIN")
-            self.refresh(reader.db, reader.head(), reader.era)
-            yield reader
-            with suppress(apsw.Error):
-                reader.db.execute("COMMIT")  # nothing was written, but the sight is kept
-        except (apsw.Error, UnicodeDecodeError) as problem:
-            told = unavailable(problem, self.path)
-            self.damaged |= isinstance(told, Corrupt)
-            let_go(reader.db)
-            raise told from problem
-        finally:
-            if reader.leave():
-                self._give_back(reader)
+    def reading(self, prepare: Callable[[Reader], None] | None = None) -> "Reading":
+        """A reader on one consistent state of the file, prepared before it is handed out."""
+        return Reading(self, prepare)
+
+    def begin(self, reader: Reader) -> None:
+        """Begin to read, with the branches in memory at least as new as what is read."""
+        state = reader.begin()
+        if state.head > self._seen:
+            self.refresh(reader.db, state.head, reader.era)
+
+    def failed(self, problem: apsw.Error | UnicodeDecodeError, reader: Reader) -> EverloopError:
+        """What a failure of SQLite means to callers. Its reader is of no more use."""
+        told = unavailable(problem, self.path)
+        self.damaged |= isinstance(told, Corrupt)
+        let_go(reader.db)
+        return told
+
+    def whole(self, reader: Reader) -> bool:
+        """Whether the views show all that a reader sees."""
+        state = reader.state
+        assert state is not None, "reading has begun"
+        if state.whole is None:
+            state.whole = self.views.position(reader.db) >= state.head
+        return state.whole
 
     def lost(self) -> bool:
         """Whether it was found damaged, or its path no longer names the file that was opened."""
@@ -346,7 +227,8 @@ class LogFile:
         for reader in idle:
             let_go(reader.db)
 
-    def _take(self) -> Reader:
+    def take(self) -> Reader:
+        """A reader that nobody else uses, until it is given back."""
         with self._lock:
             if self._closed:
                 raise Unavailable("this log is closed", hint="Open it again.")
@@ -360,12 +242,48 @@ class LogFile:
             let_go(db)
             raise unavailable(problem, self.path) from problem
 
-    def _give_back(self, reader: Reader) -> None:
+    def give_back(self, reader: Reader) -> None:
+        """Let others use it."""
         with self._lock:
             if not self._closed and reader.era == self._era:
                 self._idle.append(reader)
                 return
         let_go(reader.db)
+
+
+class Reading:
+    """A reader for as long as this is entered. A class, for every read passes here."""
+
+    def __init__(self, file: LogFile, prepare: Callable[[Reader], None] | None) -> None:
+        self._file, self._prepare = file, prepare
+
+    def __enter__(self) -> Reader:
+        """Take a reader, and begin."""
+        reader = self._reader = self._file.take()
+        try:
+            self._file.begin(reader)
+            if self._prepare is not None:
+                self._prepare(reader)
+        except BaseException as problem:
+            self._end(problem)
+            raise
+        return reader
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        """End, and give the reader back."""
+        self._end(problem)
+
+    def _end(self, problem: BaseException | None) -> None:
+        reader = self._reader
+        try:
+            if problem is None:
+                with suppress(apsw.Error):
+                    reader.cursor.execute("COMMIT")  # nothing was written, but the sight is kept
+            elif isinstance(problem, (apsw.Error, UnicodeDecodeError)):
+                raise self._file.failed(problem, reader) from problem
+        finally:
+            if reader.leave():
+                self._file.give_back(reader)
 
 
 def delete(path: Path) -> None:

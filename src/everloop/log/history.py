@@ -11,7 +11,8 @@ from everloop.errors import Conflict, Invalid, NotFound
 from everloop.log.backups import Backups
 from everloop.log.branches import MAIN
 from everloop.log.facts import STREAM, BranchForked, BranchPlanted, BranchStood, Purged, Retracted
-from everloop.log.file import LogFile, Reader
+from everloop.log.file import LogFile
+from everloop.log.reader import Reader
 from everloop.log.retraction import Impact, purge_impact, retraction_impact, rewind_impact
 from everloop.log.work import Desk, Draft, Receipt
 from everloop.ports import Ids

@@ -4,8 +4,7 @@ It is the only truth. Acknowledged means durable. The store owns time. What a ca
 in `DESIGN.md` beside this file; the tests in `tests/log/test_invariants.py` prove it by name.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -18,11 +17,12 @@ from everloop.log.backups import Backups
 from everloop.log.branches import ALL, Branches, Sight
 from everloop.log.event import Event, Unknown
 from everloop.log.facts import STREAM
-from everloop.log.file import LogFile, Reader
+from everloop.log.file import LogFile, Reading
 from everloop.log.history import History
 from everloop.log.level import Behind
 from everloop.log.limits import Limits
 from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
+from everloop.log.reader import Reader
 from everloop.log.record import Fact, Record, fact_of, microseconds
 from everloop.log.schema import OWN_REQUESTS
 from everloop.log.scribe import Scribe
@@ -166,20 +166,17 @@ class Log(History):
         with self.file.reading():
             return self.file.branches
 
-    @contextmanager
-    def reading(
-        self, *, branch: str | None = None, as_of: int | datetime | None = None
-    ) -> Generator[Reader, None, None]:
+    def reading(self, *, branch: str | None = None, as_of: int | datetime | None = None) -> Reading:
         """A reader whose views show what counts on `branch`, as it stood at a position or time."""
-        with self.file.reading() as reader:
-            if self.file.views.position(reader.db) >= reader.head():
-                reader.look(self.sight(reader, branch=branch, as_of=as_of))
-                yield reader
-                return
-        self._fold_missing()
-        with self.file.reading() as reader:
-            reader.look(self.sight(reader, branch=branch, as_of=as_of))
-            yield reader
+        return self.file.reading(lambda reader: self._look(reader, branch, as_of))
+
+    def _look(self, reader: Reader, branch: str | None, as_of: int | datetime | None) -> None:
+        """Give a reader its sight, and views that show all of it."""
+        if not self.file.whole(reader):
+            reader.leave()
+            self._fold_missing()
+            self.file.begin(reader)
+        reader.look(self.sight(reader, branch=branch, as_of=as_of))
 
     def sight(
         self, reader: Reader, *, branch: str | None = None, as_of: int | datetime | None = None

@@ -18,11 +18,11 @@ from typing import Protocol
 import apsw
 
 from everloop.errors import Corrupt, EverloopError, Unavailable
-from everloop.log.file import Reader
 from everloop.log.level import Level, LevelMark
 from everloop.log.log import Log
 from everloop.log.postgres_line import Connection, Line
 from everloop.log.postgres_schema import Tenant
+from everloop.log.reader import Reader
 from everloop.log.sql import number
 from everloop.log.work import Copy
 from everloop.ports import World

@@ -10,8 +10,8 @@ import msgspec
 
 from everloop.log.branches import ALL, Branches
 from everloop.log.facts import STREAM, BranchForked, BranchPlanted, BranchStood, Purged
-from everloop.log.file import Reader
 from everloop.log.lineage import closure, load_branches, visible
+from everloop.log.reader import Reader
 from everloop.log.record import Record, positions
 from everloop.log.schema import COLUMNS
 

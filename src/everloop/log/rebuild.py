@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from everloop.errors import NotFound
-from everloop.log.file import Reader
 from everloop.log.log import Log
+from everloop.log.reader import Reader
 from everloop.log.record import fact_of
 from everloop.ports import Progress
 

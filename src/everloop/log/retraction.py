@@ -12,8 +12,8 @@ import msgspec
 from everloop.errors import Invalid, NotFound
 from everloop.log.branches import Branch, Sight
 from everloop.log.facts import STREAM, Retracted
-from everloop.log.file import Reader
 from everloop.log.lineage import active_retractions, closure
+from everloop.log.reader import Reader
 
 
 class Touched(msgspec.Struct, frozen=True):

@@ -18,9 +18,11 @@ from everloop.errors import RESTORE, Conflict, Corrupt, EverloopError, Rejected,
 from everloop.log.branches import Branch
 from everloop.log.erasing import erase
 from everloop.log.facts import STREAM, Purged
-from everloop.log.file import LogFile, Reader
+from everloop.log.file import LogFile
 from everloop.log.limits import Limits
+from everloop.log.pending import Pending
 from everloop.log.quill import Quill
+from everloop.log.reader import Reader
 from everloop.log.record import (
     GENESIS,
     Fact,
@@ -28,17 +30,14 @@ from everloop.log.record import (
     chain,
     fact_of,
 )
-from everloop.log.schema import COLUMNS
 from everloop.log.sql import Row, let_go, number, one
 from everloop.log.states import States
+from everloop.log.tails import Tails
 from everloop.log.trouble import unavailable
 from everloop.log.work import Desk, Receipt, Sequencer, Work
 from everloop.ports import World
 
 S = TypeVar("S")
-
-# Short, because SQLite's statement is found by its text, once for every row.
-INSERT = f"INSERT INTO log VALUES({','.join('?' * len(COLUMNS.split(',')))})"
 
 
 class Scribe:
@@ -62,7 +61,9 @@ class Scribe:
         self._last_us = 0
         self._began = 0  # the newest position before the batch at hand
         self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
-        self._tails: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._tails = Tails()
+        self._pending = Pending(file.views)
+        self._put = self._pending.write  # or `keep`, while several works share a transaction
         self._homes: dict[str, Branch] = {}  # where streams go on, as the branches are now
         self._written: list[Row] = []  # what a sequencer is to publish
         self._published = False  # whether they are durable, whatever becomes of the file
@@ -132,11 +133,13 @@ class Scribe:
         """
         reader = self._open_reader()
         for record in records:
-            digest = self._follows(reader, record)
-            self._insert(reader, [astuple(record)], [fact_of(record)])
+            digest, facts = self._follows(reader, record), [fact_of(record)]
+            self.head, self._last_us = record.position, record.recorded_us
+            self._pending.keep(reader, [astuple(record)], facts)
             self._tails[record.stream, record.branch] = (record.version, digest)
             if record.stream == STREAM:
-                self._draft_branches(reader)
+                self._take_effect(reader, facts)
+        self._pending.flush()
 
     def tip(self) -> tuple[int, bytes] | None:
         """The newest position in the file and its digest; None if the file itself is lost."""
@@ -204,16 +207,21 @@ class Scribe:
             now_us = self._clock.now_us()
         if now_us < self._last_us:
             now_us = self._last_us
-        self._began = self.head
+        self._began, shared = self.head, len(batch) > 1
+        if shared:
+            self._put, self._tails.coming = self._pending.keep, batch
         for work in batch:
             before = self.head
             work.receipt = work.error = None
             try:
                 self._carry_out(reader, work, now_us)
             except Rejected as refusal:
-                if self.head != before:
-                    raise  # it came too late: something of this work is already in the transaction
+                if self.head != before or self._pending.failed:
+                    raise  # it came too late: something of a work is already in the transaction
                 work.error = refusal
+        if shared:
+            self._pending.flush()
+            self._put, self._tails.coming = self._pending.write, ()
         if self._sequencer:
             self._sequencer.publish([Record(*row) for row in self._written])
             self._published = True
@@ -251,36 +259,39 @@ class Scribe:
                     view.fold(reader.db, fact)
 
     def _carry_out(self, reader: Reader, work: Work, now_us: int) -> None:
-        if not work.fresh and (done := reader.requested(work.request_id)):
-            work.repeat(done)
-            return
+        if not work.fresh:
+            self._pending.flush()
+            if done := reader.requested(work.request_id):
+                work.repeat(done)
+                return
         stream = work.stream
         if work.branch:
             branch = self.file.branches[work.branch]
         else:
             branch = self._homes.get(stream) or self._home(stream)
         place = (stream, branch.name)
-        tail = self._tails.get(place) or self._tail(reader, stream, branch)
+        tail = self._tails.get(place) or self._tails.find(reader, stream, branch)
         version, expected = tail[0], work.expected
         if expected is not None and expected != version:
             raise Conflict(
                 f"stream {stream!r} is at version {version}, not {expected}",
                 hint="Read the stream again and decide again.",
             )
-        desk = Desk(reader, self.states, self.file, branch, now_us)
+        desk = Desk(reader, self._pending, self.states, self.file, branch, now_us, stream, version)
         asked = work.asked
         drafts = asked(desk) if callable(asked) else asked
         rows, facts, digest = self._quill.write(work, desk, drafts, self.head, tail)
         if rows:
             version += len(rows)
-            self._insert(reader, rows, facts)
+            self.head, self._last_us = facts[-1].position, now_us
+            self._put(reader, rows, facts)
             if self._sequencer:
                 self._written += rows
             self._tails[place] = (version, digest)
             if place in self.states.kept:
                 self.states.advance(place, facts)
             if stream == STREAM:
-                self._draft_branches(reader)
+                self._take_effect(reader, facts)
         work.receipt = Receipt(work.request_id, stream, branch.name, version, facts)
 
     def _home(self, stream: str) -> Branch:
@@ -288,21 +299,10 @@ class Scribe:
         home = self._homes[stream] = self.file.branches.home_of(stream)
         return home
 
-    def _draft_branches(self, reader: Reader) -> None:
-        """Take in what was just written about branches."""
-        self.file.draft(reader.db, self.head)
-        self._homes.clear()
-
-    def _tail(self, reader: Reader, stream: str, branch: Branch) -> tuple[int, bytes]:
-        known = self._tails.get((stream, branch.name))
-        if known is not None:
-            return known
-        tail = reader.tail(stream, branch)
-        return tail.version, tail.digest
-
     def _follows(self, reader: Reader, record: Record) -> bytes:
         """The digest of a record that comes next, once it is sure that it does."""
-        version, previous = self._tail(reader, record.stream, self.file.branches[record.branch])
+        branch = self.file.branches[record.branch]
+        version, previous = self._tails.find(reader, record.stream, branch)
         if record.position != self.head + 1 or record.version != version + 1:
             raise Corrupt(
                 f"record {record.position} does not follow position {self.head},"
@@ -313,19 +313,16 @@ class Scribe:
             raise Corrupt(f"record {record.position} does not match its digest", hint=RESTORE)
         return record.digest
 
-    def _insert(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
-        if len(rows) == 1:
-            reader.cursor.execute(INSERT, rows[0])
-        else:
-            reader.cursor.executemany(INSERT, rows)
-        last = facts[-1]
-        self.head, self._last_us = last.position, last.recorded_us
-        self.file.views.fold(reader.db, facts)
+    def _take_effect(self, reader: Reader, facts: Sequence[Fact]) -> None:
+        """Do what facts about the log itself say: to branches, and to what is purged."""
+        self._pending.flush()
         for fact in facts:
             if type(fact.event) is Purged:
                 erase(reader.db, fact.event.positions)
                 self.file.views.forget(reader.db, fact.event.positions)
                 self.states.clear()
+        self.file.draft(reader.db, self.head)
+        self._homes.clear()
 
     def _settle(self, batch: Sequence[Work], problem: EverloopError) -> None:
         """After a failure that may have come too late: look each request up, then answer."""
@@ -373,20 +370,21 @@ class Scribe:
         assert self._reader is not None, "open() sets it or raises"
         return self._reader
 
-    def _roll_back(self, *, keep_memory: bool = False) -> None:
+    def _roll_back(self) -> None:
         if self._sequencer:
             self._sequencer.abort()
         if self._reader is not None and not self._reader.leave():
             self._reader = None
         self.file.settle(committed=False)
-        if not keep_memory:
-            self._forget_written()
+        self._forget_written()
 
     def _forget_memory(self) -> None:
         self._forget_written()
         self.file.forget_memory()
 
     def _forget_written(self) -> None:
+        self._pending.clear()
+        self._put, self._tails.coming = self._pending.write, ()
         self.head = self._seen = -1
         self._tails.clear()
         self._homes.clear()

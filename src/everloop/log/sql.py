@@ -28,11 +28,20 @@ def number(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> int:
         apsw.CorruptError: it gives something else, as no healthy file does.
     """
     row = one(db, sql, bindings)
-    if row is None or row[0] is None:
+    return 0 if row is None else whole_number(row[0])
+
+
+def whole_number(found: Any) -> int:
+    """A number that was read; 0 if there was none.
+
+    Raises:
+        apsw.CorruptError: something else was read, as of no healthy file.
+    """
+    if found is None:
         return 0
-    if not isinstance(row[0], int):
-        raise apsw.CorruptError(f"{row[0]!r} stands where the file should hold a number")
-    return row[0]
+    if not isinstance(found, int):
+        raise apsw.CorruptError(f"{found!r} stands where the file should hold a number")
+    return found
 
 
 def let_go(db: apsw.Connection) -> None:

@@ -15,8 +15,8 @@ import msgspec
 
 from everloop.log.branches import Branch, Sight
 from everloop.log.event import Unknown
-from everloop.log.file import Reader
 from everloop.log.limits import Limits
+from everloop.log.reader import Reader
 from everloop.log.record import Fact
 from everloop.log.sql import one
 

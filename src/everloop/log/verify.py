@@ -17,8 +17,9 @@ from everloop.log.backups import Copy, backups_of_this_past
 from everloop.log.branches import Branches
 from everloop.log.event import decode
 from everloop.log.facts import BranchForked, BranchPlanted
-from everloop.log.file import LogFile, Reader
+from everloop.log.file import LogFile
 from everloop.log.log import Log
+from everloop.log.reader import Reader
 from everloop.log.record import Record, chain
 from everloop.log.schema import COLUMNS
 from everloop.log.sql import let_go

@@ -16,8 +16,8 @@ from pathlib import Path
 import apsw
 
 from everloop.log.backups import Copy
-from everloop.log.file import Reader
 from everloop.log.projection import Views
+from everloop.log.reader import Reader
 from everloop.log.record import GENESIS, Record, chain
 from everloop.log.schema import MIGRATIONS
 from everloop.log.sql import number, one, rows

@@ -10,7 +10,9 @@ import msgspec
 from everloop.errors import Conflict, Invalid, Unavailable
 from everloop.log.branches import Branch, Sight
 from everloop.log.event import Event
-from everloop.log.file import LogFile, Reader
+from everloop.log.file import LogFile
+from everloop.log.pending import Pending
+from everloop.log.reader import Reader
 from everloop.log.record import Fact, Record, fact_of
 from everloop.log.sql import one
 from everloop.log.states import Fold, States
@@ -37,7 +39,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     beside: tuple[int, ...] = ()
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What an append led to. The same request gives the same receipt, marked as repeated."""
 
     request_id: str
@@ -56,11 +58,21 @@ class Receipt(msgspec.Struct, frozen=True):
 class Desk(msgspec.Struct, eq=False, dict=True):
     """What a decision may look at: the state of its streams at this very moment."""
 
-    reader: Reader
+    source: Reader
+    pending: Pending
     states: States
     file: LogFile
     branch: Branch
     now_us: int
+    stream: str
+    version: int  # at which the stream stands
+
+    @property
+    def reader(self) -> Reader:
+        """The file, with all that was recorded before."""
+        if self.pending.facts:
+            self.pending.flush()
+        return self.source
 
     @cached_property
     def sight(self) -> Sight:
@@ -74,6 +86,8 @@ class Desk(msgspec.Struct, eq=False, dict=True):
 
     def state(self, fold: Fold[S], stream: str) -> S | None:
         """The state of a stream where the decision stands."""
+        if not self.version and stream == self.stream:
+            return None  # it is new: there is nothing to read
         return self.states.load_and_save(self.reader, fold, stream, self.branch, self.sight)
 
     def check_sources(self, draft: Draft) -> None:

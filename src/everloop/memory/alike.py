@@ -27,12 +27,19 @@ _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|without)\b|n['\u2019]t\b", re.IGNORECASE
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
+_LEAD = re.compile(
+    r"^\W*(?:(?:please|just|also|and)\W+)*"
+    r"(?:(?:remember|note|fyi|btw|by the way|for the record|do(?:n['\u2019]t| not) forget)\b"
+    r"(?:\W+that\b)?\W*)?",
+    re.IGNORECASE,
+)
 
 
 def likeness(one: str, other: str) -> tuple[Likeness, float]:
     """How a text relates to another, and how much they share, 0 to 1."""
     a, b = _said(one), _said(other)
-    shared, about = _overlap(a.pairs, b.pairs), _overlap(a.topic, b.topic)
+    shared = max(_overlap(a.pairs, b.pairs), _overlap(a.gist, b.gist))
+    about = _overlap(a.topic, b.topic)
     if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
         return "differs", shared
     if _marks(one) == _marks(other):
@@ -46,6 +53,7 @@ class _Said(NamedTuple):
 
     length: int
     pairs: set[tuple[str, ...]]
+    gist: set[tuple[str, ...]]  # the same without what is only its dress
     topic: set[tuple[str, ...]]
 
 
@@ -53,7 +61,9 @@ class _Said(NamedTuple):
 def _said(text: str) -> _Said:
     """Kept for a while, because one text is compared with several."""
     words = analyse(text).words
-    return _Said(len(words), _pairs(words), _topic(words))
+    bare = [word for word in analyse(_LEAD.sub("", text)).words if word not in _BARE]
+    gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
+    return _Said(len(words), _pairs(words), gist, _topic(words))
 
 
 class Batch:
@@ -83,6 +93,7 @@ def _for(new: RememberItem) -> tuple[str, str, set[str]]:
 
 def _marks(text: str) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
     """What makes two texts on one topic say different things."""
+    text = _LEAD.sub("", text)
     return (
         tuple(sorted(_NUMBER.findall(text))),
         bool(len(_NEGATION.findall(text)) % 2),
@@ -104,4 +115,5 @@ def _overlap(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
     return len(a & b) / len(a | b) if a and b else 0.0
 
 
+_BARE = frozenset(("a", "an", "the", "is", "are", "am", "m", "re", "that", "to", "of"))
 _PLAIN = frozenset(("not", "no", "never", "t", "is", "are", "was", "the", "a", "an", "to", "of"))

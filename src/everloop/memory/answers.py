@@ -19,7 +19,10 @@ class Asked(msgspec.Struct, frozen=True):
     min_similarity: float = 0.0
 
 
-class LegWhy(msgspec.Struct, frozen=True):
+# Nothing below can be part of a circle, so the garbage collector need not look (`gc=False`).
+
+
+class LegWhy(msgspec.Struct, frozen=True, gc=False):
     """What one leg found: its rank there, the raw similarity 0 to 1, and the points it brought."""
 
     leg: str
@@ -28,7 +31,7 @@ class LegWhy(msgspec.Struct, frozen=True):
     points: float
 
 
-class Why(msgspec.Struct, frozen=True):
+class Why(msgspec.Struct, frozen=True, gc=False):
     """Why an item ranks where it does."""
 
     rank: int
@@ -37,7 +40,7 @@ class Why(msgspec.Struct, frozen=True):
     boosts: tuple[tuple[str, float], ...]
 
 
-class Recalled(msgspec.Struct, frozen=True):
+class Recalled(msgspec.Struct, frozen=True, gc=False):
     """An item that was found."""
 
     item: Item
@@ -46,7 +49,7 @@ class Recalled(msgspec.Struct, frozen=True):
     why: Why
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What memory has to say, and what it could not do."""
 
     hits: tuple[Recalled, ...]

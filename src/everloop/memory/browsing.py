@@ -84,11 +84,11 @@ def handle(item_id: str) -> str:
 
 
 def named(reader: Reader, who: Asker, name: str) -> Item:
-    """The item of this id, or the only one whose id ends so.
+    """The item of this id, or the only one whose id ends so, or whose handle begins so.
 
     Raises:
         NotFound: there is none that this asker may see.
-        Invalid: several end so.
+        Invalid: there are several.
     """
     try:
         return find(reader, who, name)
@@ -96,8 +96,9 @@ def named(reader: Reader, who: Asker, name: str) -> Item:
         if len(name) < HANDLE_MIN:
             raise
     sieve = Sieve(who, Filter(retired=True))
-    ends_so = "substr(i.item_id, -length(:name)) = :name"
-    found = sieve.rows(reader, COLUMNS, ends_so, "ORDER BY i.position", name=name)
+    ends, begins = "substr(i.item_id, -length(:name))", "substr(i.item_id, -:handle, length(:name))"
+    said = f":name IN ({ends}, {begins})"
+    found = sieve.rows(reader, COLUMNS, said, "ORDER BY i.position", name=name, handle=HANDLE)
     if not found:
         raise NotFound(f"no item {name!r}", hint="`everloop memories` lists them.")
     if len(found) > 1:

@@ -19,7 +19,7 @@ from everloop.errors import EverloopError, Invalid, ModelFailed, NotFound
 from everloop.log import Command, Context, Draft, Log, Reader, Receipt
 from everloop.memory.commands import DemoteItem, RememberItem
 from everloop.memory.decide import DURABLE, ENGINE
-from everloop.memory.events import CompressionRefused, Origin
+from everloop.memory.events import SUMMARY, CompressionRefused, Origin
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
@@ -29,7 +29,6 @@ from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
 
 T = TypeVar("T")
 
-SUMMARY = "summary"
 SOURCES_MAX = 64
 TITLE_MAX = 200
 TEXT_MAX = 4_000

@@ -73,6 +73,7 @@ class Repeated(Event, frozen=True):
 
 
 PIVOTAL = 3  # of significance: such an item is pinned by itself
+SUMMARY = "summary"  # the kind of what stands for others
 
 
 @event("memory.rated")

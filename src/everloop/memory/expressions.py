@@ -57,7 +57,7 @@ def _said(match: re.Match[str], part: str) -> str:
     return (match.groupdict().get(part) or "").casefold()
 
 
-_BEGINNINGS = re.compile(r"\d|\b[a-z]{3}")
+_BEGINNINGS = re.compile(r"\d|\b[a-z]{3,4}")
 _DAY: Final = timedelta(days=1)
 _MONTHS: Final = "janfebmaraprmayjunjulaugsepoctnovdec"
 _WEEKDAYS: Final = "montuewedthufrisatsun"
@@ -66,6 +66,11 @@ _PARTS: Final = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24),
 _NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
     "six": 6,
     "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
     "couple of": 2,
     "a couple of": 2,
     "few": 3,
@@ -77,15 +82,20 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|(?-i:Mar(?:ch)?)|apr(?:il)?|(?-i:May)|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_SURE_MONTH = f"(?:{_MONTH}|march|may)"  # in small letters too, where nothing else can be meant
 _WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
 YEAR = r"(?:19|20)\d\d"
+_DOTTED = rf"\d{{1,2}}\.\d{{1,2}}\.{YEAR}"  # the day comes first
 _DATE = (
-    rf"{YEAR}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}/{YEAR}|{_MONTH} {_NTH},? {YEAR}"
-    rf"|(?:the )?{_NTH} (?:of )?{_MONTH},? {YEAR}|{_MONTH} {_NTH}(?![\d:])"
-    rf"|(?:the )?{_NTH} (?:of )?{_MONTH}"
+    rf"{YEAR}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}/{YEAR}|{_DOTTED}|{_SURE_MONTH} {_NTH},? {YEAR}"
+    rf"|(?:the )?{_NTH} (?:of )?{_SURE_MONTH},? {YEAR}|{_MONTH} {_NTH}(?![\d:])"
+    rf"|(?:the )?{_NTH} of {_SURE_MONTH}|(?:the )?{_NTH} {_MONTH}"
 )
-_COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|(?:a )?couple of|(?:a )?few|several)"
+_COUNT = (
+    r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|(?:a )?couple of|(?:a )?few|several)"
+)
 _UNIT = r"(?P<unit>minute|hour|day|week|month|year)s?"
 _LEAD = "(?:in|during|since|before|after|until|till|by|of|from|between|and|to|through|around)"
 _SEASON = "spring|summer|autumn|fall|winter"
@@ -120,7 +130,8 @@ def _month_number(text: str) -> int:
 
 def _written_date(match: re.Match[str], now: datetime) -> Stretch:
     words = match.group().casefold().removeprefix("the ")
-    date = parser.parse(words, default=_midnight(now).replace(month=1, day=1))
+    first = _midnight(now).replace(month=1, day=1)
+    date = parser.parse(words, default=first, dayfirst="." in words)
     if not re.search(YEAR, words):
         date = date.replace(year=_past_year(date.month, date.day, now))
     return _day(date)
@@ -151,6 +162,10 @@ def _named_month(match: re.Match[str], now: datetime) -> Stretch:
     if part == "mid":
         return start + 10 * _DAY, start + 20 * _DAY
     return (start + 20 * _DAY if part == "late" else start), end
+
+
+def _numbered_month(match: re.Match[str], _now: datetime) -> Stretch:
+    return _month(int(match["year"]), int(match["number"]))
 
 
 def _week_of_month(match: re.Match[str], now: datetime) -> Stretch:
@@ -260,12 +275,14 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
 
 
-# Every pattern below holds a digit or a word that begins like one of these.
+# Every pattern below holds a digit, one of these words of three letters, or a longer word that
+# begins like one of the others.
 CUES: Final = frozenset(
     """
-    0 1 2 3 4 5 6 7 8 9 jan feb mar apr may jun jul aug sep oct nov dec spr sum aut fal win mon tue
-    wed thu fri sat sun day tod ton tom yes mor aft eve nig wee qua yea min hou
-    """.split()  # noqa: SIM905  # 48 quoted words are harder to read
+    0 1 2 3 4 5 6 7 8 9 jan janu feb febr mar marc apr apri may jun june jul july aug augu sep sept
+    oct octo nov nove dec dece spri summ autu fall wint mond tues wedn thur frid satu sund day days
+    toda toni tomo yest morn afte even nigh week mont quar year minu hour
+    """.split()  # noqa: SIM905  # 59 quoted words are harder to read
 )
 _READERS: Final[tuple[tuple[re.Pattern[str], Reader], ...]] = (
     (_pattern(_DATE), _written_date),
@@ -275,7 +292,7 @@ _READERS: Final[tuple[tuple[re.Pattern[str], Reader], ...]] = (
     ),
     (
         _pattern(
-            rf"(?:(?P<part>early|mid|late)[ -](?:in )?)?(?P<month>{_MONTH})"
+            rf"(?:(?P<part>early|mid|late)[ -](?:in )?)?(?P<month>{_SURE_MONTH})"
             rf",? (?:of )?(?P<year>{YEAR})"
         ),
         _named_month,
@@ -287,6 +304,14 @@ _READERS: Final[tuple[tuple[re.Pattern[str], Reader], ...]] = (
         ),
         _named_month,
     ),
+    (
+        _pattern(
+            r"(?:(?P<lead>(?:in|during|since|until|till) )|(?P<part>early|mid|late)[ -](?:in )?)"
+            r"(?P<month>march|may)(?! \d)"
+        ),
+        _named_month,
+    ),
+    (_pattern(rf"(?P<year>{YEAR})-(?P<number>0[1-9]|1[0-2])(?!-?\d)"), _numbered_month),
     (
         _pattern(
             rf"(?:the )?(?P<nth>first|second|third|fourth|last) week (?:of|in) (?P<month>{_MONTH})"

@@ -12,21 +12,21 @@ nothing about items, audiences or time: keys are numbers, and only what may be s
 in. Points are made for all at once, reasons only for the hits that somebody looks at.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any, Final, NamedTuple, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.answers import LegWhy
-from everloop.memory.rows import best_first
+from everloop.memory.answers import LegWhy, Why
+from everloop.memory.rows import SPARSE_FROM, best_first
 
 S = TypeVar("S")
 Keys = NDArray[np.int64]
 Points = NDArray[np.float64]
+Find = Callable[[Keys], Keys]
 
 DIGITS: Final = 3  # of what a reason says
 RANK_CONSTANT: Final = 60
@@ -35,6 +35,7 @@ WORDS_WEIGHT: Final = 1.0
 MEANING_WEIGHT: Final = 0.5
 NAMED_BOOST: Final = 0.2  # the question names who said it
 TIME_BOOST: Final = 1.0  # the question names the time it was said
+LAST: Final = -1.9  # points that are less than any
 NOBODY: Final[Points] = np.empty(0)
 
 
@@ -53,65 +54,86 @@ class Leg(NamedTuple):
     floor: float | None = None
 
 
-class Hit(msgspec.Struct, frozen=True):
-    """An item, its points, and where each of them came from."""
-
-    key: int
-    points: float
-    found: tuple[LegWhy, ...]
-    boosts: tuple[tuple[str, float], ...]  # points for other reasons
-
-
 class _Counted(NamedTuple):
     """A leg's hits by rank, with what each of them says: at or below the floor, nothing."""
 
     name: str
-    keys: Keys  # best first
+    at: Keys  # the spot of each, best first
     similarity: Points
     points: Points
 
-    def ranks(self, keys: Keys, size: int) -> Keys:
-        """At which rank the leg found some keys, all below `size`; 0 if it did not."""
-        ranks = np.zeros(size, np.int64)
-        ranks[self.keys] = _ranks(len(self.keys))
-        return ranks.take(keys)
+
+class _Spots(NamedTuple):
+    """Where a number for each key is put: at the key itself, or at its place if keys are large."""
+
+    size: int
+    find: Find
+    dense: bool  # whether they are at the keys themselves
 
 
 class Fused:
-    """A ranking: `keys` and `points`, best first, and the reasons of each hit."""
+    """A ranking, best first: the keys, their points, and the reasons of each hit, by place."""
 
     def __init__(
-        self, keys: Keys, own: Points, counted: Sequence[_Counted], boosts: Mapping[str, Points]
+        self,
+        keys: Keys,
+        own: Points,
+        counted: Sequence[_Counted],
+        boosts: Mapping[str, Points],
+        spots: _Spots,
     ) -> None:
         for points in boosts.values():
             own += points
-        self._order = best_first(own[1:])  # among equals, the lower key is first
-        self._order += 1  # the first stands for nothing
-        self.keys, self.points = keys.take(self._order), own.take(self._order)
-        self._size = keys.item(-1) + 1
-        self._counted, self._boosts = counted, boosts
+        own[0] = LAST  # it stands for nothing
+        self._order = best_first(own)[:-1]  # among equals, the lower key is first
+        self._keys, self._points = keys, own
+        self._counted, self._boosts, self._spots = counted, boosts, spots
 
-    def hits(self, places: Keys) -> list[Hit]:
-        """The hits at some places of the ranking, with their reasons, in thousandths."""
-        keys, at = self.keys.take(places), self._order.take(places)
-        legs = [(leg, leg.ranks(keys, self._size)) for leg in self._counted if len(leg.keys)]
-        columns = [self.points.take(places), *(points.take(at) for points in self._boosts.values())]
-        for leg, ranks in legs:
-            nth = ranks - 1  # where there is no rank, any
+    def __len__(self) -> int:
+        """How many are ranked: also those that say next to nothing, for there may be no others."""
+        return len(self._order)
+
+    def keys(self, places: Keys) -> Keys:
+        """The keys at some places."""
+        return self._keys.take(self._order.take(places))
+
+    def points(self, places: Keys) -> Points:
+        """The points of those at some places."""
+        return self._points.take(self._order.take(places))
+
+    def whys(self, places: Keys, rank: int = 1) -> list[Why]:
+        """Why the hits at some places are there, in thousandths; `rank` is that of the first."""
+        at = self._order.take(places)
+        spots = self._keys.take(at) if self._spots.dense else at
+        legs = [leg for leg in self._counted if len(leg.at)]
+        columns = [self._points.take(at), *(points.take(at) for points in self._boosts.values())]
+        ranks: list[list[int]] = []
+        for leg in legs:
+            by_spot = np.zeros(self._spots.size, np.int64)
+            by_spot[leg.at] = _ranks(len(leg.at))
+            nth = by_spot.take(spots)
+            ranks.append(nth.tolist())
+            nth -= 1  # where there is no rank, any
             columns += (leg.similarity.take(nth), leg.points.take(nth))
-        total, *numbers = np.array(columns).round(DIGITS).tolist()
+        whole = np.concatenate(columns).reshape(len(columns), len(at))
+        total, *numbers = whole.round(DIGITS).tolist()
         given = [
-            [(reason, points) if points else None for points in numbers.pop(0)]
-            for reason in self._boosts
+            _counting(zip(repeat(reason), points), points)
+            for reason, points in zip(self._boosts, numbers, strict=False)
         ]
+        said = iter(numbers[len(given) :])
         found = [
-            [
-                LegWhy(leg.name, *said) if said[0] else None
-                for said in zip(ranks.tolist(), numbers.pop(0), numbers.pop(0), strict=True)
-            ]
-            for leg, ranks in legs
+            _counting(map(LegWhy, repeat(leg.name), nth, next(said), next(said)), nth)
+            for leg, nth in zip(legs, ranks, strict=True)
         ]
-        return list(map(Hit, keys.tolist(), total, _together(found), _together(given)))
+        return list(map(Why, count(rank), total, _together(found), _together(given)))
+
+
+def _counting(values: Iterable[S], worth: Sequence[float]) -> Sequence[S | None]:
+    """The values, with None in place of those that are worth nothing."""
+    if all(worth):
+        return list(values)
+    return [value if good else None for value, good in zip(values, worth, strict=False)]
 
 
 def _together(columns: Sequence[Sequence[S | None]]) -> Iterable[tuple[S, ...]]:
@@ -136,18 +158,21 @@ def fuse(
     0 where there is none. `boosts` gives extra points to each of the keys, also to those that no
     leg found ("what happened on 8 May" has no other words).
     """
-    counted = [_count(leg) for leg in legs]
-    size = keys.item(-1) + 1
-    own = np.zeros(size)
-    for leg in counted:
-        own[leg.keys] += leg.points
+    spots = _spots(keys)
+    counted = [_count(leg, spots.find) for leg in legs]
+    own = np.zeros(spots.size)
+    own[counted[0].at] = counted[0].points
+    for leg in counted[1:]:
+        own[leg.at] += leg.points
     givers, takers = neighbours
-    shares = own.take(givers)
+    shares = own.take(spots.find(givers))
     shares *= NEIGHBOUR_SHARE
     each = np.concatenate((NOBODY, *(len(takers) // max(1, len(givers))) * (shares,)))
-    near: Any = np.bincount(takers, each, minlength=size)
+    near: Any = np.bincount(spots.find(takers), each, minlength=spots.size)
     near[0] = 0.0
-    return Fused(keys, own.take(keys), counted, {"neighbours": near.take(keys), **boosts})
+    if spots.dense:
+        own, near = own.take(keys), near.take(keys)
+    return Fused(keys, own, counted, {"neighbours": near, **boosts}, spots)
 
 
 def best_of(groups: Keys) -> Keys:
@@ -155,11 +180,23 @@ def best_of(groups: Keys) -> Keys:
     return np.sort(np.unique(groups, return_index=True)[1])
 
 
-def _count(leg: Leg) -> _Counted:
+def _spots(keys: Keys) -> _Spots:
+    size: int = keys.item(-1) + 1
+    if size <= SPARSE_FROM:
+        return _Spots(size, _themselves, dense=True)
+    places = np.empty(size, np.int64)  # what stands at other than keys is never looked at
+    places[keys] = np.arange(len(keys))
+    return _Spots(len(keys), places.take, dense=False)
+
+
+def _themselves(keys: Keys) -> Keys:
+    return keys
+
+
+def _count(leg: Leg, find: Find) -> _Counted:
     points = _evidence(leg.scores, leg.floor)
-    points *= leg.weight
-    points *= _reciprocal(len(points))
-    return _Counted(leg.name, leg.keys, leg.similarity, points)
+    points *= _reciprocal(len(points), leg.weight)
+    return _Counted(leg.name, find(leg.keys), leg.similarity, points)
 
 
 @lru_cache(maxsize=1_024)
@@ -168,9 +205,9 @@ def _ranks(last: int) -> Keys:
 
 
 @lru_cache(maxsize=1_024)
-def _reciprocal(last: int) -> Points:
+def _reciprocal(last: int, weight: float) -> Points:
     """What each rank is worth, from the first to the last."""
-    worth: Points = (RANK_CONSTANT + 1) / (RANK_CONSTANT + _ranks(last))
+    worth: Points = weight * ((RANK_CONSTANT + 1) / (RANK_CONSTANT + _ranks(last)))
     return worth
 
 
@@ -182,6 +219,5 @@ def _evidence(scores: Points, floor: float | None) -> Points:
     span = scores.item(0) - least
     if span <= 0:  # a lone hit, or hits that all score the same, are as good as the leg can say
         return np.full(len(scores), float(floor is None))
-    evidence: Points = scores - least
-    evidence /= span
+    evidence: Points = (scores - least) / span if least else scores / span
     return np.maximum(evidence, 0.0, out=evidence) if scores.item(-1) < least else evidence

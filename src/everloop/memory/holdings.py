@@ -4,83 +4,127 @@ A list of the index is narrowed to what may be seen before anything is counted; 
 passage before counts half. A cache, kept with its outlook: what is true of a term there stays true.
 """
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from math import log1p
+from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import NOWHERE, Posting
-from everloop.memory.rows import Mask, Rows, distinct, passing, places
+from everloop.memory.rows import Rows, passing
 
 BEFORE_WEIGHT = 0.5  # of the words said before
-KEPT_ROWS_MAX = 100_000  # of all terms of an outlook together
+KEPT_ROWS_MAX = 2_000_000  # of all terms of all outlooks together; each takes 32 bytes
+SATURATION, LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25
 
 Lookup = Callable[[Sequence[str]], Sequence[Posting]]
 
 
 class Holding(NamedTuple):
-    """The rows that hold a term, themselves or in what was said before, and how often."""
+    """What holds a term, itself or in what was said before, and what the term is worth.
 
-    rows: Rows
-    counts: NDArray[np.float64]
-    themselves: int  # how many of them
+    One array, for several are put together for a question: the rows in order; how long each is,
+    with what was said before; and two numbers that its score follows from, once it is known how
+    long rows are on average: the first divided by that, and the second, together divide the worth.
+    """
 
-
-class _Stands(NamedTuple):
-    """Where terms stand: each place is a term, a row, and how often."""
-
-    terms: Rows
-    rows: Rows
-    counts: NDArray[np.float64]
+    table: NDArray[np.float64]
+    worth: float  # more if fewer of the items that the asker may see hold it
 
 
-def holdings(outlook: Outlook, terms: Sequence[str], lookup: Lookup) -> list[Holding]:
-    """What holds each of these terms."""
-    known: dict[str, Holding] = outlook.kept
-    missing = [term for term in terms if term not in known]
-    if missing:
-        if outlook.kept_rows > KEPT_ROWS_MAX:  # begun anew: others may be looking at these
-            known = outlook.kept = {term: known[term] for term in terms if term in known}
-            outlook.kept_rows = 0
-        found = held_by(outlook, lookup(missing))
-        known.update(zip(missing, found, strict=True))
-        outlook.kept_rows += sum(len(holding.rows) for holding in found)
-    return [known[term] for term in terms]
+class Holdings:
+    """What is kept of outlooks, and how much that is together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._outlooks = WeakSet[Outlook]()
+
+    def sizes(self, outlook: Outlook, terms: Sequence[str], lookup: Lookup) -> list[int]:
+        """How many rows hold each of these terms themselves."""
+        known = outlook.sizes
+        missing = [term for term in terms if term not in known]
+        if missing:
+            rows, sizes = _joined([posting.rows for posting in lookup(missing)])
+            good = np.bincount(
+                np.arange(len(sizes)).repeat(sizes), passing(rows, outlook.allowed), len(sizes)
+            )
+            known = outlook.sizes = known | dict(zip(missing, map(int, good), strict=True))
+        return [known[term] for term in terms]
+
+    def of(self, outlook: Outlook, terms: Sequence[str], lookup: Lookup) -> list[Holding]:
+        """What holds each of these terms."""
+        known: dict[str, Holding] = outlook.kept
+        missing = [term for term in terms if term not in known]
+        if missing:
+            found = held_by(outlook, lookup(missing))
+            self._make_room(outlook)
+            known = {term: known[term] for term in terms if term in known}
+            known |= dict(zip(missing, found, strict=True))
+            outlook.kept.update(known)
+            outlook.kept_rows += sum(holding.table.shape[1] for holding in found)
+        return [known[term] for term in terms]
+
+    def _make_room(self, outlook: Outlook) -> None:
+        """Forget what is kept of all outlooks, if it has become too much."""
+        with self._lock:
+            self._outlooks.add(outlook)
+            if sum(each.kept_rows for each in self._outlooks) > KEPT_ROWS_MAX:
+                for each in self._outlooks:
+                    # Anew, for others may be looking at the old ones.
+                    each.kept, each.sizes, each.kept_rows = {}, {}, 0
 
 
 def held_by(outlook: Outlook, postings: Sequence[Posting]) -> list[Holding]:
     """What holds each of several terms, by where these stand."""
-    found = _standing(postings, outlook.allowed)
-    if not len(found.rows):
-        return [Holding(*NOWHERE, 0)] * len(postings)
-    sizes: list[int] = np.bincount(found.terms, minlength=len(postings)).tolist()
-    rows, counts = _counts(outlook, found, len(postings))
-    there = [row.nonzero()[0] for row in counts]
+    places, counts = _stands(outlook, postings)
+    order = np.argsort(places, kind="stable")  # two parts, each nearly in order
+    places, counts = places.take(order), counts.take(order)
+    again = (places[1:] == places[:-1]).nonzero()[0]  # the row itself, and the one before it
+    counts[again] += counts[again + 1]
+    keep = np.ones(len(places), np.bool_)
+    keep[again + 1] = False
+    places, counts = places[keep], counts[keep]
+    bounds: list[int] = np.searchsorted(
+        places, np.arange(len(postings) + 1) * outlook.size
+    ).tolist()
+    rows = places % outlook.size
+    lengths = outlook.lengths(rows)
+    steep = SATURATION * LENGTH_SHARE * lengths / counts
+    flat = 1 + SATURATION * (1 - LENGTH_SHARE) / counts
+    table = np.array([rows, lengths, steep, flat], np.float64)
     return [
-        Holding(rows.take(at), row.take(at), size)
-        for at, row, size in zip(there, counts, sizes, strict=True)
+        Holding(table[:, low:high], _worth(high - low, outlook.items))
+        for low, high in pairwise(bounds)
     ]
 
 
-def _standing(postings: Sequence[Posting], allowed: Mask) -> _Stands:
-    """Where several terms stand, as far as the asker may see it."""
-    sizes = [len(posting.rows) for posting in postings]
-    terms = np.arange(len(sizes)).repeat(sizes)
-    rows = np.concatenate([NOWHERE.rows, *(posting.rows for posting in postings)])
-    counts = np.concatenate([NOWHERE.counts, *(posting.counts for posting in postings)])
-    good = passing(rows, allowed)
-    return _Stands(terms[good], rows[good], counts[good])
+def _worth(size: int, items: int) -> float:
+    return (SATURATION + 1) * log1p((max(items, size) - size + 0.5) / (size + 0.5))
 
 
-def _counts(outlook: Outlook, found: _Stands, terms: int) -> tuple[Rows, NDArray[np.float64]]:
-    """Passages, and how often each term stands in them; the first place stands for nothing."""
-    rows = distinct(outlook.size, found.rows, outlook.followers(found.rows))
-    where = places(outlook.size, rows)
-    counts = np.zeros((terms, len(rows)))
-    counts[found.terms, where.take(found.rows)] = found.counts
-    said = counts.take(where.take(outlook.before(rows)), axis=1)
-    said *= BEFORE_WEIGHT
-    counts += said
-    return rows, counts
+def _stands(outlook: Outlook, postings: Sequence[Posting]) -> tuple[Rows, NDArray[np.float64]]:
+    """Where terms stand, as far as the asker may see it: rows, each term's after the one's before.
+
+    First where they stand themselves, then where they stand in what was said before; how often.
+    """
+    rows, sizes = _joined([posting.rows for posting in postings])
+    counts, _ = _joined([posting.counts for posting in postings])
+    shift = np.repeat(np.arange(len(sizes)) * outlook.size, sizes)
+    good = passing(rows, outlook.allowed)
+    if not good.all():
+        rows, counts, shift = rows[good], counts[good], shift[good]
+    places, times = [rows + shift], [counts]
+    for takers, givers in outlook.followed(rows):
+        places.append(takers + shift.take(givers))
+        times.append(BEFORE_WEIGHT * counts.take(givers))
+    return np.concatenate(places), np.concatenate(times)
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[int]]:
+    """Arrays as one, and how long each of them was."""
+    return np.concatenate([NOWHERE.rows, *parts]), [len(part) for part in parts]

@@ -8,16 +8,17 @@ wait as well. Which group a passage falls into is decided by its position alone.
 from collections.abc import Sequence
 from typing import Final
 
-import apsw
-
 from everloop.log import Reader
 
-GROUP: Final = 32  # facts in a group, on average
+GROUP: Final = 256  # facts in a group, on average
 
 _GOLDEN, _MASK = 2_654_435_769, 2**32 - 1
 _AFTER = "passage > (SELECT ifnull(max(id), -1) FROM memory_words_docsize)"
 WAITING: Final = f"SELECT passage, terms FROM memory_passages WHERE {_AFTER} ORDER BY passage"  # noqa: S608
-_TAKE_IN = f"INSERT INTO memory_words (rowid, terms) {WAITING}"
+TAKE_IN: Final = f"""
+INSERT INTO memory_words (rowid, terms)
+SELECT passage, terms FROM memory_passages WHERE {_AFTER} AND passage < ? ORDER BY passage
+"""  # noqa: S608 - our own condition; puts what waits before a passage into the index
 _HOLDING = f"""
 SELECT rowid FROM memory_words WHERE memory_words MATCH '"' || ?1 || '"'
 UNION ALL
@@ -34,11 +35,6 @@ def closes_group(position: int) -> bool:
     Evenly spread, by the golden ratio, so that no rhythm in which facts come misses it for long.
     """
     return (position * _GOLDEN & _MASK) < _MASK // GROUP
-
-
-def take_in(db: apsw.Connection) -> None:
-    """Put all that waits into the index."""
-    db.execute(_TAKE_IN)
 
 
 def indexed_upto(reader: Reader) -> int:

@@ -200,9 +200,8 @@ class Keeper:
             return 0
         with self.log.reading() as reader:
             lacking = space.lacking(reader)
-            found = passage_texts(reader, list(lacking))
-        texts = {lacking[passage]: text for passage, text in found.items()}
-        made = space.embed_missing(texts, progress)
+            texts = passage_texts(reader, list(lacking))
+        made = space.embed_missing(lacking, texts, progress)
         space.settle(lacking)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:

@@ -6,7 +6,6 @@ be felt in a ranking.
 """
 
 from collections.abc import Sequence
-from math import log1p
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.memory.holdings import Holding, Lookup, held_by, holdings
+from everloop.memory.holdings import Holding, Holdings, Lookup, held_by
 from everloop.memory.measures import Floats, largest
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import Posting
@@ -24,8 +23,7 @@ from everloop.memory.words import ROWS_MAX, TERMS_MAX, Question, rarest
 
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
-SORTED_MAX = 1_000  # scores that are sorted whole; of more, first the best are picked out
-SATURATION, LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25
+SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
 
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
@@ -50,80 +48,91 @@ class Found(NamedTuple):
 NOTHING = Found(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def by_words(
-    reader: Reader, outlook: Outlook, asked: Question, lookup: Lookup, items: int
-) -> Found:
-    """The passages that fit a question by its words. `items` is how many the asker may see."""
-    held = holdings(outlook, asked.terms, lookup)
-    sizes = [holding.themselves for holding in held]
+class Source(NamedTuple):
+    """Where words are looked up."""
+
+    reader: Reader
+    lookup: Lookup
+    holdings: Holdings
+
+
+def by_words(outlook: Outlook, asked: Question, source: Source) -> Found:
+    """The passages that fit a question by its words."""
+    terms: Sequence[str] = asked.terms
+    sizes = source.holdings.sizes(outlook, terms, source.lookup)
     if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
-        wanted = rarest(asked, dict(zip(asked.terms, sizes, strict=True))).terms
+        wanted = rarest(asked, dict(zip(terms, sizes, strict=True))).terms
         # A term that nothing holds weighs as much as one that only hidden items hold; one that is
         # too common to be looked for weighs nothing.
-        both = zip(held, asked.terms, strict=True)
-        held = [one for one, term in both if not one.themselves or term in wanted]
+        both = zip(terms, sizes, strict=True)
+        terms = [term for term, size in both if not size or term in wanted]
+    held = source.holdings.of(outlook, terms, source.lookup)
     if asked.phrases:
-        stand = [_holding(reader, outlook, phrase, lookup) for phrase in asked.phrases]
+        stand = [_holding(source, outlook, phrase) for phrase in asked.phrases]
         held += held_by(outlook, stand)
-    return _scored(outlook, held, items)
+    return _scored(outlook, held)
 
 
 def by_meaning(outlook: Outlook, space: VectorSpace, query: Floats) -> Found:
     """The passages nearest in meaning, each taken together with what was said before it."""
     look = space.looking(query)
-    nearest = look.nearest(POOL, outlook.allowed)
+    nearest = look.nearest(POOL, outlook)
     rows = distinct(outlook.size, nearest, outlook.after(nearest))[1:]
-    rows, cosines = look.cosines(rows, outlook.before(rows))
+    rows, cosines = look.cosines(rows, outlook)
     best = best_first(cosines)
     scores = cosines.take(best).astype(np.float64)
-    return Found(rows.take(best), scores, np.minimum(np.maximum(scores, 0.0), 1.0))
+    return Found(rows.take(best), scores, _within(scores))
 
 
-def _scored(outlook: Outlook, held: Sequence[Holding], items: int) -> Found:
+def _within(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores, highest first, as similarities from 0 to 1."""
+    if len(scores) and scores.item(0) <= 1 and scores.item(-1) >= 0:  # as nearly always
+        return scores
+    return np.minimum(np.maximum(scores, 0.0), 1.0)
+
+
+def _scored(outlook: Outlook, held: Sequence[Holding]) -> Found:
     """BM25 over what holds each of several terms."""
-    sizes = [len(holding.rows) for holding in held]
+    sizes = [holding.table.shape[1] for holding in held]
     if not any(sizes):
         return NOTHING
-    every = np.concatenate([holding.rows for holding in held])
-    counts = np.concatenate([holding.counts for holding in held])
-    rows = distinct(outlook.size, every)[1:]
-    rarity = _worth(sizes, items)
-    worth = np.array(rarity).repeat(sizes)
-    damping = _damping(outlook, every, rows)
-    damping += counts
-    counts *= worth
-    counts /= damping
-    score: Any = np.bincount(every, counts).take(rows)
-    score *= SATURATION + 1
-    best = _best(score, POOL)
-    found = rows.take(best)
-    coverage: Any = np.bincount(every, worth).take(found)
+    tables, rarity = zip(*held, strict=True)
+    where, lengths, damping, flat = np.concatenate(tables, axis=1)
+    rows, at = _spots(outlook, where.astype(np.int64))
+    spread = np.zeros(len(rows))
+    spread[at] = lengths
+    there = int(np.count_nonzero(spread))
+    damping /= max(1.0, float(np.add.reduce(spread)) / there)  # how long rows are on average
+    damping += flat
+    worth: NDArray[np.float64] = np.array(rarity, np.float64).repeat(sizes)
+    scores: Any = np.bincount(at, worth / damping)
+    best = _best(scores, min(POOL, there))
+    coverage: Any = np.bincount(at, worth).take(best)
     coverage /= sum(rarity)
-    return Found(found, score.take(best), coverage)
+    return Found(rows.take(best), scores.take(best), coverage)
 
 
-def _damping(outlook: Outlook, every: Rows, rows: Rows) -> NDArray[np.float64]:
-    """What each count is damped by: more if its passage is longer than the average of `rows`."""
-    average = max(1.0, float(np.add.reduce(outlook.lengths(rows))) / len(rows))
-    damping = outlook.lengths(every)
-    damping *= SATURATION * LENGTH_SHARE / average
-    damping += SATURATION * (1 - LENGTH_SHARE)
-    return damping
+def _spots(outlook: Outlook, every: Rows) -> tuple[Rows, Rows]:
+    """Rows in order, and where each of `every` stands there: all rows, unless these are many."""
+    if outlook.linked:
+        return outlook.rows, every
+    there = np.zeros(outlook.size, np.bool_)
+    there[every] = True
+    rows: Rows = there.nonzero()[0]
+    places = np.empty(outlook.size, np.int64)  # what stands at other rows is never looked at
+    places[rows] = np.arange(len(rows))
+    return rows, places.take(every)
 
 
-def _worth(sizes: Sequence[int], items: int) -> list[float]:
-    """What terms are worth: more if fewer of the items that the asker may see hold them."""
-    return [log1p((max(items, size) - size + 0.5) / (size + 0.5)) for size in sizes]
-
-
-def _holding(reader: Reader, outlook: Outlook, phrase: Sequence[str], lookup: Lookup) -> Posting:
+def _holding(source: Source, outlook: Outlook, phrase: Sequence[str]) -> Posting:
     """The passages that hold a phrase, among those that hold all its words."""
-    first, *others = lookup(phrase)
+    first, *others = source.lookup(phrase)
     rows = first.rows[passing(first.rows, outlook.allowed)]
     for posting in others:
         rows = np.intersect1d(rows, posting.rows, assume_unique=True)
     passages = outlook.roster.passage.all[rows[:PHRASE_MAX]].tolist()
-    texts: dict[int, str] = dict(reader.rows(_TERMS, (msgspec.json.encode(passages).decode(),)))
+    wanted = msgspec.json.encode(passages).decode()
+    texts: dict[int, str] = dict(source.reader.rows(_TERMS, (wanted,)))
     words = " ".join(phrase)
     counts = np.array([_occurrences(texts.get(number, ""), words) for number in passages])
     found = np.flatnonzero(counts)

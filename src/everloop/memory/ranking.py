@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.memory import when
-from everloop.memory.events import PIVOTAL
+from everloop.memory.answers import Why
+from everloop.memory.events import PIVOTAL, SUMMARY
 from everloop.memory.fusion import (
     MEANING_WEIGHT,
     NAMED_BOOST,
     TIME_BOOST,
     WORDS_WEIGHT,
     Fused,
-    Hit,
     Keys,
     Leg,
     Points,
@@ -69,24 +69,23 @@ class Ranking:
             Leg("meaning", MEANING_WEIGHT, meaning.rows, meaning.scores, meaning.similarity),
         )
         fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
-        good = len(fused.points)
-        if good and fused.points.item(-1) <= 0:
-            good = int(np.count_nonzero(fused.points > 0))
-        self._fused, self._places = fused, np.arange(good)
+        self._fused, self._places = fused, np.arange(len(fused))
         if self.outlook.parted:  # of several passages of an item, the best one counts
-            self._places = self._places[best_of(self.roster.item.all[fused.keys[self._places]])]
-        self._put_in_order(hints)
+            self._places = best_of(self.roster.item.all.take(fused.keys(self._places)))
+        if hints:
+            self._put_in_order(hints)
 
     def items(self, limit: int | None = None) -> list[int]:
         """The items by rank, each by the position at which it was taken in."""
         assert self._fused is not None
-        found: list[int] = self.roster.item.all[self._fused.keys[self._places[:limit]]].tolist()
+        rows = self._fused.keys(self._places[:limit])
+        found: list[int] = self.roster.item.all.take(rows).tolist()
         return found
 
-    def hits(self, first: int, last: int) -> list[Hit]:
+    def whys(self, first: int, last: int) -> list[Why]:
         """Why the items at these places are there."""
         assert self._fused is not None
-        return self._fused.hits(self._places[first:last])
+        return self._fused.whys(self._places[first:last], first + 1)
 
     def _neighbours(self) -> tuple[Keys, Keys]:
         """The best finds, and for each of them what was said right before and after it."""
@@ -128,15 +127,21 @@ class Ranking:
         return given
 
     def _put_in_order(self, hints: Iterable[when.TimeHint]) -> None:
-        """If the question asks for the first or the last, the good ones come by time."""
+        """If the question asks for the first or the last, the good ones come by time.
+
+        A summary comes after them: its time is that of all it sums up, not of what was said.
+        """
         order = next((hint.order for hint in hints if hint.order), None)
         if order is None or not len(self) or self._fused is None:
             return
-        points = self._fused.points[self._places]
+        points = self._fused.points(self._places)
         good = int(np.count_nonzero(points >= ORDERED_SHARE * points[0]))
-        rows = self._fused.keys[self._places[:good]]
-        by_time = np.lexsort((self.roster.item.all[rows], self.roster.happened.all[rows]))
-        by_time = by_time[::-1] if order == "newest" else by_time
+        rows = self._fused.keys(self._places[:good])
+        way = -1 if order == "newest" else 1
+        roster, summary = self.roster, self.roster.kinds.known((SUMMARY,))
+        summed_up = np.isin(roster.kind.all[rows], summary)
+        said = (way * roster.item.all[rows], way * roster.happened.all[rows], summed_up)
+        by_time = np.lexsort(said)
         self._places[:good] = self._places[:good][by_time]
 
 

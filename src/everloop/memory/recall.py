@@ -18,8 +18,8 @@ from everloop.log import Reader, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
-from everloop.memory.fusion import Hit
-from everloop.memory.legs import by_meaning, by_words
+from everloop.memory.holdings import Holdings
+from everloop.memory.legs import Source, by_meaning, by_words
 from everloop.memory.postings import Postings
 from everloop.memory.ranking import Ranking
 from everloop.memory.register import Register
@@ -44,7 +44,7 @@ class Memory:
         self.register = Register(space.cache.snapshot if space is not None else None)
         self._standings = Standings()
         self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
-        self._postings = Postings()
+        self._postings, self._holdings = Postings(), Holdings()
 
     def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
         """Who a principal is. What was read of it holds as long as nothing happens."""
@@ -83,8 +83,7 @@ class Memory:
         if item not in items:
             return None
         place = items.index(item)
-        (hit,) = ranking.hits(place, place + 1)
-        return _why(place + 1, hit)
+        return ranking.whys(place, place + 1)[0]
 
     def alike(
         self, reader: Reader, sight: Sight, who: Asker, wanted: Iterable[tuple[str, Filter]]
@@ -136,8 +135,8 @@ class Memory:
     def _add_words(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
         standing = ranking.standing
         lookup = partial(self._postings.of, reader, ranking.roster, standing.head)
-        wanted = question(asked.text)
-        found = by_words(reader, ranking.outlook, wanted, lookup, standing.items)
+        source = Source(reader, lookup, self._holdings)
+        found = by_words(ranking.outlook, question(asked.text), source)
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
@@ -215,10 +214,8 @@ def _when(reader: Reader, item: int) -> datetime | None:
 def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> list[Recalled]:
     items = ranking.items(limit)
     known = _known(reader, who, ranking.standing, items)
-    return [
-        Recalled(known[item], *_source(hit.found), _why(rank, hit))
-        for rank, (item, hit) in enumerate(zip(items, ranking.hits(0, len(items)), strict=True), 1)
-    ]
+    both = zip(items, ranking.whys(0, len(items)), strict=True)
+    return [Recalled(known[item], *_source(why.legs), why) for item, why in both]
 
 
 def _source(found: Sequence[LegWhy]) -> tuple[float, str]:
@@ -248,7 +245,3 @@ def _known(
             standing.read.clear()
         standing.read.update(known)
     return known
-
-
-def _why(rank: int, hit: Hit) -> Why:
-    return Why(rank, hit.points, hit.found, hit.boosts)

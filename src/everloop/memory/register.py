@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 
 from everloop.log import Reader
+from everloop.log.reader import State
 from everloop.memory.roster import Roster
 from everloop.memory.snapshots import Arrays, Header, Snapshot
 from everloop.memory.views import MemoryShelf, MemoryWords
@@ -30,6 +31,7 @@ class Register:
 
     _saved: int  # rows in the snapshot,
     _model: str  # beside vectors of this model
+    _seen: State | None  # what was read last, and is all in the roster
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
         self._snapshot = snapshot
@@ -40,6 +42,9 @@ class Register:
     def roster(self, reader: Reader) -> tuple[Roster, int]:
         """The roster with all that a reader sees, and the reader's newest position."""
         with self._lock:
+            state = reader.state
+            if state is not None and state is self._seen:
+                return self._roster, state.head
             head, digest, purged = reader.rows(_STATE, (self._roster.head,))[0]
             if digest not in self._digests or purged != self._purged:
                 self._begin()
@@ -48,6 +53,7 @@ class Register:
                 self._restore(reader, head)
             if (head or 0) > self._roster.head:
                 self._load(reader, head)
+            self._seen = state
             return self._roster, head or 0
 
     def _load(self, reader: Reader, head: int) -> None:
@@ -113,5 +119,5 @@ class Register:
 
     def _begin(self) -> None:
         self._roster = Roster()
-        self._saved, self._model = 0, ""
+        self._saved, self._model, self._seen = 0, "", None
         self._digests: dict[bytes | None, None] = {None: None}

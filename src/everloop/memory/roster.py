@@ -13,6 +13,7 @@ chains are followed by plain indexing, without asking at each step whether there
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -26,7 +27,7 @@ from everloop.memory.rows import NONE, Mask, Rows, passing
 from everloop.memory.snapshots import Arrays
 
 CHUNK = 5_000  # rows read at a time
-NAMES = "names"
+NAMES, IDS = "names", "ids"  # of scopes, kinds and speakers; of items
 
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
 _WORD = re.compile(r"\w+")
@@ -140,8 +141,8 @@ class Roster:
         self.head = head  # every passage up to this position is here, or about to be
         for name, dtype in COLUMNS.items():
             setattr(self, name, Column(dtype, known.pop(name, None)))
-        self.scopes, self.kinds, self.speakers = (Codes(some) for some in names[:3])
-        self._groups = {item_id: group for group, item_id in enumerate(names[3])}
+        self.scopes, self.kinds, self.speakers = (Codes(some) for some in names)
+        self._ids = known.pop(IDS, None)
         self._called: dict[str, list[int]] = {}  # speakers by the first word of their names
         for code in range(1, len(self.speakers)):
             self._call(code)
@@ -161,9 +162,9 @@ class Roster:
 
     def arrays(self) -> Arrays:
         """All of it, to be kept. Only while nothing is loaded."""
-        names = (self.scopes.names, self.kinds.names, self.speakers.names, list(self._groups))
+        names = (self.scopes.names, self.kinds.names, self.speakers.names)
         columns: Arrays = {name: getattr(self, name).all.copy() for name in COLUMNS}
-        return columns | {NAMES: np.frombuffer(msgspec.json.encode(names), np.uint8)}
+        return columns | {NAMES: _written(names), IDS: _written(list(self._groups))}
 
     def rows_of(self, items: Iterable[int]) -> list[int]:
         """The rows of these items, by the positions at which they were taken in."""
@@ -185,16 +186,6 @@ class Roster:
     def after(self, rows: Rows, allowed: Mask) -> Rows:
         """The first passage that follows each row's item and is allowed; else none."""
         return _first_allowed(self.next.all.take(rows), self.sibling.all, allowed)
-
-    def followers(self, rows: Rows, allowed: Mask) -> Rows:
-        """All allowed passages that follow the items of these rows; among them may be none."""
-        found = self.next.all.take(rows)
-        gathered = [found]
-        while (found := self.sibling.all.take(found)).any():
-            gathered.append(found)
-        every = np.concatenate(gathered) if len(gathered) > 1 else gathered[0]
-        good = passing(every, allowed)
-        return every if good.all() else every[good]
 
     def named_in(self, text: str) -> list[int]:
         """Which of the speakers a text names, by their numbers."""
@@ -258,6 +249,15 @@ class Roster:
                 row = onward.all[row]
             near.all[NONE] = NONE
 
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        """Groups by item id. Read when something new comes, for nobody else asks for ids."""
+        ids = (
+            [""] if self._ids is None else msgspec.json.decode(self._ids.tobytes(), type=list[str])
+        )
+        self._ids = None
+        return {item_id: group for group, item_id in enumerate(ids)}
+
     def _group(self, item_id: str) -> int:
         return self._groups.setdefault(item_id, len(self._groups))
 
@@ -281,10 +281,14 @@ def _names_whole(text: str, name: str) -> bool:
 
 
 def _names(kept: Arrays) -> list[list[str]]:
-    """The names of scopes, kinds, speakers and items; the first of each is empty."""
+    """The names of scopes, kinds and speakers; the first of each is empty."""
     if NAMES not in kept:
-        return [[""]] * 4
+        return [[""]] * 3
     return msgspec.json.decode(kept.pop(NAMES).tobytes(), type=list[list[str]])
+
+
+def _written(names: object) -> NDArray[np.uint8]:
+    return np.frombuffer(msgspec.json.encode(names), np.uint8)
 
 
 def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:

@@ -12,27 +12,27 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 NONE = 0  # the row, and the group, that stands for nothing
+SPARSE_FROM = 20_000  # rows there are, from which on a few of them are sooner sorted than marked
 
 # Arrays, also the numbers among them: numpy takes an array in faster than a plain number.
 _PLACE, _SCORE = np.array(2**14 - 1), np.array(-(2**14))
 _PLACES: Rows = _SCORE + np.arange(2**14)
 _ABOVE = np.array(2.0)
+_NOTHING, _FIRST = np.array([NONE]), np.array([True])
 
 
 def distinct(size: int, *parts: Rows) -> Rows:
     """The rows in order, each once, all below `size`; the first is the one for nothing."""
+    if size > SPARSE_FROM:
+        every: Rows = np.concatenate((_NOTHING, *parts))
+        every.sort()
+        once: Rows = every[np.concatenate((_FIRST, every[1:] != every[:-1]))]
+        return once
     there = np.zeros(size, np.bool_)
     for rows in parts:
         there[rows] = True
     there[NONE] = True
     return there.nonzero()[0]
-
-
-def places(size: int, rows: Rows) -> Rows:
-    """Where each row stands among these, and 0 for the others."""
-    where = np.zeros(size, np.int64)
-    where[rows] = np.arange(len(rows))
-    return where
 
 
 def best_first(scores: NDArray[Any]) -> Rows:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 1
+FORMAT = 2
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -70,7 +70,7 @@ class Snapshot:
     def save(self, header: Header, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep these arrays instead of what there was."""
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        sums = {name: crc32(array.data.cast("B")) for name, array in whole.items()}
+        sums = {name: _checksum(array) for name, array in whole.items()}
         contents = np.frombuffer(msgspec.json.encode(_Contents(header, sums)), np.uint8)
         with suppress(OSError):  # a full disk, say: then the next process reads the log instead
             with os.fdopen(os.open(self._new, _WRITING, 0o600), "wb") as file:
@@ -93,6 +93,10 @@ def _arrays(file: BinaryIO, checksums: Mapping[str, int]) -> Arrays:
     found: Arrays = {}
     for name, checksum in checksums.items():
         found[name] = np.load(file, allow_pickle=False)
-        if crc32(found[name].data.cast("B")) != checksum:
+        if _checksum(found[name]) != checksum:
             raise ValueError(f"{name} is not as it was saved")
     return found
+
+
+def _checksum(array: NDArray[Any]) -> int:
+    return crc32(array.ravel().view(np.uint8).data)

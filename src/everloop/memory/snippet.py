@@ -1,13 +1,14 @@
 """The part of a text that a question is about, and the words in it that were looked for. Pure."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from everloop.memory.passages import passages
 from everloop.memory.words import analyse, question
 
-READ_MAX: Final = 20_000  # characters; a match beyond them is found by recall, but not shown
 LEAD: Final = 40  # characters shown before the first match
 
 _WORD = re.compile(r"\w+")
@@ -22,21 +23,39 @@ class Snippet(msgspec.Struct, frozen=True):
 
 
 def snippet(text: str, asked: str, width: int = 240) -> Snippet:
-    """What to show of a text: from shortly before the first match, or from its beginning."""
-    flat = _SPACE.sub(" ", text[:READ_MAX]).strip()
+    """What to show of a text: where most of what was asked stands together, or its beginning."""
     wanted = frozenset(question(asked).terms)
-    found = [word.span() for word in _WORD.finditer(flat) if _matches(word.group(), wanted)]
-    start = _start(flat, found[0][0]) if found else 0
+    flat = _SPACE.sub(" ", _passage(text, wanted)).strip()
+    hits = [
+        (word.span(), held) for word in _WORD.finditer(flat) if (held := _held(word[0], wanted))
+    ]
+    start = _start(flat, _densest(hits, width)) if hits else 0
     lead = "…" if start else ""
     shift = start - len(lead)
     shown = f"{lead}{flat[start : start + width]}"
-    matches = [(first - shift, last - shift) for first, last in found if last - shift <= len(shown)]
-    return Snippet(shown, tuple(matches))
+    spans = [(first - shift, last - shift) for (first, last), _ in hits if first >= start]
+    return Snippet(shown, tuple(span for span in spans if span[1] <= len(shown)))
 
 
-def _matches(word: str, wanted: frozenset[str]) -> bool:
-    terms = analyse(word)
-    return not wanted.isdisjoint(terms.words) or not wanted.isdisjoint(terms.marks)
+def _passage(text: str, wanted: frozenset[str]) -> str:
+    """The passage that holds most of what was asked; the first of several."""
+    return max(passages(text), key=lambda passage: len(_held(passage, wanted)))
+
+
+def _held(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    terms = analyse(text)
+    return wanted.intersection(terms.words) | wanted.intersection(terms.marks)
+
+
+def _densest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], width: int) -> int:
+    """Where to look: most of what was asked stands from there on; the first of several."""
+
+    def seen(place: int) -> int:
+        begin = hits[place][0][0]
+        near = (held for (_, last), held in hits[place:] if last - begin <= width - LEAD)
+        return len(frozenset[str]().union(*near))
+
+    return hits[max(range(len(hits)), key=seen)][0][0]
 
 
 def _start(flat: str, first: int) -> int:

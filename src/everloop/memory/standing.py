@@ -175,7 +175,12 @@ def outlook(standing: Standing, only: Filter) -> Outlook:
     """What a filter leaves of a standing."""
     known = standing.outlooks.get(only)
     if known is None:
-        known = Outlook(standing.roster, _narrowed(standing, only), parted=standing.parted)
+        known = Outlook(
+            standing.roster,
+            _narrowed(standing, only),
+            items=standing.items,
+            parted=standing.parted,
+        )
         if len(standing.outlooks) >= OUTLOOKS_MAX:
             standing.outlooks.clear()
         standing.outlooks[only] = known

@@ -1,82 +1,107 @@
 """The meaning leg: vectors of passages, kept as a cache and searched in memory.
 
-A vector belongs to a text and a model, never to the log: the cache is a file of its own, keyed by
-(model, digest of the text), and can be deleted. The space in memory holds one vector per passage,
-by its row in the roster, and searches only among those that it is told to. It is exact while it is
-small; a large one looks through one bit per dimension first, measures only the best candidates
-exactly, and keeps half of each number. Place 0 holds no vector and stands for a lacking one.
+A vector belongs to a text and a model, never to the log: the cache is a file of its own, by model
+and passage with the digest of its text, and can be deleted. The space in memory holds one vector
+per passage, by its row in the roster, and searches only among those that it is told to. It is exact
+while it is small; a large one looks through one bit per dimension first, measures only the best
+candidates exactly, and keeps half of each number. Place 0 holds no vector and stands for a lacking
+one.
 """
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import apsw
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.log.sql import Row, rows
-from everloop.memory.measures import Floats, differing, largest, narrowed, signs_of, widened
+from everloop.log.sql import Row, number, rows
+from everloop.memory.looking import BEFORE_WEIGHT, Held, Look
+from everloop.memory.measures import Floats, narrowed, rounded, signs_of, widened
+from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.roster import Column, Roster
-from everloop.memory.rows import NONE, Mask, Rows, passing
+from everloop.memory.rows import Rows
 from everloop.memory.snapshots import Arrays, Snapshot
 from everloop.ports import Embedder, Progress
 
-NO_DOTS: Floats = np.empty(0, np.float32)
-KEPT = ("rows", "vectors", "signs")  # what is kept of a space, each by this and its model's name
+KEPT = ("rows", "vectors", "signs", "middle")  # of a space, each by this and its model's name
 
-EXACT_MAX = 20_000  # vectors searched exactly; beyond, signs come first
-PER_HIT, AMONG = 20, 100  # candidates: so many for a hit, and at least one in so many
-NARROW = 8  # if fewer than one in so many are allowed, only those are measured
+EXACT_MAX = 8_000  # vectors searched exactly; beyond, signs come first
 SCAN_FROM = 2_000  # vectors wanted at once from which on it is faster to read all there are
-BLOCK = 512  # vectors measured at once; more would not stay in the processor's cache
 BATCH = 32  # texts embedded at once
 SAVED_TOGETHER = 8 * BATCH
-BEFORE_WEIGHT = 0.5  # of the passage said before
+SIGNED_TOGETHER = 10_000  # vectors whose signs are made at once
 
-# Vectors lie in the order in which they came; only small keys are sorted. A digest's place among
-# others is any, so sorted vectors would cost a page of the file each.
+Vector = tuple[int, bytes, bytes]  # a passage, the digest of its text, and the vector of that
+
+# Vectors lie in the order of their passages, so what comes goes to the end of the file. Sorted by
+# the digests of texts, each would cost a page that lies anywhere.
+ROOM = 2**44  # passages for which a model has places
 _SCHEMA = """
 DROP TABLE IF EXISTS vectors;
-CREATE TABLE IF NOT EXISTS kept (
+DROP TABLE IF EXISTS kept;
+CREATE TABLE IF NOT EXISTS models (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE IF NOT EXISTS placed (
     place  INTEGER PRIMARY KEY,
-    model  TEXT NOT NULL,
     digest BLOB NOT NULL,
     vector BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS kept_by_digest ON kept (digest, model);
 """
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
-_ALL = "FROM kept k WHERE k.model = ?1"
-_SOME = "FROM json_each(?2) j CROSS JOIN kept k ON k.digest = unhex(j.value) AND k.model = ?1"
+_ONE = "SELECT ?2, digest, vector FROM placed WHERE place = ?1 + ?2"
+_MANY = "SELECT place - ?1, digest, vector FROM placed WHERE place BETWEEN ?1 + ?2 AND ?1 + ?3"
+_KNOWN = "SELECT place - ?1, digest FROM placed WHERE place BETWEEN ?1 + ?2 AND ?1 + ?3"
+_FORGET = "DELETE FROM placed WHERE place >= ?1 AND place < ?2"
 
 
 class VectorCache:
-    """Vectors on disk, by model and text. Losing it costs only the time to make them again."""
+    """Vectors on disk, by model and passage. Losing it costs only the time to make them again.
+
+    Each stands beside the digest of the text that it was made of: if the passage has another text
+    by now, as in a log that was restored, it has no vector.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
+        self._first: dict[str, int] = {}  # places of models
         self._db = self._open()
 
-    def load(self, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Those vectors that are there, in half precision."""
-        return dict(self._kept("k.digest, k.vector", model, digests))
+    def load(self, model: str, wanted: Mapping[int, bytes]) -> dict[int, bytes]:
+        """The vectors of passages whose texts have these digests, in half precision."""
+        kept = self._kept(model, wanted)
+        there = {p: vector for p, digest, vector in kept if wanted.get(p) == digest}
+        return {passage: there[passage] for passage in wanted if passage in there}
 
-    def known(self, model: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Those of these texts that have a vector."""
-        return {row[0] for row in self._kept("k.digest", model, digests)}
-
-    def _kept(self, what: str, model: str, digests: Sequence[bytes]) -> list[Row]:
-        """What is kept of some texts, and perhaps of others: all of it, if many are wanted."""
+    def known(self, model: str, wanted: Mapping[int, bytes]) -> set[int]:
+        """Those of these passages, which follow each other, that have a vector of their text."""
         with self._lock:
-            if len(digests) > SCAN_FROM:
-                return rows(self._db, f"SELECT {what} {_ALL}", (model,))
-            wanted = msgspec.json.encode([digest.hex() for digest in digests]).decode()
-            return rows(self._db, f"SELECT {what} {_SOME}", (model, wanted))
+            first = self._first.get(model) or self._find(model)
+            bounds = (first, min(wanted), max(wanted))
+            kept = rows(self._db, _KNOWN, bounds) if first else []
+        return {passage for passage, digest in kept if wanted.get(passage) == digest}
+
+    def _kept(self, model: str, wanted: Mapping[int, bytes]) -> list[Row]:
+        """What is kept of some passages; if many are wanted, of all between them as well."""
+        with self._lock:
+            first = self._first.get(model) or self._find(model)
+            if not first:
+                return []
+            if len(wanted) > SCAN_FROM:
+                return rows(self._db, _MANY, (first, min(wanted), max(wanted)))
+            asked = [(first, passage) for passage in wanted]
+            return self._db.executemany(_ONE, asked).fetchall()
+
+    def _find(self, model: str) -> int:
+        """The first place of a model; 0 if nothing of it was ever kept."""
+        found = ROOM * number(self._db, "SELECT number FROM models WHERE name = ?", (model,))
+        if found:
+            self._first[model] = found
+        return found
 
     @property
     def snapshot(self) -> Snapshot:
@@ -88,21 +113,23 @@ class VectorCache:
         with self._lock:
             return self._db.data_version()
 
-    def save(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors, in half precision, by the digests of their texts."""
-        with self._lock, self._db:
-            self._db.executemany(
-                "REPLACE INTO kept (model, digest, vector) VALUES (?, ?, ?)",
-                [(model, digest, vectors[digest]) for digest in sorted(vectors)],
-            )
+    def save(self, model: str, vectors: Sequence[Vector]) -> None:
+        """Keep vectors, in half precision."""
+        with self._lock:
+            if model not in self._first:
+                self._db.execute("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
+            first = self._first.get(model) or self._find(model)
+            kept = [(first + passage, digest, vector) for passage, digest, vector in vectors]
+            with self._db if len(kept) > 1 else nullcontext():
+                self._db.executemany("REPLACE INTO placed VALUES (?, ?, ?)", kept)
 
-    def forget(self, digests: Sequence[bytes]) -> None:
-        """Drop the vectors of purged texts, of every model, and whatever was made of them."""
+    def forget(self, positions: Sequence[int]) -> None:
+        """Drop the vectors of purged facts, of every model, and whatever was made of them."""
         self.snapshot.drop()
         with self._lock, self._db:
-            self._db.executemany(
-                "DELETE FROM kept WHERE digest = ?", [(digest,) for digest in digests]
-            )
+            for (model,) in rows(self._db, "SELECT number FROM models"):
+                places = [model * ROOM + position * PASSAGES_MAX for position in positions]
+                self._db.executemany(_FORGET, [(at, at + PASSAGES_MAX) for at in places])
         with self._lock:
             rows(self._db, "PRAGMA wal_checkpoint(TRUNCATE)")  # no copy is left beside the file
 
@@ -135,12 +162,15 @@ class VectorSpace:
     _looked: int  # every passage up to here has a vector on the disk, but for those that are
     _waiting: dict[int, bytes]
 
-    def __init__(self, cache: VectorCache, embedder: Embedder) -> None:
+    def __init__(
+        self, cache: VectorCache, embedder: Embedder, *, exact_max: int = EXACT_MAX
+    ) -> None:
         self.embedder = embedder
         self.cache = cache
+        self._exact_max = exact_max
         self._lock = threading.Lock()
         self._state = 0
-        self._made: set[bytes] = set()  # texts whose vectors were saved since the last refresh
+        self._made: set[int] = set()  # passages whose vectors were saved since the last refresh
         self._begin(Roster())
 
     def __len__(self) -> int:
@@ -161,14 +191,13 @@ class VectorSpace:
             if state != self._state:
                 wanted |= self._missing
             elif self._made:
-                wanted |= {p: d for p, d in self._missing.items() if d in self._made}
+                wanted |= {p: d for p, d in self._missing.items() if p in self._made}
             self._state = state
             if not wanted:
                 return len(self._missing)
             self._made.clear()
-            found = self.cache.load(self.embedder.name, list(wanted.values()))
-            self._missing |= {p: d for p, d in new if d not in found}
-            there = {p: found[d] for p, d in wanted.items() if d in found}
+            there = self.cache.load(self.embedder.name, wanted)
+            self._missing |= {p: d for p, d in new if p not in there}
             for passage in there:
                 self._missing.pop(passage, None)
             passages = np.fromiter(there, np.int64, len(there))
@@ -178,22 +207,34 @@ class VectorSpace:
             self._upto = new[-1][0] if new else self._upto
             return len(self._missing)
 
-    def embed_missing(self, texts: dict[bytes, str], progress: Progress | None = None) -> int:
-        """Make and keep the vectors of these texts, by digest. Returns how many were made."""
-        digests = sorted(texts, key=lambda digest: len(texts[digest]))
+    def embed_missing(
+        self,
+        lacking: Mapping[int, bytes],
+        texts: Mapping[int, str],
+        progress: Progress | None = None,
+    ) -> int:
+        """Make and keep the vectors of passages with these digests and texts.
+
+        A text that several of them have is embedded once. Returns how many were.
+        """
+        having: dict[bytes, list[int]] = {}
+        for passage in texts:
+            having.setdefault(lacking[passage], []).append(passage)
+        said = {digest: texts[passages[0]] for digest, passages in having.items()}
+        digests = sorted(said, key=lambda digest: len(said[digest]))
         for start in range(0, len(digests), SAVED_TOGETHER):
             chosen = digests[start : start + SAVED_TOGETHER]
-            batches = [chosen[at : at + BATCH] for at in range(0, len(chosen), BATCH)]
             made: list[Floats] = []
-            for batch in batches:
-                made.append(self.embedder.embed([texts[digest] for digest in batch]))
+            for at in range(0, len(chosen), BATCH):
+                made.append(self.embedder.embed([said[each] for each in chosen[at : at + BATCH]]))
                 if progress:
-                    progress(min(start + len(made) * BATCH, len(digests)), len(digests))
+                    progress(min(start + at + BATCH, len(digests)), len(digests))
             halves = np.concatenate(made).astype(np.float16)
-            kept = {text: half.tobytes() for text, half in zip(chosen, halves, strict=True)}
-            self.cache.save(self.embedder.name, kept)
+            pairs = zip(chosen, map(np.ndarray.tobytes, halves), strict=True)
+            kept = [(passage, digest, half) for digest, half in pairs for passage in having[digest]]
+            self.cache.save(self.embedder.name, sorted(kept))
             with self._lock:
-                self._made.update(kept)
+                self._made.update(passage for passage, _, _ in kept)
         return len(digests)
 
     def lacking(self, reader: Reader) -> dict[int, bytes]:
@@ -204,11 +245,11 @@ class VectorSpace:
         with self._lock:
             new: dict[int, bytes] = dict(reader.rows(_NEW, (max(self._upto, self._looked),)))
             if new:
-                there = self.cache.known(self.embedder.name, list(new.values()))
-                self._waiting |= {p: d for p, d in new.items() if d not in there}
+                there = self.cache.known(self.embedder.name, new)
+                self._waiting |= {p: d for p, d in new.items() if p not in there}
                 self._looked = max(new)
             every = self._missing | self._waiting
-            return {passage: d for passage, d in every.items() if d not in self._made}
+            return {passage: d for passage, d in every.items() if passage not in self._made}
 
     def settle(self, passages: Iterable[int]) -> None:
         """Take note that these passages lack nothing more that could be made."""
@@ -216,10 +257,11 @@ class VectorSpace:
             for passage in passages:
                 self._waiting.pop(passage, None)
 
-    def looking(self, query: Floats) -> "Look":
+    def looking(self, query: Floats) -> Look:
         """The space as one question sees it."""
         with self._lock:
-            return Look(self, query, self._rows.all, self._places.all, self._vectors, self._signs)
+            arrays = (self._rows.all, self._places.all, self._vectors, self._signs, self._middle)
+            return Look(Held(*arrays, self.mixed_norms), query)
 
     def mixed_norms(self, at: Rows, earlier: Rows, vectors: NDArray[Any]) -> Floats:
         """How long each vector is once it is mixed with that of what was said before it.
@@ -243,7 +285,8 @@ class VectorSpace:
         self._places = Column(np.int64)  # by row of the roster: where its vector is
         self._mates, self._norms = Column(np.int64), Column(np.float32)
         self._vectors: NDArray[Any] = np.zeros((1, dimensions), np.float32)
-        self._signs: NDArray[np.uint64] = np.zeros((-(-dimensions // 64), 1), np.uint64)
+        self._signs: NDArray[np.uint64] = np.zeros((-(-dimensions // 64), 0), np.uint64)
+        self._middle: Floats = np.empty(0, np.float32)  # none where all is searched exactly
         self._upto = self._looked = -1
         self._missing, self._waiting = {}, {}
         self._restore(roster.beside)
@@ -254,7 +297,8 @@ class VectorSpace:
             used = len(self._rows.all)
             if self._roster is not roster or used < len(roster):
                 return {}
-            held = (self._rows.all.copy(), self._vectors[:used], self._signs[:, :used])
+            signs = self._signs[:, :used]
+            held = (self._rows.all.copy(), self._vectors[:used], signs, self._middle)
             return dict(zip(self._kept_as(), held, strict=True))
 
     def _kept_as(self) -> list[str]:
@@ -266,7 +310,7 @@ class VectorSpace:
         kept.clear()
         if len(held) < len(KEPT):
             return
-        rows, self._vectors, self._signs = held
+        rows, self._vectors, self._signs, self._middle = held
         self._rows.extend(rows[1:])
         self._places.grow(int(rows.max()))
         self._places.all[rows] = np.arange(len(rows))
@@ -281,7 +325,10 @@ class VectorSpace:
             self._grow(max(end, 2 * len(self._vectors), 1_024))
         exact = self._vectors.dtype == np.float32
         self._vectors[start:end] = vectors if exact else narrowed(vectors)
-        self._signs[:, start:end] = signs_of(vectors)
+        if len(self._middle):
+            self._signs[:, start:end] = signs_of(rounded(vectors), self._middle)
+        elif end - 1 > self._exact_max:
+            self._sign_all(end)
         if len(rows):
             self._places.grow(max(0, int(rows.max()) + 1 - len(self._places.all)))
         self._places.all[rows] = np.arange(start, end)
@@ -293,76 +340,21 @@ class VectorSpace:
         """Make room. Beyond what is searched exactly, half of each number is enough."""
         used = len(self._rows.all)
         kept = self._vectors[:used]
-        if room > 2 * EXACT_MAX and kept.dtype == np.float32:
+        if room > 2 * self._exact_max and kept.dtype == np.float32:
             kept = narrowed(kept)
         vectors = np.empty((room, kept.shape[1]), kept.dtype)
         vectors[:used] = kept
-        signs = np.empty((len(self._signs), room), np.uint64)
-        signs[:, :used] = self._signs[:, :used]
-        self._vectors, self._signs = vectors, signs
+        self._vectors = vectors
+        if len(self._middle):
+            signs = np.empty((len(self._signs), room), np.uint64)
+            signs[:, :used] = self._signs[:, :used]
+            self._signs = signs
 
-
-class Look:
-    """One question in the space, as the space stood when it was asked."""
-
-    def __init__(
-        self,
-        space: VectorSpace,
-        query: Floats,
-        rows: Rows,
-        places: Rows,
-        vectors: NDArray[Any],
-        signs: NDArray[np.uint64],
-    ) -> None:
-        self._space, self._query = space, query
-        self._rows, self._places, self._vectors, self._signs = rows, places, vectors, signs
-        self._all: Floats | None = None  # the products with all of them, if that is soon done
-
-    def nearest(self, count: int, allowed: Mask) -> Rows:
-        """The rows of the nearest passages among those allowed, in no order."""
-        good = passing(self._rows, allowed)
-        good[NONE] = False
-        chosen: Rows = good.nonzero()[0]
-        exact = len(good) <= EXACT_MAX and self._vectors.dtype == np.float32
-        if exact and len(chosen) > len(good) // NARROW:
-            self._all = self._vectors[: len(good)] @ self._query
-        if len(chosen) > count:
-            if not exact:
-                wanted = max(count * PER_HIT, len(chosen) // AMONG)
-                chosen = self._candidates(chosen, len(good), wanted)
-            chosen = chosen.take(largest(self._dots(chosen), count))
-        return self._rows.take(chosen)
-
-    def cosines(self, rows: Rows, before: Rows) -> tuple[Rows, Floats]:
-        """Those of the rows that have a vector, and their cosines.
-
-        Each is mixed with the vector of what was said before it, if there is one.
-        """
-        at = self._places.take(rows)
-        if len(self._rows) < len(self._places):  # else none lacks one
-            there = at != NONE
-            rows, before, at = rows[there], before[there], at[there]
-        earlier = self._places.take(before)
-        cosines = self._dots(earlier)
-        cosines *= BEFORE_WEIGHT
-        cosines += self._dots(at)
-        cosines /= self._space.mixed_norms(at, earlier, self._vectors)
-        return rows, cosines
-
-    def _candidates(self, chosen: Rows, size: int, wanted: int) -> Rows:
-        """Those of some places below `size` whose signs differ least from the query's."""
-        if len(chosen) <= wanted:
-            return chosen
-        if len(chosen) < size // 2:  # a narrow filter: only those are looked at
-            distance = differing(self._signs[:, chosen], self._query)
-        else:
-            distance = differing(self._signs[:, :size], self._query)[chosen]
-        least = np.searchsorted(np.bincount(distance).cumsum(), wanted)
-        return chosen[(distance <= least).nonzero()[0]]
-
-    def _dots(self, places: Rows) -> Floats:
-        if self._all is not None:
-            return self._all.take(places)
-        parts = (places[at : at + BLOCK] for at in range(0, len(places), BLOCK))
-        dots = [widened(self._vectors.take(part, axis=0)) @ self._query for part in parts]
-        return np.concatenate([NO_DOTS, *dots])
+    def _sign_all(self, end: int) -> None:
+        """Begin to search by signs. Their middle is that of the first vectors, however it grew."""
+        self._middle = rounded(self._vectors[1 : self._exact_max + 1]).mean(axis=0)
+        signs = np.empty((len(self._signs), len(self._vectors)), np.uint64)
+        for at in range(0, end, SIGNED_TOGETHER):
+            some = self._vectors[at : min(end, at + SIGNED_TOGETHER)]
+            signs[:, at : at + len(some)] = signs_of(rounded(some), self._middle)
+        self._signs = signs

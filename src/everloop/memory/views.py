@@ -4,15 +4,15 @@ Every row belongs to one fact and carries its position, so a sight filters it li
 of one item share `item`, the position at which it was taken in.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, ClassVar
 
 import apsw
 import msgspec
 
-from everloop.log import Fact, Projection, Reader, on
+from everloop.log import Added, Fact, Projection, Reader, adds
 from everloop.log.record import microseconds
 from everloop.log.sql import rows
 from everloop.memory.events import (
@@ -32,9 +32,11 @@ from everloop.memory.events import (
     Revised,
     Unpinned,
 )
-from everloop.memory.indexing import WAITING, closes_group, take_in
+from everloop.memory.indexing import TAKE_IN, WAITING, closes_group
 from everloop.memory.passages import PASSAGES_MAX, passages
 from everloop.memory.words import document
+
+_encode = msgspec.json.Encoder().encode
 
 
 class MemoryShelf(Projection):
@@ -128,14 +130,15 @@ class MemoryShelf(Projection):
     CREATE INDEX memory_repeats_item ON memory_repeats (item);
     """
 
-    @on(Remembered)
-    def _remembered(self, db: apsw.Connection, new: Remembered, fact: Fact) -> None:
+    @adds(Remembered)
+    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[Added]:
         happened = _moment(new.happened_at) or fact.recorded_us
         holds_until = 0 if new.durability == "durable" else _moment(new.durability)
-        db.execute(
+        position = fact.position
+        yield (
             "INSERT INTO memory_items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                fact.position,
+                position,
                 fact.branch,
                 new.item_id,
                 new.kind,
@@ -145,65 +148,41 @@ class MemoryShelf(Projection):
                 fact.recorded_us,
                 new.follows,
                 fact.actor,
-                msgspec.json.encode(new.origin).decode(),
+                _encode(new.origin).decode(),
                 new.session,
             ),
         )
         for source in sorted(set(new.derived_from)):
-            db.execute("INSERT INTO memory_sources VALUES (?, ?)", (fact.position, source))
-        self._version(db, new, fact, fact.position)
+            yield "INSERT INTO memory_sources VALUES (?, ?)", (position, source)
+        yield from _version(new, fact, position)
 
-    @on(Revised)
-    def _revised(self, db: apsw.Connection, new: Revised, fact: Fact) -> None:
-        self._version(db, new, fact, fact.because[0])
+    @adds(Revised)
+    def _revised(self, new: Revised, fact: Fact) -> Iterator[Added]:
+        yield from _version(new, fact, fact.because[0])
 
-    def _version(
-        self, db: apsw.Connection, new: Remembered | Revised, fact: Fact, item: int
-    ) -> None:
-        restricted = int(bool(new.witnesses))
-        db.execute(
-            "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (fact.position, fact.branch, item, new.title, new.text, new.scope, restricted),
-        )
-        for principal in new.witnesses:
-            db.execute("INSERT INTO memory_witnesses VALUES (?, ?)", (fact.position, principal))
-
-    @on(Rated, Pinned, Unpinned, PinGaveWay, Retired, Demoted)
-    def _marked(self, db: apsw.Connection, new: MemoryEvent, fact: Fact) -> None:
+    @adds(Rated, Pinned, Unpinned, PinGaveWay, Retired, Demoted)
+    def _marked(self, new: MemoryEvent, fact: Fact) -> Iterator[Added]:
         mark, value, note = _mark(new)
-        db.execute(
-            "INSERT INTO memory_marks VALUES (?, ?, ?, ?, ?, ?)",
-            (fact.position, fact.branch, fact.because[0], mark, value, note),
-        )
+        row = (fact.position, fact.branch, fact.because[0], mark, value, note)
+        yield "INSERT INTO memory_marks VALUES (?, ?, ?, ?, ?, ?)", row
 
-    @on(Cited, CitationClosed)
-    def _cited(self, db: apsw.Connection, new: Cited | CitationClosed, fact: Fact) -> None:
+    @adds(Cited, CitationClosed)
+    def _cited(self, new: Cited | CitationClosed, fact: Fact) -> Iterator[Added]:
+        opened = isinstance(new, Cited)
         by_user = isinstance(new, Cited) and new.by_user
-        db.execute(
-            "INSERT INTO memory_citations VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                fact.position,
-                fact.branch,
-                fact.because[0],
-                new.citer,
-                int(by_user),
-                int(isinstance(new, Cited)),
-            ),
-        )
+        item = fact.because[0]
+        row = (fact.position, fact.branch, item, new.citer, int(by_user), int(opened))
+        yield "INSERT INTO memory_citations VALUES (?, ?, ?, ?, ?, ?)", row
 
-    @on(Related)
-    def _related(self, db: apsw.Connection, new: Related, fact: Fact) -> None:
-        db.execute(
-            "INSERT INTO memory_relations VALUES (?, ?, ?, ?, ?)",
-            (fact.position, fact.branch, fact.because[0], new.other_id, new.relation),
-        )
+    @adds(Related)
+    def _related(self, new: Related, fact: Fact) -> Iterator[Added]:
+        row = (fact.position, fact.branch, fact.because[0], new.other_id, new.relation)
+        yield "INSERT INTO memory_relations VALUES (?, ?, ?, ?, ?)", row
 
-    @on(Repeated)
-    def _repeated(self, db: apsw.Connection, new: Repeated, fact: Fact) -> None:
-        db.execute(
-            "INSERT INTO memory_repeats VALUES (?, ?, ?, ?, ?)",
-            (fact.position, fact.branch, fact.because[0], new.text, new.similarity),
-        )
+    @adds(Repeated)
+    def _repeated(self, new: Repeated, fact: Fact) -> Iterator[Added]:
+        row = (fact.position, fact.branch, fact.because[0], new.text, new.similarity)
+        yield "INSERT INTO memory_repeats VALUES (?, ?, ?, ?, ?)", row
 
 
 class MemoryWords(Projection):
@@ -214,7 +193,7 @@ class MemoryWords(Projection):
     """
 
     name = "memory_words"
-    version = 2
+    version = 3
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (
@@ -231,36 +210,13 @@ class MemoryWords(Projection):
     CREATE VIRTUAL TABLE memory_words_terms USING fts5vocab (memory_words, instance);
     """
 
-    @on(Remembered)
-    def _remembered(self, db: apsw.Connection, new: Remembered, fact: Fact) -> None:
-        self._index(db, new, new.follows, fact)
+    @adds(Remembered)
+    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[Added]:
+        return _passages(new, new.follows, fact.position)
 
-    @on(Revised)
-    def _revised(self, db: apsw.Connection, new: Revised, fact: Fact) -> None:
-        self._index(db, new, "", fact)
-
-    def _index(
-        self, db: apsw.Connection, new: Remembered | Revised, follows: str, fact: Fact
-    ) -> None:
-        for part, passage in enumerate(passages(new.text)):
-            titled = _titled(new.title, passage)
-            terms = document(titled)
-            number = fact.position * PASSAGES_MAX + part
-            db.execute(
-                "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number,
-                    fact.position,
-                    new.item_id,
-                    follows,
-                    terms,
-                    terms.count(" ") + 1,
-                    hashlib.sha256(titled.encode()).digest(),
-                ),
-            )
-            follows = ""
-        if closes_group(fact.position):
-            take_in(db)
+    @adds(Revised)
+    def _revised(self, new: Revised, fact: Fact) -> Iterator[Added]:
+        return _passages(new, "", fact.position)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
         """Erase the passages, and all traces in the index."""
@@ -303,19 +259,38 @@ class Audiences(Projection):
     CREATE INDEX memory_audiences_principal ON memory_audiences (principal, position);
     """
 
-    @on(AudienceGranted)
-    def _granted(self, db: apsw.Connection, new: AudienceGranted, fact: Fact) -> None:
-        self._set(db, fact, new.principal, new.scopes)
+    @adds(AudienceGranted)
+    def _granted(self, new: AudienceGranted, fact: Fact) -> Iterator[Added]:
+        return _audience(fact, new.principal, new.scopes)
 
-    @on(AudienceRevoked)
-    def _revoked(self, db: apsw.Connection, new: AudienceRevoked, fact: Fact) -> None:
-        self._set(db, fact, new.principal, ())
+    @adds(AudienceRevoked)
+    def _revoked(self, new: AudienceRevoked, fact: Fact) -> Iterator[Added]:
+        return _audience(fact, new.principal, ())
 
-    def _set(self, db: apsw.Connection, fact: Fact, principal: str, scopes: Sequence[str]) -> None:
-        db.execute(
-            "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)",
-            (fact.position, fact.branch, principal, msgspec.json.encode(scopes).decode()),
-        )
+
+def _version(new: Remembered | Revised, fact: Fact, item: int) -> Iterator[Added]:
+    position, restricted = fact.position, int(bool(new.witnesses))
+    row = (position, fact.branch, item, new.title, new.text, new.scope, restricted)
+    yield "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)", row
+    for principal in new.witnesses:
+        yield "INSERT INTO memory_witnesses VALUES (?, ?)", (position, principal)
+
+
+def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[Added]:
+    for number, passage in enumerate(passages(new.text), position * PASSAGES_MAX):
+        titled = _titled(new.title, passage)
+        terms = document(titled)
+        digest = sha256(titled.encode()).digest()
+        row = (number, position, new.item_id, follows, terms, terms.count(" ") + 1, digest)
+        yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)", row
+        follows = ""
+    if closes_group(position):
+        yield TAKE_IN, ((position + 1) * PASSAGES_MAX,)
+
+
+def _audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Added]:
+    row = (fact.position, fact.branch, principal, _encode(scopes).decode())
+    yield "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)", row
 
 
 def _titled(title: str, passage: str) -> str:
@@ -348,27 +323,12 @@ def _moment(text: str) -> int:
 def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
     """The texts that the vectors of passages are made of; without those that were purged."""
     found: dict[int, str] = {}
-    numbers = msgspec.json.encode(wanted).decode()
-    for number, title, text in reader.rows(_TEXTS, (numbers,)):
+    asked = [(number, number // PASSAGES_MAX) for number in wanted]
+    for number, title, text in reader.db.executemany(_TEXT, asked):
         part: list[str] = passages(text)[number % PASSAGES_MAX :][:1]
         if part:  # else it is of another build's making
             found[number] = _titled(title, part[0])
     return found
 
 
-_TEXTS = f"""
-SELECT j.value, v.title, v.text FROM json_each(?) j
-JOIN memory_versions v ON v.position = j.value / {PASSAGES_MAX}
-"""  # noqa: S608 - our own number
-
-
-def text_digests(reader: Reader, positions: Sequence[int]) -> list[bytes]:
-    """The digests under which the vectors of these facts' texts are kept."""
-    wanted = msgspec.json.encode(list(positions)).decode()
-    return [row[0] for row in reader.rows(_DIGESTS, (wanted,))]
-
-
-_DIGESTS = """
-SELECT DISTINCT p.digest FROM json_each(?) j
-JOIN memory_passages p ON p.passage >= j.value * 1000 AND p.passage < (j.value + 1) * 1000
-"""
+_TEXT = "SELECT ?1, title, text FROM memory_versions WHERE position = ?2"

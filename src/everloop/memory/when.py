@@ -3,10 +3,10 @@
 `hints(text, now)` is pure: the user's clock and zone come in with `now`. Each hint says where in
 the text it stands and what it asks for: a stretch of time [start, end), an order, or an event whose
 date the caller has to look up. A stretch is a filter only when the question is about when something
-was *said* ("what did I tell you yesterday"); otherwise the day may be the event's, told of later,
-and the stretch is a boost. Dates without a year are the latest ones that are not in the future.
-Reads English; what it does not recognise it leaves alone. Calendar arithmetic and the reading of
-written dates are dateutil's.
+was *said* ("what did I tell you yesterday"), or about nothing but an event ("what happened before
+the release"); otherwise the day may be the event's, told of later, and the stretch is a boost.
+Dates without a year are the latest ones that are not in the future. Reads English; what it does not
+recognise it leaves alone. Calendar arithmetic and the reading of written dates are dateutil's.
 """
 
 import re
@@ -42,19 +42,27 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     if not cued(text, _CUES):
         return []  # most questions say nothing about time, and this is soon said
     told: Kind = "filter" if _TOLD.search(text) else "boost"
-    found = [*_stretches(text, now, told), *_orders(text), *_anchors(text, told)]
+    event: Kind = "filter" if _OPEN.search(text) else told
+    found = [*_stretches(text, now, told), *_orders(text), *_anchors(text, event)]
     return sorted(_apart(found), key=lambda hint: hint.span)
 
 
 # Whatever is found below holds a digit, or a word that begins like one of these.
 _CUES: Final = CUES.union(
-    ("bef", "aft", "sin", "unt", "dur", "fir", "ori", "ini", "ear", "las", "lat", "mos", "new")
+    "befo afte sinc unti duri firs orig init earl last late most newe".split()  # noqa: SIM905
 )
 _TOLD = re.compile(
     r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
     r"|noted?|discuss(?:ed)?|talk(?:ed)?|chat(?:ted)?|ask(?:ed)?|answer(?:ed)?|decided?|saved?"
     r"|remember)\b"
     r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b",
+    re.IGNORECASE,
+)
+# Such a question has no words to be found by: the event says when, and that is all it says.
+_OPEN = re.compile(
+    r"\bwhat(?:'s| is| was| has| had| else| all)* "
+    r"(?:happened|happening|changed|new|went on|going on|gone on)"
+    r" (?=before|after|since|until|during)",
     re.IGNORECASE,
 )
 _BOUND = re.compile(
@@ -134,9 +142,9 @@ def _orders(text: str) -> Iterator[TimeHint]:
             yield TimeHint(match.span(), "order", order=order)
 
 
-def _anchors(text: str, told: Kind) -> Iterator[TimeHint]:
+def _anchors(text: str, kind: Kind) -> Iterator[TimeHint]:
     for match in _ANCHOR.finditer(text):
-        yield TimeHint(match.span(), told, anchor=f"{match['word'].casefold()} {match['event']}")
+        yield TimeHint(match.span(), kind, anchor=f"{match['word'].casefold()} {match['event']}")
 
 
 def _apart(found: list[TimeHint]) -> Iterator[TimeHint]:

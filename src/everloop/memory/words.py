@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 TERMS_MAX: Final = 12  # of a question
 ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
 WHOLE_LENGTH_MAX: Final = 64
+PLAIN_KEPT: Final = 50_000  # runs of text that need not be taken apart again
 NAME_MARK: Final = "·"
 
 # Words of grammar, in their folded form; questions drop them, items keep them for phrases.
@@ -58,9 +59,17 @@ _LETTERS = str.maketrans(
     }
     | {"œ": "oe", "Œ": "OE"}
 )
-_stemmer: Any = import_module("Stemmer").Stemmer(
-    "english", 0
-)  # PyStemmer: C, no types; the cache is ours, below
+# PyStemmer: C, no types; the cache is ours, below. Latin letters say nothing about the language.
+_Stemmer: Any = import_module("Stemmer").Stemmer
+_LATIN: Any = _Stemmer("english", 0)
+_SCRIPTS: Final = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0b80", "\u0bff", "tamil"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +95,32 @@ class Question:
 
 def analyse(text: str) -> Terms:
     """The terms of a text."""
-    words: list[str] = []
-    marks: dict[str, None] = {}
-    for chunk in _CHUNK.findall(_unaccented(text)):
-        for token in _tokens(chunk):
-            words += token.words
-            if token.marked:
-                marks.update(dict.fromkeys((*token.wholes, *token.names)))
+    words, marks = _terms(text)
     return Terms(tuple(words), tuple(marks))
 
 
 def document(text: str) -> str:
     """The terms of a text as one string, ready for the FTS5 table."""
-    terms = analyse(text)
-    return " ".join((*terms.words, *terms.marks))
+    words, marks = _terms(text)
+    return " ".join([*words, *marks])
+
+
+def _terms(text: str) -> tuple[list[str], Iterable[str]]:
+    """The words of a text, and its marks, each once. No chunk reaches across white space."""
+    runs = _unaccented(text).split()
+    known = list(map(_plain.get, runs))
+    words: list[str] = []
+    marks: dict[str, None] = {}
+    for run, word in zip(runs, known, strict=True):
+        if word is not None:
+            words.append(word)
+        elif run.isdecimal() and run.isascii():
+            words.append(run)
+        else:
+            said, marked = _taken_apart(run)
+            words += said
+            marks |= dict.fromkeys(marked)
+    return words, marks
 
 
 def question(text: str) -> Question:
@@ -164,6 +185,23 @@ def _tokens(chunk: str) -> tuple[_Token, ...]:
     return tuple(_chunk(chunk))
 
 
+# Runs of text between spaces that hold one word and no mark, as most do, with that word. A plain
+# map, for thousands of them are looked up where an item comes, and each stays where it is.
+_plain: dict[str, str] = {}
+
+
+def _taken_apart(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words and marks of what stands between two spaces."""
+    tokens = [token for chunk in _CHUNK.findall(run) for token in _tokens(chunk)]
+    words = tuple(word for token in tokens for word in token.words)
+    marks = tuple(mark for token in tokens for mark in (*token.wholes, *token.names))
+    if len(words) == 1 and not marks:
+        if len(_plain) >= PLAIN_KEPT:
+            _plain.clear()
+        _plain[run] = words[0]
+    return words, marks
+
+
 def _opens(text: str, at: int) -> bool:
     """Whether what stands at `at` is the first of its sentence."""
     while at and text[at - 1] in " \t":
@@ -222,22 +260,34 @@ def _spelt_out(chunk: str) -> str:
 
 
 def _unaccented(text: str) -> str:
-    """The text without accents on Latin, Greek and Cyrillic; marks of other scripts stay."""
+    """The text without accents on Latin, Greek and Cyrillic; marks of other scripts stay.
+
+    So does the short i of Cyrillic, which is a letter of its own.
+    """
     if text.isascii():
         return text
     letters: list[str] = []
     for letter in unicodedata.normalize("NFKC", text).translate(_LETTERS):
         base = unicodedata.normalize("NFD", letter)[0]
         if not unicodedata.combining(base):
-            letters.append(base if base < "\u0530" else letter)
+            letters.append(base if base < "\u0530" and letter not in "йЙ" else letter)
         elif base > "\u0530":
             letters.append(letter)
     return "".join(letters)
 
 
 def _stem(word: str) -> str:
-    stem: str = _stemmer.stemWord(word)
+    stemmer = _LATIN if word < "\u0370" else _stemmer_of(word[0])
+    stem: str = stemmer.stemWord(word)
     return stem
+
+
+@lru_cache(maxsize=1_000)
+def _stemmer_of(letter: str) -> Any:
+    """The stemmer of the language that is most often written in the script of a letter."""
+    written = (language for first, last, language in _SCRIPTS if first <= letter <= last)
+    language = next(written, None)
+    return _Stemmer(language, 0) if language else _LATIN
 
 
 _STOP_STEMS: Final = STOP_WORDS | {_stem(word) for word in STOP_WORDS}

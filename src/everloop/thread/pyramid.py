@@ -15,7 +15,7 @@ from everloop.errors import EverloopError
 from everloop.log import Log, Reader
 from everloop.memory.commands import RateItem, RememberItem
 from everloop.memory.compress import Gist
-from everloop.memory.events import Origin
+from everloop.memory.events import SUMMARY, Origin
 from everloop.ports import Ids, Model, Params, Prompt, Usage
 from everloop.thread import browsing
 from everloop.thread.answering import ENGINE, Do
@@ -34,7 +34,6 @@ from everloop.thread.summaries import (
 )
 from everloop.thread.windows import TIERS, Tier, Window, window_of
 
-SUMMARY = "summary"
 HOST = "pyramid"
 RETRY = timedelta(hours=1)
 RETRY_MAX = timedelta(days=7)

@@ -72,6 +72,15 @@ def test_explained_hits_name_their_legs_and_what_they_gained(memory: CommandLine
     assert "it is recent" in drawn
 
 
+def test_what_no_longer_holds_is_marked(memory: CommandLine) -> None:
+    memory.typed("remember", "The bridge is closed", "--until", "2020-05-01")
+    memory.typed("remember", "The ferry runs", "--until", "2999-05-01")
+    drawn = memory.typed("recall", "bridge ferry").out
+    assert "[no longer holds] The bridge is closed" in drawn
+    assert drawn.count("[no longer holds]") == 1
+    assert "[no longer holds]" in memory.typed("memories").out
+
+
 def test_filters_narrow_what_is_looked_among(memory: CommandLine) -> None:
     assert texts(asked(memory, "the", "--scope", "project:*")) == [TEXTS[0][0]]
     assert texts(asked(memory, "roof", "--scope", "user")) == []

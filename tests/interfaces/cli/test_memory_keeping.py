@@ -73,6 +73,13 @@ def test_everything_about_an_item_can_be_said_at_once(memory: CommandLine) -> No
     assert item["holds_until"] is not None
 
 
+@pytest.mark.parametrize("part", [slice(-8, None), slice(-8, -4), slice(-4, None)])
+def test_an_item_is_named_by_a_part_of_what_lists_show(memory: CommandLine, part: slice) -> None:
+    name = memory.typed("remember", "The plumber comes on Friday.", "--json").document["item_id"]
+    shown = memory.typed("memories", "show", name[part], "--json").document["item"]
+    assert shown["item_id"] == name
+
+
 @pytest.mark.parametrize(
     "words",
     [

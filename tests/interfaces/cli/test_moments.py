@@ -37,3 +37,10 @@ def test_times_are_local() -> None:
 def test_of_today_only_the_time_of_day_is_said() -> None:
     assert local_short(NOW, NOW, EAST) == "14:00:00"
     assert local_short(NOW - timedelta(days=1), NOW, EAST) == "2026-02-28 14:00"
+
+
+def test_a_day_has_no_time_of_day() -> None:
+    midnight = datetime(2026, 2, 10, tzinfo=EAST)
+    assert local_short(midnight, NOW, EAST) == "2026-02-10"
+    assert local_short(midnight, NOW, UTC) == "2026-02-09 22:00"
+    assert local_short(datetime(2026, 3, 1, tzinfo=EAST), NOW, EAST) == "2026-03-01"

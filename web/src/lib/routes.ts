@@ -16,7 +16,7 @@ export const routes = {
 	lessons: (lessonId?: string) =>
 		lessonId ? `/lessons/${encodeURIComponent(lessonId)}` : '/lessons',
 	crew: (sort: string, name: string) => `/lessons/${sort}/${encodeURIComponent(name)}`,
-	inspect: (contextId: string) => `/inspect/${encodeURIComponent(contextId)}`,
+	inspect: (contextId: string, threadId?: string) => with_query(`/inspect/${encodeURIComponent(contextId)}`, { thread: threadId }),
 	branches: (threadId: string = HOME) => `/branches/${encodeURIComponent(threadId)}`,
 	devices: () => '/devices',
 	settings: () => '/settings',

@@ -6,7 +6,7 @@ from datetime import datetime
 from rich.text import Text
 
 from everloop.interfaces.cli.inert import inert, one_line
-from everloop.interfaces.cli.moments import age, local_short
+from everloop.interfaces.cli.moments import age, is_day, local_short
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.memory.browsing import handle
 from everloop.memory.shelf import Item
@@ -23,7 +23,7 @@ def table(screen: Screen, items: Iterable[Item], now: datetime) -> None:
     if not screen.wide:
         for item in items:
             screen.line(Text("  ").join((styled((handle(item.item_id), NAME)), about(item, now))))
-            screen.line(Text.assemble("  ", said(item)))
+            screen.line(Text.assemble("  ", said(item, now)))
         return
     screen.table(
         ("id", "happened", "scope", "kind", "what"),
@@ -33,7 +33,7 @@ def table(screen: Screen, items: Iterable[Item], now: datetime) -> None:
                 styled((when(item.happened_at, now), FAINT)),
                 one_line(item.scope, SCOPE_WIDTH),
                 one_line(item.kind, SCOPE_WIDTH),
-                said(item),
+                said(item, now),
             )
             for item in items
         ],
@@ -47,11 +47,13 @@ def about(item: Item, now: datetime) -> Text:
     return styled(("  ".join(facts), FAINT))
 
 
-def said(item: Item, asked: str = "") -> Text:
+def said(item: Item, now: datetime, asked: str = "") -> Text:
     """What an item says, on one line: its marks, its title, then the text if that says more."""
     said = Text()
     if item.retired:
         said.append("[retired] ", WARNING)
+    if item.holds_until and item.holds_until <= now:
+        said.append("[no longer holds] ", WARNING)
     if item.pinned:
         said.append("★ ", GOOD)
     said.append_text(highlighted(item.title, asked, STRONG))
@@ -90,8 +92,8 @@ def against(screen: Screen, items: Sequence[Item], now: datetime) -> None:
 
 
 def when(at: datetime, now: datetime) -> str:
-    """When something happened: how long ago, and if that is long or yet to come, the date."""
-    if at > now or (now - at).days >= 2:
+    """When something happened: how long ago; if that is long, yet to come or a day, the date."""
+    if at > now or (now - at).days >= 2 or is_day(at):
         return local_short(at, now)
     return age(at, now)
 

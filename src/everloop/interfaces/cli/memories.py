@@ -175,6 +175,6 @@ def _leaf(item: Item, session: Session, *, again: bool) -> Text:
     """One line of the tree, cut to the width there is."""
     more = styled(("(see above)", FAINT)) if again else items.about(item, session.now)
     name = styled((handle(item.item_id), NAME))
-    leaf = Text("  ").join((name, more, items.said(item)))
+    leaf = Text("  ").join((name, more, items.said(item, session.now)))
     leaf.no_wrap, leaf.overflow = True, "ellipsis"
     return leaf

@@ -1,6 +1,6 @@
 """Times as a person reads them: local, with how long ago."""
 
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, time, timedelta, tzinfo
 
 _STEPS = (
     (timedelta(minutes=1), timedelta(seconds=1), "s"),
@@ -17,11 +17,21 @@ def local(at: datetime, zone: tzinfo | None = None) -> str:
 
 
 def local_short(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
-    """A moment in the local time zone, as short as can be: today, only the time of day."""
+    """A moment in the local time zone, as short as can be: today, only the time of day.
+
+    What was said to have happened on a day has no time of day.
+    """
     here = at.astimezone(zone)
+    if is_day(at, zone):
+        return here.strftime("%Y-%m-%d")
     if here.date() == now.astimezone(zone).date():
         return here.strftime("%H:%M:%S")
     return here.strftime("%Y-%m-%d %H:%M")
+
+
+def is_day(at: datetime, zone: tzinfo | None = None) -> bool:
+    """Whether it is midnight where one is: then a day was meant, such as `last Tuesday`."""
+    return at.astimezone(zone).time() == time.min
 
 
 def age(at: datetime, now: datetime) -> str:

@@ -83,7 +83,7 @@ def _table(screen: Screen, session: Session, groups: list[Abreast], question: st
         for hit, contradictory in marked:
             head = Text("  ").join((*_head(hit, contradictory), items.about(hit.item, session.now)))
             screen.line(head)
-            screen.line(Text.assemble("    ", items.said(hit.item, question)))
+            screen.line(Text.assemble("    ", items.said(hit.item, session.now, question)))
         return
     screen.table(
         ("##", "id", "happened", "scope", "found by", "what"),
@@ -93,7 +93,7 @@ def _table(screen: Screen, session: Session, groups: list[Abreast], question: st
                 styled((items.when(hit.item.happened_at, session.now), FAINT)),
                 one_line(hit.item.scope, items.SCOPE_WIDTH),
                 styled((hit.source, FAINT)),
-                items.said(hit.item, question),
+                items.said(hit.item, session.now, question),
             )
             for hit, contradictory in marked
         ],

@@ -88,7 +88,7 @@ def _draw(
     if kept.new:
         screen.say(("Remembered", GOOD), " as ", (name, NAME), ".")
     else:
-        alike = f"{kept.similarity:.0%} alike" if kept.similarity < 1 else "word for word"
+        alike = f"{kept.similarity:.0%} alike" if kept.similarity < 1 else "the same"
         screen.say(("Known already", STRONG), f" ({alike}); noted that it was said again:")
         if item is not None:
             items.table(screen, [item], session.now)

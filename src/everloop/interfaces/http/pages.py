@@ -14,6 +14,7 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from starlette.datastructures import Headers
 
 from everloop.errors import NotFound
+from everloop.interfaces.http.shield import POLICY
 
 INDEX = "index.html"
 ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
@@ -40,14 +41,10 @@ def built() -> Path | None:
     return folder if (folder / INDEX).is_file() else None
 
 
-def inline_hashes(folder: Path | None) -> tuple[str, ...]:
-    """What a policy must name so that the page's own first script may run, and no other."""
-    if folder is None:
-        return ()
-    scripts = _INLINE.findall((folder / INDEX).read_bytes())
-    return tuple(
-        f"'sha256-{base64.b64encode(sha256(script).digest()).decode()}'" for script in scripts
-    )
+def policy_of(page: bytes) -> str:
+    """What a browser may run and load for a page: its own first scripts too, and no others."""
+    scripts = (base64.b64encode(sha256(one).digest()).decode() for one in _INLINE.findall(page))
+    return POLICY.format(scripts="".join(f" 'sha256-{script}'" for script in scripts))
 
 
 def serve_pages(app: FastAPI, folder: Path | None) -> None:
@@ -80,6 +77,8 @@ def _given(found: Path, headers: Headers, path: str) -> Response:
     fixed = path.startswith("_app/immutable/") and found.name != INDEX
     caching = "public, max-age=31536000, immutable" if fixed else "no-cache"
     told = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
+    if found.name == INDEX:  # read each time: a newer build may have come
+        told["Content-Security-Policy"] = policy_of(found.read_bytes())
     accepted = headers.get("accept-encoding", "")
     for name, suffix in ENCODINGS:
         packed = found.with_name(found.name + suffix)

@@ -19,7 +19,6 @@ from everloop.errors import Forbidden, Unavailable
 from everloop.interfaces.http.annexes import Annex
 from everloop.interfaces.http.app import application
 from everloop.interfaces.http.broadcast import Broadcast
-from everloop.interfaces.http.pages import built, inline_hashes
 from everloop.interfaces.http.shield import LOOPBACK, Rules
 from everloop.running import Running
 from everloop.settings import ServeSettings, Settings, load
@@ -81,7 +80,6 @@ def rules_of(place: ServeSettings) -> Rules:
         body_bytes_max=place.body_bytes_max,
         import_bytes_max=place.import_bytes_max,
         secure=place.secure,
-        scripts=inline_hashes(built()),
     )
 
 

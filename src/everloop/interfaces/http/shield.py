@@ -63,7 +63,6 @@ class Rules(msgspec.Struct, frozen=True):
         2_000_000_000  # conversations from elsewhere go to the disk as they come
     )
     secure: bool = False
-    scripts: tuple[str, ...] = ()  # hashes of the inline scripts that may run
 
     @property
     def cookie(self) -> str:
@@ -82,7 +81,7 @@ class Shield:
         self._app = app
         self._rules = rules
         self._device_of = device_of
-        policy = POLICY.format(scripts="".join(f" {script}" for script in rules.scripts))
+        policy = POLICY.format(scripts="")
         self._headers = ((b"content-security-policy", policy.encode()), *HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

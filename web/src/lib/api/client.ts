@@ -35,7 +35,7 @@ const watching: Middleware = {
 };
 
 function asked(request: Request): Promise<Response> {
-	return (request.method === 'GET' && early(request.url)) || fetch(request);
+	return early(request.url, request.method) ?? fetch(request);
 }
 
 export const api = createClient<paths>({ baseUrl: '/', fetch: asked });

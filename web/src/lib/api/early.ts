@@ -11,10 +11,11 @@ function asked(): Early {
 }
 
 /** The answer that is on its way, if this was asked early. */
-export function early(address: string): Promise<Response> | undefined {
+export function early(address: string, method = 'GET'): Promise<Response> | undefined {
 	const { pathname, search } = new URL(address, location.href);
-	const answer = asked().get(pathname + search);
-	asked().delete(pathname + search);
+	const key = `${method} ${pathname}${search}`;
+	const answer = asked().get(key);
+	asked().delete(key);
 	return answer;
 }
 

@@ -3,6 +3,7 @@ import { copy } from '$lib/copy';
 
 const FOLD_LINES = 24;
 const DIAGRAM = 'mermaid';
+const READABLE = 0.85; // of its size: smaller, and a diagram's words cannot be read
 
 /** Give a rendered text its extras. Safe to call again on the same element. */
 export function enrich(root: HTMLElement, dark: boolean): void {
@@ -81,7 +82,12 @@ async function draw(fence: HTMLElement, dark: boolean): Promise<void> {
 	if (svg) {
 		const figure = document.createElement('div');
 		figure.className = 'diagram p-3';
+		figure.tabIndex = 0; // it scrolls where it is wider than the page
+		figure.role = 'figure';
+		figure.ariaLabel = 'Diagram';
 		figure.innerHTML = svg;
+		const picture = figure.querySelector('svg');
+		if (picture) picture.style.minWidth = `${picture.viewBox.baseVal.width * READABLE}px`;
 		fence.querySelector('pre')?.replaceWith(figure);
 	} else {
 		const note = document.createElement('p');

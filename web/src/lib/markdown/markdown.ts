@@ -43,6 +43,9 @@ const renderer: RendererObject = {
 		const rows = token.rows.map((row) => `<tr>${row.map((one) => cell(one, 'td')).join('')}</tr>`);
 		return `<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 	},
+	listitem({ task, tokens }: Tokens.ListItem) {
+		return `<li${task ? ' class="task"' : ''}>${this.parser.parse(tokens)}</li>`;
+	},
 	checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ ')
 };
 

@@ -1,7 +1,6 @@
 /** Who this device is, how it comes in, and the stream that it follows while it is in. */
 import { api, onSignedOut, problemOf, told, type Problem, type Shape } from '$lib/api/client';
 import { askEarly, dropEarly } from '$lib/api/early';
-import { keep, kept } from '$lib/device';
 import { whenIdle } from '$lib/idle';
 import { Live } from '$lib/live/live.svelte';
 import { signed } from './passkey';
@@ -41,11 +40,11 @@ class Session {
 	/** Come in with a one-time code; whether it opened. */
 	async pair(code: string): Promise<boolean> {
 		this.problem = null;
-		dropEarly();
 		try {
 			await this.#in(await told(api.POST('/api/session', { body: { code, name: '' } })));
 			return true;
 		} catch (error) {
+			dropEarly();
 			this.problem = problemOf(error);
 			if (this.standing === 'asking') this.standing = 'out';
 			return false;
@@ -75,16 +74,7 @@ class Session {
 		await this.live.start(); // first, so that what pages read is never older than what they hear
 		if (!this.device) return; // it was signed out meanwhile
 		this.standing = 'in';
-		this.#place();
-	}
-
-	/** Days end at midnight where the person is. Saying the same place again records nothing, so that can wait. */
-	#place(): void {
-		const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions();
-		if (!zone) return;
-		const tell = () => api.PUT('/api/place', { body: { zone } });
-		if (isNewPlace(zone)) void tell();
-		else whenIdle(tell);
+		whenIdle(tellPlace);
 	}
 
 	#out(): void {
@@ -100,11 +90,10 @@ class Session {
 	}
 }
 
-/** Whether this device was elsewhere when it last told its place. */
-function isNewPlace(zone: string): boolean {
-	const before = kept('zone');
-	keep('zone', zone);
-	return before !== zone;
+/** Days end at midnight where the person is. Saying the same place again records nothing. */
+async function tellPlace(): Promise<void> {
+	const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions(); // slow when asked first
+	if (zone) await api.PUT('/api/place', { body: { zone } });
 }
 
 export const session = new Session();

@@ -3,6 +3,9 @@ import { goto } from '$app/navigation';
 import { MAIN, MORE } from './places';
 import { shell } from './shell.svelte';
 
+/** What is pressed together with a letter, as it stands on this device's keyboard. */
+export const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
+
 const SECOND_KEY_MS = 900;
 let first = { key: '', at: 0 };
 
@@ -46,7 +49,7 @@ export function onkey(event: KeyboardEvent): void {
 
 /** What the help shows. */
 export const KEYS: { keys: string; does: string }[] = [
-	{ keys: '⌘ K', does: 'Go anywhere, do anything' },
+	{ keys: `${COMMAND} K`, does: 'Go anywhere, do anything' },
 	{ keys: '/', does: 'Search' },
 	{ keys: 'j  k', does: 'Next and previous message' },
 	{ keys: 'c', does: 'Write' },

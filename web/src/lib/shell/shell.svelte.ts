@@ -16,6 +16,8 @@ class ShellState {
 	more = $state(false);
 	/** How high the page is while a keyboard covers a part of it; 0: none does. The bar makes room then. */
 	aboveKeyboard = $state(0);
+	/** How far a keyboard pushed the page up, where it lies over it; the page follows, so that its top stays in sight. */
+	pushed = $state(0);
 
 	/** Watch for the keyboard of a phone; what is returned ends it. */
 	watchKeyboard(): () => void {
@@ -28,10 +30,16 @@ class ShellState {
 			width = seen.width;
 			tallest = Math.max(tallest, seen.height);
 			this.aboveKeyboard = seen.height < tallest * KEYBOARD ? seen.height : 0;
+			this.pushed = this.aboveKeyboard ? seen.offsetTop : 0;
 		};
-		measure();
 		seen?.addEventListener('resize', measure);
-		return () => seen?.removeEventListener('resize', measure);
+		seen?.addEventListener('scroll', measure);
+		window.addEventListener('focusin', measure); // before the keyboard comes
+		return () => {
+			seen?.removeEventListener('resize', measure);
+			seen?.removeEventListener('scroll', measure);
+			window.removeEventListener('focusin', measure);
+		};
 	}
 
 	/** Open the palette with nothing typed, or close it. */
