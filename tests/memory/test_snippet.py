@@ -30,6 +30,10 @@ def test_without_a_match_it_is_the_beginning() -> None:
     assert (shown.text, shown.matches) == ((FILLING * 100)[:60], ())
 
 
+def test_of_nothing_but_white_space_nothing_is_shown() -> None:
+    assert snippet(" \n" * 1_000, "sourdough").text == ""
+
+
 def test_marks_lie_within_what_is_shown() -> None:
     text = f"{FILLING * 30}key " * 3
     shown = snippet(text, "key weather", width=100)

@@ -60,8 +60,9 @@ class _Said(NamedTuple):
 @lru_cache(maxsize=SAID_KEPT)
 def _said(text: str) -> _Said:
     """Kept for a while, because one text is compared with several."""
-    words = analyse(text).words
-    bare = [word for word in analyse(_LEAD.sub("", text)).words if word not in _BARE]
+    words, plain = analyse(text).words, _LEAD.sub("", text)
+    said = words if plain == text else analyse(plain).words
+    bare = [word for word in said if word not in _BARE]
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
     return _Said(len(words), _pairs(words), gist, _topic(words))
 

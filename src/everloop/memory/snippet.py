@@ -39,7 +39,10 @@ def snippet(text: str, asked: str, width: int = 240) -> Snippet:
 
 def _passage(text: str, wanted: frozenset[str]) -> str:
     """The passage that holds most of what was asked; the first of several."""
-    return max(passages(text), key=lambda passage: len(_held(passage, wanted)))
+    found = passages(text)
+    if len(found) < 2:  # as most texts are
+        return "".join(found)
+    return max(found, key=lambda passage: len(_held(passage, wanted)))
 
 
 def _held(text: str, wanted: frozenset[str]) -> frozenset[str]:

@@ -3,6 +3,7 @@ import { api, onSignedOut, problemOf, told, type Problem, type Shape } from '$li
 import { askEarly, dropEarly } from '$lib/api/early';
 import { whenIdle } from '$lib/idle';
 import { Live } from '$lib/live/live.svelte';
+import { zoneHere } from '$lib/zone';
 import { signed } from './passkey';
 
 type Standing = 'asking' | 'in' | 'out' | 'unreached';
@@ -92,7 +93,7 @@ class Session {
 
 /** Days end at midnight where the person is. Saying the same place again records nothing. */
 async function tellPlace(): Promise<void> {
-	const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions(); // slow when asked first
+	const zone = zoneHere();
 	if (zone) await api.PUT('/api/place', { body: { zone } });
 }
 
