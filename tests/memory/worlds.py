@@ -13,6 +13,7 @@ from tests.log.naive import NaiveLog
 from everloop.app import Engine
 from everloop.log import Command, Receipt
 from everloop.log.rebuild import rebuild
+from everloop.memory.answers import Asked
 from everloop.memory.commands import (
     GrantAudience,
     RememberItem,
@@ -22,7 +23,7 @@ from everloop.memory.commands import (
 )
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vectors import EXACT_MAX, VectorCache, VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.settings import Settings
 from everloop.testing.chance import Chance
@@ -51,6 +52,7 @@ class World:
 
     folder: Path
     seed: int
+    exact_max: int = EXACT_MAX  # vectors that are searched exactly; beyond, by signs first
     naive: NaiveLog = field(default_factory=NaiveLog)
     versions: dict[str, list[Version]] = field(default_factory=dict)
     retired: dict[str, list[int]] = field(default_factory=dict)
@@ -62,7 +64,8 @@ class World:
         views = [MemoryWords(), MemoryShelf(), Audiences()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
-        space = VectorSpace(VectorCache(self.folder / "vectors.db"), WordEmbedder())
+        cache = VectorCache(self.folder / "vectors.db")
+        space = VectorSpace(cache, WordEmbedder(), exact_max=self.exact_max)
         do, do_many = self.engine.do, self.engine.do_many
         self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
         for principal in PRINCIPALS:
@@ -88,10 +91,11 @@ class World:
             self.grant_someone,
             self.purge,
             self.rebuild,
+            self.embed,
         ]
         for _ in range(steps):
             self.chance.choice(acts)()
-        self.keeper.embed_missing()
+        self.embed()
 
     def remember(self) -> None:
         """Take an item in, perhaps after another, perhaps derived from one."""
@@ -203,6 +207,11 @@ class World:
     def rebuild(self) -> None:
         """Fold every view anew."""
         rebuild(self.log)
+
+    def embed(self) -> None:
+        """Make the vectors that are lacking, and take them in."""
+        self.keeper.embed_missing()
+        self.keeper.recall("user", Asked(COMMON[0], mode="semantic"))
 
     def do(
         self, command: Command, because: tuple[int, ...], targets: tuple[int, ...] = ()

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.web.conftest import Visit
 
-pytestmark = [pytest.mark.xdist_group("web"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("pages"), pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 OLD = ("--old-file=setup", "--old-file=web/node_modules/.package-lock.json")  # made already

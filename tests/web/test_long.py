@@ -9,7 +9,7 @@ from tests.web.conftest import Shot, Visit
 from tests.web.house import House, house
 from tests.web.long_past import said_once, take_in
 
-pytestmark = pytest.mark.xdist_group("web")
+pytestmark = pytest.mark.xdist_group("pages")
 
 MANY = 100_000
 UPWARDS = """() => {  // the page may still be on its way to the end: go up until it stays there

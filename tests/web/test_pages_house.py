@@ -9,7 +9,7 @@ from tests.web.demo_house import demo_house, enter
 from tests.web.house import house
 from tests.web.test_thread import act, say
 
-pytestmark = pytest.mark.xdist_group("web")
+pytestmark = pytest.mark.xdist_group("pages")
 
 
 def test_two_branches_are_compared_and_stood_on(tmp_path: Path, visit: Visit) -> None:

@@ -11,7 +11,7 @@ from tests.web.house import house
 from everloop.app import USER
 from everloop.lessons.commands import ProposeLesson
 
-pytestmark = pytest.mark.xdist_group("web")
+pytestmark = pytest.mark.xdist_group("pages")
 
 
 def test_the_gate_shows_each_door_with_its_fact(year: Path, tmp_path: Path, visit: Visit) -> None:

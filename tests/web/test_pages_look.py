@@ -13,7 +13,7 @@ from tests.web.test_thread import say
 
 from everloop.memory.scopes import OWNER
 
-pytestmark = pytest.mark.xdist_group("web")
+pytestmark = pytest.mark.xdist_group("pages")
 
 ANSWER = "At most fifty percent, since the third of May."
 PAGES = {

@@ -11,7 +11,7 @@ from tests.web.house import house
 from everloop.app import USER
 from everloop.memory.commands import RememberItem
 
-pytestmark = pytest.mark.xdist_group("web")
+pytestmark = pytest.mark.xdist_group("pages")
 
 TARGET = "humidity target for the workshop is 50"
 

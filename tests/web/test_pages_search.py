@@ -10,7 +10,7 @@ from tests.web.demo_house import demo_house, enter
 from tests.web.house import house
 from tests.web.long_past import said_once, take_in
 
-pytestmark = pytest.mark.xdist_group("web")
+pytestmark = pytest.mark.xdist_group("pages")
 
 
 def test_a_search_leads_to_the_message(year: Path, tmp_path: Path, visit: Visit) -> None:

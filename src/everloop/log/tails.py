@@ -6,17 +6,21 @@ up together, once one of them is not known.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from everloop.log.branches import Branch
 from everloop.log.reader import Reader
 from everloop.log.record import GENESIS
 from everloop.log.work import Work
 
+_encode = msgspec.json.Encoder().encode
+
 End = tuple[int, bytes]  # the newest version and its digest
 
-_ENDS = (
-    "SELECT stream, version, digest FROM log WHERE stream = ?1 AND branch = ?2"
-    " ORDER BY version DESC LIMIT 1"
-)
+_ENDS = """
+SELECT log.stream, log.version, log.digest FROM json_each(?1) j CROSS JOIN log ON log.position = (
+    SELECT position FROM log WHERE stream = j.value AND branch = ?2 ORDER BY version DESC LIMIT 1)
+"""
 
 
 class Tails(dict[tuple[str, str], End]):
@@ -29,19 +33,19 @@ class Tails(dict[tuple[str, str], End]):
     def find(self, reader: Reader, stream: str, branch: Branch) -> End:
         """Where a stream ends on a branch; 0 and the digest before all others if it is new."""
         place = (stream, branch.name)
-        if place not in self and branch.parent is None:
-            self._look_ahead(reader, stream, branch.name)
+        if self.coming and place not in self and branch.parent is None:
+            self._look_ahead(reader, branch.name)
         known = self.get(place)
         if known is None:
             tail = reader.tail(stream, branch)
             known = tail.version, tail.digest
         return known
 
-    def _look_ahead(self, reader: Reader, stream: str, root: str) -> None:
-        """Look a stream up, and those of all works that come: on a root that is all there is."""
+    def _look_ahead(self, reader: Reader, root: str) -> None:
+        """Look up the streams of all works that come: on a root that is all there is."""
         coming, self.coming = self.coming, ()
-        streams = {stream, *(work.stream for work in coming if (work.stream, root) not in self)}
-        rows = reader.cursor.executemany(_ENDS, [(each, root) for each in streams])
+        streams = {work.stream for work in coming if (work.stream, root) not in self}
+        rows = reader.cursor.execute(_ENDS, (_encode(list(streams)).decode(), root))
         ends = {each: (version, digest) for each, version, digest in rows}
         for each in streams:
             version, digest = ends.get(each, (0, GENESIS))

@@ -19,21 +19,17 @@ from everloop.memory.postings import NOWHERE, Posting
 from everloop.memory.rows import Rows, passing
 
 BEFORE_WEIGHT = 0.5  # of the words said before
-KEPT_ROWS_MAX = 2_000_000  # of all terms of all outlooks together; each takes 32 bytes
+KEPT_ROWS_MAX = 2_000_000  # of all terms of all outlooks together; each takes 16 bytes
 SATURATION, LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25
 
 Lookup = Callable[[Sequence[str]], Sequence[Posting]]
 
 
 class Holding(NamedTuple):
-    """What holds a term, itself or in what was said before, and what the term is worth.
+    """What holds a term, itself or in what was said before, and what the term is worth."""
 
-    One array, for several are put together for a question: the rows in order; how long each is,
-    with what was said before; and two numbers that its score follows from, once it is known how
-    long rows are on average: the first divided by that, and the second, together divide the worth.
-    """
-
-    table: NDArray[np.float64]
+    rows: Rows  # in order
+    scores: NDArray[np.float64]  # what each gains by it
     worth: float  # more if fewer of the items that the asker may see hold it
 
 
@@ -66,7 +62,7 @@ class Holdings:
             known = {term: known[term] for term in terms if term in known}
             known |= dict(zip(missing, found, strict=True))
             outlook.kept.update(known)
-            outlook.kept_rows += sum(holding.table.shape[1] for holding in found)
+            outlook.kept_rows += sum(len(holding.rows) for holding in found)
         return [known[term] for term in terms]
 
     def _make_room(self, outlook: Outlook) -> None:
@@ -93,13 +89,12 @@ def held_by(outlook: Outlook, postings: Sequence[Posting]) -> list[Holding]:
         places, np.arange(len(postings) + 1) * outlook.size
     ).tolist()
     rows = places % outlook.size
-    lengths = outlook.lengths(rows)
-    steep = SATURATION * LENGTH_SHARE * lengths / counts
-    flat = 1 + SATURATION * (1 - LENGTH_SHARE) / counts
-    table = np.array([rows, lengths, steep, flat], np.float64)
+    long = outlook.lengths(rows) / outlook.mean_length
+    damping = 1 + SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * long) / counts
     return [
-        Holding(table[:, low:high], _worth(high - low, outlook.items))
+        Holding(rows[low:high], worth / damping[low:high], worth)
         for low, high in pairwise(bounds)
+        for worth in (_worth(high - low, outlook.items),)
     ]
 
 

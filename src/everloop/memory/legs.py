@@ -93,22 +93,15 @@ def _within(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _scored(outlook: Outlook, held: Sequence[Holding]) -> Found:
     """BM25 over what holds each of several terms."""
-    sizes = [holding.table.shape[1] for holding in held]
+    sizes = [len(holding.rows) for holding in held]
     if not any(sizes):
         return NOTHING
-    tables, rarity = zip(*held, strict=True)
-    where, lengths, damping, flat = np.concatenate(tables, axis=1)
-    rows, at = _spots(outlook, where.astype(np.int64))
-    spread = np.zeros(len(rows))
-    spread[at] = lengths
-    there = int(np.count_nonzero(spread))
-    damping /= max(1.0, float(np.add.reduce(spread)) / there)  # how long rows are on average
-    damping += flat
-    worth: NDArray[np.float64] = np.array(rarity, np.float64).repeat(sizes)
-    scores: Any = np.bincount(at, worth / damping)
-    best = _best(scores, min(POOL, there))
-    coverage: Any = np.bincount(at, worth).take(best)
-    coverage /= sum(rarity)
+    where, gained, worth = zip(*held, strict=True)
+    rows, at = _spots(outlook, np.concatenate(where))
+    scores: Any = np.bincount(at, np.concatenate(gained))
+    best = _best(scores, min(POOL, int(np.count_nonzero(scores))))
+    coverage: Any = np.bincount(at, np.array(worth).repeat(sizes)).take(best)
+    coverage /= sum(worth)
     return Found(rows.take(best), scores.take(best), coverage)
 
 

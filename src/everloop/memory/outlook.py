@@ -88,6 +88,12 @@ class Outlook:
         return steps
 
     @cached_property
+    def mean_length(self) -> float:
+        """How long allowed rows are on average, each together with what was said before it."""
+        lengths = self.lengths(self.allowed[:-1].nonzero()[0][1:])
+        return max(1.0, float(lengths.mean())) if len(lengths) else 1.0
+
+    @cached_property
     def rows(self) -> Rows:
         """All rows, allowed or not."""
         return np.arange(self.size)
