@@ -11,7 +11,8 @@ for each add or batch, and its vector was made and written. What one add is:
 
 - LangGraph: two statements in one transaction: a row with its text, found by key and by prefix, and
   a row with its vector. No words are indexed, and an item that is put again replaces the old one.
-  It is given the journal that ours has (WAL), which makes it faster than it is by itself.
+  It is given the journal that ours has (WAL), which makes it faster than it is as it comes;
+  `plain-langgraph` is as it comes.
 - Chroma: its queue in SQLite with full text, metadata, and the vector into an index in memory.
 - mem0 without a model: a point in a local Qdrant, and a row in a history file.
 - Ours: a decision inside the transaction, a record of a chain with its seal, an item, its version
@@ -54,7 +55,7 @@ SAID = {
 }
 BYTES_MAX = 4_096  # in memory for an item, its vector included
 BATCH = 100  # items added at once
-PEERS = ("langgraph", "chroma", "mem0")
+PEERS = ("langgraph", "plain-langgraph", "chroma", "mem0")
 MODES: tuple[Mode, ...] = ("semantic", "hybrid")
 
 Measure = Callable[[Workshop], Outcome]

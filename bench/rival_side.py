@@ -29,7 +29,9 @@ USER = "user"
 
 
 class LangGraph:
-    """LangGraph's SqliteStore with its vector index."""
+    """LangGraph's SqliteStore with its vector index, in the journal that ours has."""
+
+    journal = "WAL"
 
     def __init__(self, folder: Path, vector_of: Callable[[str], Any]) -> None:
         from langgraph.store.base import PutOp
@@ -42,7 +44,7 @@ class LangGraph:
         index = {"dims": 384, "embed": embed, "fields": ["text"]}
         self._store = SqliteStore(connection, index=index)
         self._store.setup()
-        connection.execute("PRAGMA journal_mode = WAL")  # as ours; by itself it is slower
+        connection.execute(f"PRAGMA journal_mode = {self.journal}")
         self._put = PutOp
 
     def add(self, numbers: Sequence[int], texts: Sequence[str], vectors: Any) -> None:
@@ -57,6 +59,12 @@ class LangGraph:
         """The nearest ten."""
         del vector
         return len(self._store.search(("m",), query=text, limit=HITS))
+
+
+class PlainLangGraph(LangGraph):
+    """The same as it comes, with the journal that SQLite has by itself."""
+
+    journal = "DELETE"
 
 
 class Chroma:
@@ -136,7 +144,12 @@ class _Given:
         return [self.embed(text, memory_action) for text in texts]
 
 
-SIDES = {"langgraph": LangGraph, "chroma": Chroma, "mem0": Mem0}
+SIDES = {
+    "langgraph": LangGraph,
+    "plain-langgraph": PlainLangGraph,
+    "chroma": Chroma,
+    "mem0": Mem0,
+}
 
 
 def main(peer: str, folder: Path, items: int) -> None:

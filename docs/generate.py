@@ -39,7 +39,16 @@ WHO_SPEAKS = """\
 Someone at a terminal is recorded as `user`. Without a terminal on standard input, the words come
 from a script or an agent's shell, and are recorded as `agent:cli`. No option changes that: an agent
 that can run commands must not be able to speak as you. `--yes` answers questions; it does not
-change who speaks."""
+change who speaks.
+
+`agent:cli` sees the memories, lessons, skills, personas and teams of the scopes that you let it
+into (`everloop grants allow`). What has no scope (the log itself, branches, conversations and
+answers made of them, hosts, devices) it sees only if you let it into every scope, with
+`everloop grants allow agent:cli '*'`, and as long as nothing is for witnesses alone of whom it is
+none. Otherwise such a command ends with exit code 5. What shows nothing of what is recorded works
+for every script: `backup`, `restore`, `verify`, `rebuild`, `move`, `doctor`, `log sink`, and
+`log export` to a file. A script can take back what scripts and agents wrote; of all that this
+touches, it is shown its own facts, and told how many others there are."""
 
 
 def events() -> str:

@@ -77,12 +77,14 @@ def test_a_host_cannot_let_itself_in(engine: Engine) -> None:
         engine.do(GrantAudience(HOST, ("*",)), by=Context(actor=HOST))
 
 
-@pytest.mark.parametrize("name", ["squid", "Claude-Code", "a.b_c-1", "x" * 64])
+@pytest.mark.parametrize("name", ["squid", "Claude-Code", "a.b_c-1", "cli2", "x" * 64])
 def test_a_host_has_a_short_plain_name(name: str) -> None:
     assert host_of(name) == f"agent:{name}"
 
 
-@pytest.mark.parametrize("name", ["", "-x", "a b", "user:x", "é", "x" * 65, "a\n", "../x"])
+@pytest.mark.parametrize(
+    "name", ["", "-x", "a b", "user:x", "é", "x" * 65, "a\n", "../x", "cli", "CLI"]
+)
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(Invalid, match="is not a host's name"):
         host_of(name)

@@ -39,6 +39,20 @@ def test_a_wrong_setting_is_refused_with_a_hint(environment: dict[str, str]) -> 
     assert refusal.value.hint
 
 
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("MEMORY_EMBEDDER", "memory.embedder cannot be 'x': it is granite, endpoint, hub or none"),
+        ("DOORS_ADMIT_HOSTS", "doors.admit_hosts cannot be 'x': it is all or granted"),
+        ("LOG_POLL_S", "a setting is wrong: Expected `float`, got `str` - at `$.log.poll_s`"),
+    ],
+)
+def test_a_setting_that_has_a_few_values_says_which(variable: str, words: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        load({"EVERLOOP_HOME": "/nowhere", f"EVERLOOP_{variable}": "x"})
+    assert str(refusal.value) == words
+
+
 def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("kept = = 3")
     with pytest.raises(Invalid):

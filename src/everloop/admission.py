@@ -24,7 +24,7 @@ def host_of(name: str) -> str:
     if not HOST_NAME.fullmatch(name):
         raise Invalid(
             f"{name!r} is not a host's name",
-            hint="Use up to 64 letters, digits, dots, hyphens and underscores.",
+            hint="Use up to 64 letters, digits, dots, hyphens and underscores; not `cli`.",
         )
     return f"agent:{name}"
 

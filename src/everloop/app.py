@@ -124,7 +124,7 @@ class Engine:
             self._world.clock,
             self._world.ids,
             space,
-            status_days=self._settings.memory.status_days,
+            limits=self._settings.memory,
         )
 
     @property

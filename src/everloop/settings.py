@@ -32,6 +32,8 @@ from everloop.thread.tool_servers import Servers
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
 HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # what Claude Code tells whatever it starts
+_PLACE = re.compile(r" - at `\$\.([\w.]+)`$")  # how msgspec ends what it says of a value
+_FEW = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")  # the pattern of a setting with a few values
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 OTHERS = {  # names that others gave to what we need too, and what they are called here
     "ANTHROPIC_API_KEY": "anthropic_key",
@@ -292,7 +294,37 @@ def _checked(values: dict[str, Any]) -> Settings:
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as problem:
-        raise Invalid(f"a setting is wrong: {problem}", hint="See docs/settings.md.") from problem
+        raise Invalid(_complaint(str(problem), values), hint="See docs/settings.md.") from problem
+
+
+def _complaint(problem: str, values: dict[str, Any]) -> str:
+    """What is wrong, in words; of a setting that has a few possible values, which ones."""
+    place = _PLACE.search(problem)
+    value: Any = values
+    shape: inspect.Type | None = inspect.type_info(Settings)
+    for name in place[1].split(".") if place else ():
+        value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+        shape = _below(shape, name)
+    choices = _choices(shape)
+    if place is None or not choices:
+        return f"a setting is wrong: {problem}"
+    *most, last = choices
+    return f"{place[1]} cannot be {value!r}: it is {', '.join(most)} or {last}"
+
+
+def _below(shape: inspect.Type | None, name: str) -> inspect.Type | None:
+    """What a section says of a setting in it."""
+    if not isinstance(shape, inspect.StructType):
+        return None
+    return next((field.type for field in shape.fields if field.name == name), None)
+
+
+def _choices(shape: inspect.Type | None) -> list[str]:
+    """The values that a setting can have, if they are few."""
+    inner = shape.type if isinstance(shape, inspect.Metadata) else shape
+    pattern = inner.pattern if isinstance(inner, inspect.StrType) else None
+    few = _FEW.fullmatch(pattern or "")
+    return few[1].split("|") if few else []
 
 
 def _check_guards(settings: Settings, written: Settings) -> None:

@@ -46,7 +46,46 @@ def test_what_says_something_else_is_no_repetition(one: str, other: str) -> None
         (SAID, "Remember: Anna isn't allergic to nuts."),
         ("The train leaves at 9:40.", "The train leaves at 9:50."),
         ("We meet in Paris on Monday.", "We meet in Rome on Monday."),
+        ("The wifi password is hunter2", "The wifi password is hunter3"),
+        ("We use Python 3.11", "We use Python 3.12"),
+        ("Anna lives in Berlin now", "Anna lives in Paris now"),
+        ("The meeting is on 5 May at 10", "The meeting is on 6 May at 11"),
+        ("Das Büro ist am Montag offen", "Das Büro ist am Montag nicht offen"),
     ],
 )
 def test_a_number_a_name_or_a_not_sets_two_texts_side_by_side(one: str, other: str) -> None:
     assert likeness(one, other)[0] == "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna likes tea", "Anna hates tea"),
+        ("The build passed", "The build failed"),
+        ("The shop is open on Sundays", "The shop is closed on Sundays"),
+        ("Use tabs for indentation", "Don't use tabs for indentation"),
+    ],
+)
+def test_the_opposite_is_a_contradiction(one: str, other: str) -> None:
+    assert likeness(one, other)[0] == likeness(other, one)[0] == "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tom's birthday is 3 March", "Tim's birthday is 5 March"),
+        ("Room 12 has a code, it is 552", "Room 13 has a code, it is 553"),
+        ("ticket ABC-123 is open", "ticket ABC-124 is closed"),
+        ("port of staging database is 5432", "port of staging cache is 6379"),
+        ("Invoice 17 is paid", "Invoice 18 is paid"),
+        ("Bus 12 leaves at 9", "Bus 13 leaves at 9"),
+        ("Server A runs Debian 12", "Server B runs Debian 13"),
+        ("Version 1.2 was released in May", "Version 1.3 was released in June"),
+        ("The code for the door is 5512", "The code for the gate is 7781"),
+        ("The budget for 2025 is 10,000", "The budget for 2026 is 12,000"),
+        ("I ran 5 km today", "I ran 7 km today"),
+        ("Meeting with Anna at 5", "Meeting with Ben at 6"),
+    ],
+)
+def test_what_is_said_of_two_things_is_no_contradiction(one: str, other: str) -> None:
+    assert likeness(one, other)[0] == likeness(other, one)[0] == "differs"

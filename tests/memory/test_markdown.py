@@ -185,7 +185,7 @@ def test_an_export_imported_changes_nothing_and_an_edited_text_is_exactly_one_re
         (done,) = imported(engine, *pages)
         kinds = [engine.log.record(p).kind for p in range(head + 1, engine.log.head + 1)]
         assert kinds == ["memory.revised"]
-        assert done.item.text == f"{new}!edited"
+        assert done.sheet.text == f"{new}!edited"
         assert imported(engine, *pages) == []
         assert engine.log.head == head + 1
 
@@ -213,9 +213,10 @@ def test_a_pivotal_item_is_pinned_by_itself_and_the_page_then_says_so(
     engine: Engine, one: Item
 ) -> None:
     (done,) = imported(engine, edited(page_of(one), "significance: 0", "significance: 3"))
-    assert done.item.pinned
-    (done,) = imported(engine, edited(page_of(done.item), "pinned: true", "pinned: false"))
-    assert not done.item.pinned
+    assert done.sheet.pinned
+    page = Page("m-0001.md", written(done.sheet))
+    (done,) = imported(engine, edited(page, "pinned: true", "pinned: false"))
+    assert not done.sheet.pinned
 
 
 def test_an_old_page_that_nobody_edited_changes_nothing(engine: Engine, one: Item) -> None:
@@ -264,12 +265,12 @@ def test_a_new_page_is_a_new_item_and_one_that_says_the_same_is_not(
     engine: Engine, one: Item
 ) -> None:
     (done,) = imported(engine, Page("key.md", "The neighbour has our spare key.\n"))
-    assert done.item.learned_via == "imported"
+    assert done.sheet.learned_via == "imported"
     front = "---\nscope: project:x\nsignificance: 3\npinned: false\nhappened_at: 2026-05-17\n---\n"
     (rich,) = imported(engine, Page("rich.md", f"{front}Bees live behind the barn.\n"))
-    assert (rich.item.scope, rich.item.significance, rich.item.pinned) == ("project:x", 3, False)
+    assert (rich.sheet.scope, rich.sheet.significance, rich.sheet.pinned) == ("project:x", 3, False)
     head = engine.log.head
-    again = planned(engine, Page("copy.md", f"{one.text}\n"), Page("empty.md", "\n"))
+    again = planned(engine, page_of(one), Page("copy.md", f"{one.text}\n"), Page("empty.md", "\n"))
     assert again.changes == ()
     assert len(again.troubles) == 2
     assert engine.log.head == head

@@ -58,6 +58,10 @@ def found(diary: Diary, text: str, principal: str = USER, **how: object) -> list
         ("Will plays in The Who", "does Will play in The Who?"),
         ("the phrase is black coffee only", '"black coffee"'),
         ("C++ and C# are languages", "C++"),
+        ("Party at noon 🎉🍕", "🎉"),
+        ("Wir fahren nach Köln", "Koeln"),
+        ("Wir fahren nach Koeln", "Köln"),
+        ("كَتَبَ رسالة", "كتب"),
     ],
 )
 def test_words_find_what_was_typed_in_any_form(diary: Diary, text: str, question: str) -> None:
@@ -296,6 +300,17 @@ def test_why_not_names_what_kept_an_item_out(diary: Diary) -> None:
     assert reason("taken-back", words) == "retracted"
     assert reason("nothing", words) == "unknown"
     assert reason("item-0", words, "agent:x") == "unknown"
+
+
+def test_a_time_in_the_question_that_keeps_items_out_is_told(diary: Diary) -> None:
+    diary.say("said", "We talked about the otters of the river.")
+    asked = Asked("what did we talk about in March 2019 about otters", mode="text")
+    answer = diary.keeper.recall(USER, asked)
+    stretch = "from 1 March 2019 to 31 March 2019"
+    assert answer.hits == ()
+    assert answer.notes == (f"Only what happened {stretch} was searched.",)
+    why = diary.keeper.why_not(USER, "said", asked)
+    assert (why.reason, stretch in why.sentence) == ("filter", True)
 
 
 def test_why_and_why_not_can_be_asked_as_of_then_and_on_another_branch(diary: Diary) -> None:

@@ -4,16 +4,17 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from tests.memory.cases_when import PLAIN, STRETCHES
+from tests.memory.cases_when import ON_MONDAY, PLAIN, STRETCHES, TO_COME, UNSURE
 
 from everloop.memory.when import TimeHint, hints
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 15, 19, tzinfo=BERLIN)
+MONDAY = datetime(2026, 11, 16, 10, tzinfo=BERLIN)
 
 
-def only(text: str) -> TimeHint:
-    (hint,) = hints(text, NOW)
+def only(text: str, now: datetime = NOW) -> TimeHint:
+    (hint,) = hints(text, now)
     return hint
 
 
@@ -21,12 +22,49 @@ def moment(written: str) -> datetime | None:
     return datetime.fromisoformat(written).replace(tzinfo=BERLIN) if written else None
 
 
-@pytest.mark.parametrize(("text", "meant"), STRETCHES.items())
-def test_an_expression_means_its_stretch(text: str, meant: str) -> None:
+def stretch(meant: str) -> tuple[datetime | None, datetime | None]:
     first, slash, last = meant.partition("/")
     start = moment(first)
-    end = moment(last) if slash else (start + timedelta(days=1) if start else None)
-    assert (only(text).start, only(text).end) == (start, end)
+    return start, moment(last) if slash else (start + timedelta(days=1) if start else None)
+
+
+@pytest.mark.parametrize(("text", "meant"), STRETCHES.items())
+def test_an_expression_means_its_stretch(text: str, meant: str) -> None:
+    assert (only(text).start, only(text).end) == stretch(meant)
+
+
+@pytest.mark.parametrize(("text", "meant"), ON_MONDAY.items())
+def test_on_a_monday_it_means_the_latest_that_has_come(text: str, meant: str) -> None:
+    hint = only(text, MONDAY)
+    assert (hint.start, hint.end) == stretch(meant)
+
+
+@pytest.mark.parametrize("text", TO_COME)
+def test_what_is_yet_to_come_says_nothing_about_the_past(text: str) -> None:
+    assert hints(f"what did I say about it {text}", MONDAY) == []
+    assert hints(text, MONDAY) == []
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "next week", "on Tuesday next week", "this evening"])
+def test_nothing_was_said_tomorrow(text: str) -> None:
+    assert hints(f"what did I say {text}", MONDAY) == []
+    assert only(f"what is {text}", MONDAY).kind == "boost"
+
+
+def test_in_the_middle_of_the_week_this_weekend_is_the_next() -> None:
+    assert hints("this weekend", MONDAY + timedelta(days=3)) == []
+
+
+@pytest.mark.parametrize("text", UNSURE)
+def test_what_is_not_sure_does_not_filter(text: str) -> None:
+    assert {hint.kind for hint in hints(text, NOW)} == {"boost"}
+
+
+@pytest.mark.parametrize("text", [*STRETCHES, *ON_MONDAY])
+def test_no_stretch_is_empty_on_any_day(text: str) -> None:
+    for days in range(0, 1500, 17):
+        found = hints(f"what did I say {text}", NOW + timedelta(days=days, hours=5 * days))
+        assert all(hint.start < hint.end for hint in found if hint.start and hint.end)
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -44,6 +82,11 @@ def test_a_question_about_what_was_said_then_filters() -> None:
     assert only("What did I tell you yesterday?").kind == "filter"
 
 
+@pytest.mark.parametrize("text", ["Was habe ich gestern gesagt?", "Qu'est-ce que j'ai dit hier ?"])
+def test_so_it_does_in_other_languages(text: str) -> None:
+    assert only(text).kind == "filter"
+
+
 def test_a_question_about_what_happened_then_only_boosts() -> None:
     assert only("Where was John on 8 May 2023?").kind == "boost"
 
@@ -53,8 +96,22 @@ def test_asking_for_the_first_time_orders_oldest_first() -> None:
     assert (hint.kind, hint.order) == ("order", "oldest")
 
 
-def test_asking_for_the_latest_orders_newest_first() -> None:
-    assert only("the latest word on the budget").order == "newest"
+@pytest.mark.parametrize("text", ["the first thing I said about it", "our very first chat"])
+def test_the_first_thing_is_the_oldest(text: str) -> None:
+    assert only(text).order == "oldest"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the latest word on the budget",
+        "my last message",
+        "the most recent thing",
+        "what was the last thing we said about it",
+    ],
+)
+def test_asking_for_the_latest_orders_newest_first(text: str) -> None:
+    assert only(text).order == "newest"
 
 
 def test_an_event_without_a_date_is_named_for_the_caller() -> None:
@@ -68,6 +125,7 @@ def test_an_event_without_a_date_is_named_for_the_caller() -> None:
         ("what happened before the release", "before the release"),
         ("What was going on during our move?", "during our move"),
         ("what's new since the last release?", "since the last release"),
+        ("what changed since our last conversation", "since our last conversation"),
         ("what else has changed after she left", "after she left"),
     ],
 )

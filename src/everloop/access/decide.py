@@ -33,7 +33,8 @@ from everloop.memory.scopes import OWNER
 NAME_MAX = 80
 DEVICES_MAX = 50
 WAYS = ("code", "passkey", "proxy", HOST)
-HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# `cli` is whoever types without a terminal, and only the owner lets that in.
+HOST_NAME = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def make_code(doors: Doors | None, command: MakeCode, asking: Asking) -> list[Event]:

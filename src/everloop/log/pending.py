@@ -27,7 +27,6 @@ class Pending:
         self._reader: Reader | None = None
         self._rows: list[Row] = []
         self.facts: list[Fact] = []
-        self.failed = False  # whether a flush was broken off, so that the file lacks some of it
 
     def write(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
         """Put rows into the log, and their facts into every view."""
@@ -46,12 +45,11 @@ class Pending:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what waits. If that is broken off, it still waits, and fails again at the end."""
         if self.facts and self._reader is not None:
-            self.failed = True
             self.write(self._reader, self._rows, self.facts)
             self.clear()
 
     def clear(self) -> None:
         """Forget what waits."""
-        self._reader, self._rows, self.facts, self.failed = None, [], [], False
+        self._reader, self._rows, self.facts = None, [], []

@@ -216,8 +216,8 @@ class Scribe:
             try:
                 self._carry_out(reader, work, now_us)
             except Rejected as refusal:
-                if self.head != before or self._pending.failed:
-                    raise  # it came too late: something of a work is already in the transaction
+                if self.head != before:
+                    raise  # it came too late: something of it is already in the transaction
                 work.error = refusal
         if shared:
             self._pending.flush()

@@ -1,12 +1,14 @@
 """Whether two texts say the same thing, or nearly the same and yet something else.
 
-Pure, and careful: only what is near enough to be the same in other words counts as a repetition;
-what differs in a number, a date, a name in the same place, or in a "not" is set side by side.
+Pure, and careful: only what is near enough to be the same in other words counts as a repetition.
+What says of the same thing another number, date or name, the opposite, or "not", is set side by
+side. A number or a name can also be the thing itself: what two rooms are like is no contradiction.
 """
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -18,13 +20,17 @@ REPEATS = 0.9  # shared pairs of words that make one text a repetition of anothe
 TOPIC = 0.5  # shared words, numbers and "not" aside, that make two texts about the same thing
 WORDS_MIN = 3
 NEAR_MAX = 8  # of a batch, that something new is compared with
+ALIGNED_MAX = 100  # words of a text that is compared word by word
+DAY = len("2026-05-17")  # of a time as it is written
 SAID_KEPT = 64  # texts that are not analysed again
 
 Likeness = Literal["repeats", "contradicts", "differs"]
 
 _NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d")
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|without)\b|n['\u2019]t\b", re.IGNORECASE
+    r"\b(?:not|no|never|none|nobody|nothing|without|nicht|kein\w*|nie|niemals|jamais|nunca)\b"
+    r"|n['\u2019]t\b|\bn(?:e|['\u2019])[^.!?]*?\b(?:pas|plus|jamais)\b",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
 _LEAD = re.compile(
@@ -42,16 +48,18 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     about = _overlap(a.topic, b.topic)
     if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
         return "differs", shared
-    if _marks(one) == _marks(other):
+    turned = _turned(a.words, b.words) or _denies(one) != _denies(other)
+    if not turned and _marks(one) == _marks(other):
         return ("repeats" if shared >= REPEATS else "differs"), shared
-    same_topic = about >= TOPIC and min(a.length, b.length) >= WORDS_MIN
-    return ("contradicts" if same_topic else "differs"), max(shared, about if same_topic else 0.0)
+    if about >= TOPIC and min(len(a.words), len(b.words)) >= WORDS_MIN and _of_one(a, b, turned):
+        return "contradicts", max(shared, about)
+    return "differs", shared
 
 
 class _Said(NamedTuple):
     """A text as it is compared."""
 
-    length: int
+    words: tuple[str, ...]
     pairs: set[tuple[str, ...]]
     gist: set[tuple[str, ...]]  # the same without what is only its dress
     topic: set[tuple[str, ...]]
@@ -64,7 +72,7 @@ def _said(text: str) -> _Said:
     said = words if plain == text else analyse(plain).words
     bare = [word for word in said if word not in _BARE]
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
-    return _Said(len(words), _pairs(words), gist, _topic(words))
+    return _Said(said, _pairs(words), gist, _topic(words))
 
 
 class Batch:
@@ -80,26 +88,64 @@ class Batch:
             self._holding.setdefault(term, []).append(len(self._said))
         self._said.append(new)
 
-    def near(self, new: RememberItem) -> list[tuple[str, str]]:
-        """The ids and texts of those, of the same scope and audience, that share most words."""
+    def near(self, new: RememberItem) -> list[tuple[str, str, bool]]:
+        """Those of the same scope and audience that share most words: id, text, if of one time."""
         held = (self._holding.get(term, ()) for term in question(new.text).terms)
         shared = Counter(place for places in held for place in places)
         best = (self._said[place] for place, _ in shared.most_common(NEAR_MAX))
-        return [(other.item_id, other.text) for other in best if _for(other) == _for(new)]
+        return [
+            (other.item_id, other.text, _when(other) == _when(new))
+            for other in best
+            if _for(other) == _for(new)
+        ]
 
 
 def _for(new: RememberItem) -> tuple[str, str, set[str]]:
     return new.scope, new.kind, set(new.witnesses)
 
 
-def _marks(text: str) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
-    """What makes two texts on one topic say different things."""
+def _when(new: RememberItem) -> tuple[str, str]:
+    return new.happened_at[:DAY], new.durability[:DAY]
+
+
+def _marks(text: str) -> tuple[list[str], list[str]]:
+    """The numbers and names that make two texts on one topic say different things."""
     text = _LEAD.sub("", text)
-    return (
-        tuple(sorted(_NUMBER.findall(text))),
-        bool(len(_NEGATION.findall(text)) % 2),
-        tuple(sorted(name.casefold() for name in _NAME.findall(text))),
-    )
+    names = (name.casefold() for name in _NAME.findall(text))
+    return sorted(_NUMBER.findall(text)), sorted(names)
+
+
+def _denies(text: str) -> bool:
+    """Whether a text says "not", and does not take that back."""
+    return len(_NEGATION.findall(_LEAD.sub("", text))) % 2 == 1
+
+
+def _turned(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one says the opposite of a word of the other."""
+    own, others = set(one) - set(other), set(other) - set(one)
+    return any(not others.isdisjoint(_OPPOSITES.get(word, ())) for word in own)
+
+
+def _of_one(a: _Said, b: _Said, turned: bool) -> bool:
+    """Whether two texts on one topic speak of the same thing.
+
+    The thing stands before the first "is" or "has". In a text without one, what is said of it
+    stands in one place, and not at the beginning.
+    """
+    things = _thing(a.words), _thing(b.words)
+    if None not in things:
+        return things[0] == things[1]
+    if max(len(a.words), len(b.words)) > ALIGNED_MAX:
+        return False
+    aligned = SequenceMatcher(None, a.words, b.words, autojunk=False).get_opcodes()
+    starts = [start for how, start, *_ in aligned if how != "equal"]
+    return len(starts) == 1 and (turned or 2 * starts[0] >= len(a.words))
+
+
+def _thing(words: Sequence[str]) -> set[str] | None:
+    """What a text speaks of, if it says where that ends."""
+    at = next((at for at, word in enumerate(words) if at and word in _SAYING), None)
+    return None if at is None else set(words[:at]) - _PLAIN
 
 
 def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
@@ -109,7 +155,8 @@ def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _topic(words: Sequence[str]) -> set[tuple[str, ...]]:
-    return {(word,) for word in words if not word[0].isdigit() and word not in _PLAIN}
+    left_out = _PLAIN | _OPPOSITES.keys()
+    return {(word,) for word in words if not word[0].isdigit() and word not in left_out}
 
 
 def _overlap(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
@@ -118,3 +165,16 @@ def _overlap(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
 
 _BARE = frozenset(("a", "an", "the", "is", "are", "am", "m", "re", "that", "to", "of"))
 _PLAIN = frozenset(("not", "no", "never", "t", "is", "are", "was", "the", "a", "an", "to", "of"))
+_SAYING = frozenset(
+    "is are am was were be will has have had isn aren wasn weren won hasn haven hadn".split()  # noqa: SIM905
+)
+_PAIRS = """
+accept reject, agree disagree, alive dead, allow deny, allow forbid, available unavailable,
+cheap expensive, early late, enable disable, hot cold, like dislike, like hate, love hate,
+married single, on off, open close, open shut, pass fail, possible impossible, safe unsafe,
+start stop, succeed fail, true false, up down, win lose
+"""
+_OPPOSITES: dict[str, set[str]] = {}
+for _one, _other in (analyse(pair).words for pair in _PAIRS.split(",")):
+    _OPPOSITES.setdefault(_one, set()).add(_other)
+    _OPPOSITES.setdefault(_other, set()).add(_one)

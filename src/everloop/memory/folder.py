@@ -3,7 +3,11 @@
 Edits come back as facts: revisions, ratings, pins. A page that says what it said when it was
 written changes nothing, however old it is. If both the page and the item changed since, nobody but
 a person can say which holds: that is a conflict, named and left alone. Importing twice changes
-nothing the second time.
+nothing the second time, also if the first was broken off: a new page that says word for word what
+an item without a page says is that item's page.
+
+Whoever may not see an item learns nothing of it here. What they take in gets its id nevertheless:
+that, and what the page says, is what they said themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +17,7 @@ import msgspec
 
 from everloop.errors import Conflict, NotFound, Rejected
 from everloop.log import Command, Context, Reader, Receipt
-from everloop.memory.browsing import these
+from everloop.memory.browsing import handle, these
 from everloop.memory.commands import (
     PinItem,
     RateItem,
@@ -24,12 +28,28 @@ from everloop.memory.commands import (
 )
 from everloop.memory.events import Origin
 from everloop.memory.keeper import Keeper
-from everloop.memory.markdown import FIXED, WORDS, Sheet, differing, digest, filled, read, sheet_of
-from everloop.memory.scopes import Asker
-from everloop.memory.shelf import Item
+from everloop.memory.markdown import (
+    FIXED,
+    MARKS,
+    WORDS,
+    Sheet,
+    differing,
+    digest,
+    even,
+    filled,
+    read,
+    sheet_of,
+    untouched,
+)
+from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.shelf import COLUMNS, Item, Sieve, asker, complete, find, item_of
 
-Action = Literal["new", "edit", "retire"]
+Action = Literal["new", "adopt", "edit", "retire"]
 Do = Callable[..., Receipt]
+_SAYS_ONE = """
+trim(replace(replace(v.text, char(13, 10), char(10)), char(13), char(10)), char(10))
+IN (SELECT value FROM json_each(:texts))
+"""  # the text as `even` has it
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -42,7 +62,10 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a page would change. `base` is the digest of the item that the change was made to."""
+    """What a page would change. `base` is the digest of the item that the change was made to.
+
+    To adopt an item is to become its page: the page gets its id.
+    """
 
     action: Action
     name: str
@@ -72,32 +95,40 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A change that was made, where it was recorded, and the item as it is now."""
+    """A change that was made, where it was recorded, and what the page of the item says now."""
 
     change: Change
     positions: tuple[int, ...]
-    item: Item
+    sheet: Sheet
 
 
 def plan(
     keeper: Keeper, who: Asker, pages: Sequence[Page], exported: Iterable[str], *, by: Context
 ) -> Plan:
     """What importing these pages would change. `exported` are the ids that pages were made for."""
-    sheets, troubles = _sheets(pages)
+    sheets, troubles, named = _sheets(pages)
+    unread = len(pages) - len(sheets)  # one of these may be the page that seems to be gone
+    new = {name: _defaulted(sheet) for name, sheet in sheets.items() if not sheet.id}
     with keeper.log.reading() as reader:
-        items = _items(reader, who, [*(sheet.id for sheet in sheets.values()), *exported])
+        items = _items(reader, who, [*named, *exported])
+        alone = _without_page(reader, who, new.values(), {*named, *(exported if unread else ())})
+    adopted = _adopted(new, alone)
     changes: list[Change] = []
     for name, sheet in sheets.items():
         try:
-            change = _edit(name, sheet, items) if sheet.id else _new(name, sheet, keeper, by)
+            if sheet.id:
+                change = _edit(name, sheet, items, who)
+            elif name in adopted:
+                change = adopted[name]
+            else:
+                change = _new(name, sheet, keeper, by)
         except Rejected as problem:
             conflict = isinstance(problem, Conflict)
             troubles.append(Trouble(name, str(problem), problem.hint, conflict))
             continue
         if change is not None:
             changes.append(change)
-    here = {sheet.id for sheet in sheets.values()}
-    unread = len(pages) - len(sheets)  # one of these may be the page that seems to be gone
+    here = {*named, *(change.item_id for change in changes)}
     gone = [] if unread else [i for i in sorted(set(exported) - here) if i in items]
     return Plan(
         changes=tuple(changes),
@@ -107,14 +138,24 @@ def plan(
     )
 
 
-def apply(keeper: Keeper, do: Do, who: Asker, change: Change, *, by: Context) -> Applied:
+def apply(
+    keeper: Keeper,
+    do: Do,
+    who: Asker,
+    change: Change,
+    *,
+    by: Context,
+    because: tuple[int, ...] = (),
+) -> Applied:
     """Make a change, if the item is still as it was when the change was planned.
+
+    A new item stands on `because`: retracting that takes it back.
 
     Raises:
         Rejected: it is not, or the change is refused.
     """
     if change.action == "new":
-        return _take_in(keeper, do, change, by)
+        return _take_in(keeper, do, change, by, because)
     item = keeper.find(who.principal, change.item_id)
     if digest(sheet_of(item)) != change.base:
         raise Conflict(f"{change.item_id!r} was changed meanwhile", hint="Import again.")
@@ -124,15 +165,18 @@ def apply(keeper: Keeper, do: Do, who: Asker, change: Change, *, by: Context) ->
         else _commands(item, change.sheet)
     )
     positions = [do(command, by=by).position for command in commands]
-    now = keeper.find(who.principal, change.item_id)
-    return Applied(change, tuple(positions), now)
+    try:
+        sheet = sheet_of(keeper.find(who.principal, change.item_id))
+    except NotFound:  # they moved it out of their own sight, and know what they said
+        sheet = change.sheet
+    return Applied(change, tuple(positions), sheet)
 
 
 # -- planning --------------------------------------------------------------------------------------
 
 
-def _sheets(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble]]:
-    """What the pages say, and those that cannot be read, or speak of one item together."""
+def _sheets(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble], set[str]]:
+    """What the pages say; those that cannot be read, or speak of one item together; all ids."""
     sheets: dict[str, Sheet] = {}
     troubles: list[Trouble] = []
     for page in pages:
@@ -155,7 +199,7 @@ def _sheets(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble]]:
                 )
                 troubles.append(Trouble(name, f"{others} has the same id", hint))
                 del sheets[name]
-    return sheets, troubles
+    return sheets, troubles, names.keys() - {""}
 
 
 def _items(reader: Reader, who: Asker, ids: Iterable[str]) -> dict[str, Item]:
@@ -163,10 +207,51 @@ def _items(reader: Reader, who: Asker, ids: Iterable[str]) -> dict[str, Item]:
     return {item.item_id: item for item in found}
 
 
-def _edit(name: str, sheet: Sheet, items: dict[str, Item]) -> Change | None:
+def _without_page(
+    reader: Reader, who: Asker, new: Iterable[Sheet], taken: set[str]
+) -> dict[str, list[Item]]:
+    """The items that say what one of these says and have no page yet, oldest first, by text."""
+    found: dict[str, list[Item]] = {}
+    texts = {even(sheet) for sheet in new} - {""}
+    if not texts:
+        return found
+    sought = msgspec.json.encode(sorted(texts)).decode()
+    rows = Sieve(who).rows(reader, COLUMNS, _SAYS_ONE, "ORDER BY i.position", texts=sought)
+    free = [item for item in map(item_of, rows) if item.item_id not in taken]
+    for item in complete(reader, who, free):
+        found.setdefault(even(sheet_of(item)), []).append(item)
+    return found
+
+
+def _adopted(new: dict[str, Sheet], alone: dict[str, list[Item]]) -> dict[str, Change]:
+    """Which new page is the page of which item: it says the same, marks aside, to the same people.
+
+    An import that was broken off leaves such items behind.
+    """
+    found: dict[str, Change] = {}
+    for name, sheet in new.items():
+        for item in alone.get(even(sheet), ()):
+            now = sheet_of(item)
+            said = filled(msgspec.structs.replace(sheet, id=item.item_id), now)
+            what = differing(said, now)
+            if set(what) <= set(MARKS):
+                alone[even(sheet)].remove(item)
+                found[name] = _adoption(name, item, said, what)
+                break
+    return found
+
+
+def _adoption(name: str, item: Item, said: Sheet, marks: Sequence[str]) -> Change:
+    what = (f"the page of {handle(item.item_id)}", *marks)
+    return Change("adopt", name, item.item_id, item.title, what, digest(sheet_of(item)), said)
+
+
+def _edit(name: str, sheet: Sheet, items: dict[str, Item], who: Asker) -> Change | None:
     """What an edited page would change; None if it was not edited, or its edits are in already."""
     item = items.get(sheet.id)
     if item is None:
+        if untouched(sheet) and not who.owner:  # whether it is there is not for them to know
+            return None
         raise NotFound(
             f"there is no item {sheet.id!r} here",
             hint="Take the `id` and `exported` lines out to take it in as a new item.",
@@ -193,7 +278,7 @@ def _edit(name: str, sheet: Sheet, items: dict[str, Item]) -> Change | None:
 
 
 def _new(name: str, sheet: Sheet, keeper: Keeper, by: Context) -> Change:
-    """A page without an id: a new item, unless one says the same."""
+    """A page without an id: a new item, unless one says the same and has its page."""
     if not sheet.text.strip():
         raise NotFound("the page is empty", hint="Write something into it.")
     if sheet.derived_from:
@@ -217,8 +302,10 @@ def _deletion(item: Item) -> Change:
 # -- applying --------------------------------------------------------------------------------------
 
 
-def _take_in(keeper: Keeper, do: Do, change: Change, by: Context) -> Applied:
-    command = _remembering(change.sheet)
+def _take_in(
+    keeper: Keeper, do: Do, change: Change, by: Context, because: tuple[int, ...]
+) -> Applied:
+    command = msgspec.structs.replace(_remembering(change.sheet), because=because)
     if known := keeper.said_before(command, by=by):
         raise Conflict(f"{known!r} says the same already", hint="Delete one of the pages.")
     kept = keeper.remember(command, by=by)
@@ -230,22 +317,36 @@ def _take_in(keeper: Keeper, do: Do, change: Change, by: Context) -> Applied:
     if pinned is not None and pinned != (change.sheet.significance == 3):
         pin = PinItem(kept.item_id) if pinned else UnpinItem(kept.item_id)
         positions.append(do(pin, by=by).position)
-    item = keeper.find(by.actor, kept.item_id)
-    return Applied(change, tuple(positions), item)
+    # What somebody said just now is no secret to them, whether or not they may see it from now on.
+    eyes = OWNER if kept.new else by.actor
+    with keeper.log.reading(as_of=max(positions)) as reader:
+        item = find(reader, asker(reader, eyes), kept.item_id)
+    return Applied(change, tuple(positions), sheet_of(item))
 
 
 def _remembering(sheet: Sheet) -> RememberItem:
+    said = _defaulted(sheet)
     return RememberItem(
         item_id="",
         text=sheet.text,
         title=sheet.title or "",
-        kind=sheet.kind or "fact",
-        scope=sheet.scope or "user",
-        witnesses=sheet.witnesses or (),
+        kind=said.kind or "",
+        scope=said.scope or "",
+        witnesses=said.witnesses or (),
         origin=Origin(sheet.host or "", sheet.session or "", sheet.model or "", sheet.folder or ""),
         learned_via=sheet.learned_via or "imported",
         durability=sheet.durability or "durable",
         happened_at=sheet.happened_at or "",
+    )
+
+
+def _defaulted(sheet: Sheet) -> Sheet:
+    """A page that says what sort of item it is and whom it is for, also if it left that open."""
+    return msgspec.structs.replace(
+        sheet,
+        kind=sheet.kind or "fact",
+        scope=sheet.scope or "user",
+        witnesses=sheet.witnesses or (),
     )
 
 

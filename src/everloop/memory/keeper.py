@@ -5,7 +5,8 @@ that the background has to do. Everything it changes, it changes by commands.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
@@ -18,11 +19,12 @@ from everloop.log.sql import one
 from everloop.memory.alike import Batch, likeness
 from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
-from everloop.memory.decide import ENGINE
+from everloop.memory.decide import DURABLE, ENGINE
 from everloop.memory.limits import MemorySettings
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Filter, Item, asker, find
+from everloop.memory.spoken import told
 from everloop.memory.views import passage_texts
 from everloop.ports import Clock, Ids, Progress
 
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
 
 Do = Callable[..., Receipt]
 DoMany = Callable[..., Sequence[Receipt]]
+Near = tuple[str, str, bool]  # the id of an item, its text, and whether it is of the same time
 Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
 COMPARED_TOGETHER = 100  # new items whose likes are read at once
+APART = timedelta(days=1)  # what lies further apart in time is not the same event
 ALIKE_READ_MAX = 2_000  # characters of a new item by which others like it are looked for
 
 Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
@@ -72,14 +76,14 @@ class Keeper:
         ids: Ids,
         space: "VectorSpace | None" = None,
         *,
-        status_days: int = MemorySettings().status_days,
+        limits: MemorySettings = MemorySettings(),  # noqa: B008 - it is frozen
     ) -> None:
         self.log = log
         self._space = space
         self._do, self._do_many = do, do_many
         self._clock = clock
         self._ids = ids
-        self._status_days = status_days
+        self._limits = limits
 
     @cached_property
     def memory(self) -> "Memory":
@@ -117,7 +121,7 @@ class Keeper:
         request_id: str | None = None,
         seen_by: str = "",
     ) -> list[Kept]:
-        now, days = self._now(), self._status_days
+        now, days = self._now(), self._limits.status_days
         commands = [
             msgspec.structs.replace(
                 passing(each, now, days), item_id=each.item_id or self._ids.new("mem")
@@ -182,10 +186,11 @@ class Keeper:
                 return _gone(reader, who, item_id)
             if item.retired and not asked.only.retired:
                 return WhyNot("retired", "It was retired; recall passes over it.")
-            if out := _filtered(item, asked.only):
+            sight, now = self.log.sight(reader, branch=branch, as_of=as_of), self._now()
+            narrowed = self.memory.narrowed(reader, sight, who, asked, now)
+            if out := _filtered(item, asked.only) or _untimely(item, narrowed):
                 return WhyNot("filter", out)
-            sight = self.log.sight(reader, branch=branch, as_of=as_of)
-            why = self.memory.rank_of(reader, sight, who, asked, self._now(), item.position)
+            why = self.memory.rank_of(reader, sight, who, asked, now, item.position)
         if why is None:
             return WhyNot("not found", "Neither its words nor its meaning fit the question.")
         if why.rank > asked.limit:
@@ -193,16 +198,21 @@ class Keeper:
             return WhyNot("rank", sentence, why)
         return WhyNot("here", f"It is in the answer, at rank {why.rank}.", why)
 
-    def embed_missing(self, progress: Progress | None = None) -> int:
-        """Make the vectors that items lack; returns how many were made."""
+    def embed_missing(self, progress: Progress | None = None, *, briefly: bool = False) -> int:
+        """Make the vectors that items lack; returns how many were made.
+
+        If somebody waits, `briefly`: for as long as is set, and the next time it goes on.
+        """
         space = self.memory.space
         if space is None:
             return 0
         with self.log.reading() as reader:
             lacking = space.lacking(reader)
             texts = passage_texts(reader, list(lacking))
-        made = space.embed_missing(lacking, texts, progress)
-        space.settle(lacking)
+        space.settle(passage for passage in lacking if passage not in texts)
+        until = self._clock.now() + timedelta(seconds=self._limits.embed_wait_s)
+        going = lambda: not briefly or self._clock.now() < until  # noqa: E731
+        made = space.embed_missing(lacking, texts, progress, going)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:
                 self.memory.keep(reader)
@@ -229,15 +239,16 @@ class Keeper:
 
     def _near(
         self, reader: Reader, sight: Sight, who: Asker, new: Sequence[RememberItem]
-    ) -> Iterator[list[tuple[str, str]]]:
-        """For each, ids and texts of items of the same scope and audience that share its words."""
+    ) -> Iterator[list[Near]]:
+        """For each, the items of the same scope and audience that share its words."""
         for start in range(0, len(new), COMPARED_TOGETHER):
             some = new[start : start + COMPARED_TOGETHER]
             wanted = [(each.text[:ALIKE_READ_MAX], _only(each)) for each in some]
             alike = self.memory.alike(reader, sight, who, wanted)
             for each, items in zip(some, alike, strict=True):
-                audience = tuple(sorted(set(each.witnesses)))
-                yield [(item.item_id, item.text) for item in items if item.witnesses == audience]
+                audience, now = tuple(sorted(set(each.witnesses))), self._now()
+                near = [item for item in items if item.witnesses == audience and _holds(item, now)]
+                yield [(item.item_id, item.text, _of_one_time(each, item)) for item in near]
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()
@@ -246,6 +257,32 @@ class Keeper:
 def _only(new: RememberItem) -> Filter:
     """What something new is compared with."""
     return Filter(scopes=(new.scope,), kinds=(new.kind,))
+
+
+def _holds(item: Item, now: datetime) -> bool:
+    return item.holds_until is None or item.holds_until > now
+
+
+def _of_one_time(new: RememberItem, item: Item) -> bool:
+    """Whether an item holds as long as something new does, and happened when that did.
+
+    What comes without a time is simply true, whenever that was said before.
+    """
+    if new.durability != DURABLE and not _close(item.holds_until, _moment(new.durability)):
+        return False
+    return not new.happened_at or _close(item.happened_at, _moment(new.happened_at))
+
+
+def _close(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= APART
+
+
+def _moment(text: str) -> datetime | None:
+    """A time as it was given; none if it is not one, which the decision will say."""
+    with suppress(ValueError):
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo else None
+    return None
 
 
 def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
@@ -263,9 +300,13 @@ def _kept(told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike) -> Ke
     return Kept(told.item_id, True, receipt.position, contradicts=against)
 
 
-def _alike(new: RememberItem, near: Iterable[tuple[str, str]]) -> Alike:
-    found = [(item_id, *likeness(new.text, text)) for item_id, text in near]
-    related = [entry for entry in found if entry[1] != "differs"]
+def _alike(new: RememberItem, near: Iterable[Near]) -> Alike:
+    found = [(item_id, *likeness(new.text, text), same) for item_id, text, same in near]
+    related = [
+        (item_id, how, similarity)
+        for item_id, how, similarity, of_one_time in found
+        if how == "contradicts" or (how == "repeats" and of_one_time)
+    ]
     return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 
 
@@ -296,3 +337,11 @@ def _filtered(item: Item, only: Filter) -> str:
     early = only.since is not None and item.happened_at < only.since
     late = only.before is not None and item.happened_at >= only.before
     return "It happened outside the time that was asked for." if early or late else ""
+
+
+def _untimely(item: Item, narrowed: Filter) -> str:
+    """That an item did not happen when the question says, as a sentence; empty if it did."""
+    if not _filtered(item, narrowed):
+        return ""
+    stretch = told(narrowed.since, narrowed.before)
+    return f"The question asks for what happened {stretch}, and this did not."

@@ -32,6 +32,10 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hub_dimensions: Annotated[
         int, Meta(ge=8, multiple_of=8, description="How long that model's vectors are.")
     ] = 384
+    embed_wait_s: Annotated[
+        float,
+        Meta(ge=0, description="How long a recall waits for vectors to be made; then words do."),
+    ] = 5
     status_days: Annotated[
         int,
         Meta(ge=1, description="How long a note holds that begins with HANDOFF, RESUME, TO SHIP."),

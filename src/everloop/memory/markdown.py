@@ -69,6 +69,25 @@ class Sheet(msgspec.Struct, frozen=True):
     exported: str = ""
 
 
+_BLANK: Final = Sheet(  # a page leaves out only what is empty, so this fills it up again
+    text="",
+    title="",
+    kind="",
+    scope="",
+    witnesses=(),
+    significance=0,
+    pinned=False,
+    happened_at="",
+    durability="",
+    learned_via="",
+    derived_from=(),
+    host="",
+    session="",
+    model="",
+    folder="",
+)
+
+
 def sheet_of(item: Item) -> Sheet:
     """What a page about an item says, in full."""
     return Sheet(
@@ -93,7 +112,7 @@ def sheet_of(item: Item) -> Sheet:
 
 def digest(sheet: Sheet) -> str:
     """A digest of what a page says. Line endings, and empty lines around the text, do not count."""
-    plain = msgspec.structs.asdict(msgspec.structs.replace(sheet, exported="", text=_even(sheet)))
+    plain = msgspec.structs.asdict(msgspec.structs.replace(sheet, exported="", text=even(sheet)))
     content = json.dumps(plain, sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()[:DIGEST_LENGTH]
 
@@ -111,7 +130,17 @@ def filled(sheet: Sheet, base: Sheet) -> Sheet:
 def differing(one: Sheet, other: Sheet) -> list[str]:
     """The names of the fields in which two full pages differ, in their order."""
     found = [name for name in NAMES[1:-1] if getattr(one, name) != getattr(other, name)]
-    return found if _even(one) == _even(other) else ["text", *found]
+    return found if even(one) == even(other) else ["text", *found]
+
+
+def even(sheet: Sheet) -> str:
+    """The text as it is compared: line endings, and empty lines around it, do not count."""
+    return sheet.text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+
+
+def untouched(sheet: Sheet) -> bool:
+    """Whether a page says what it said when it was written, by nothing but the page itself."""
+    return bool(sheet.exported) and digest(filled(sheet, _BLANK)) == sheet.exported
 
 
 def written(sheet: Sheet) -> str:
@@ -276,10 +305,6 @@ def _quoted(value: str, *, listed: bool = False) -> str:
         return value
     letters = json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in letters)
-
-
-def _even(sheet: Sheet) -> str:
-    return sheet.text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
 def _time(at: datetime) -> str:

@@ -26,6 +26,7 @@ from everloop.memory.register import Register
 from everloop.memory.roster import Roster
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
+from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import question
@@ -125,10 +126,12 @@ class Memory:
         only = _narrowed(asked.only, hints)
         standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
         ranking = Ranking(standing, outlook(standing, only))
-        if asked.mode != "semantic":
+        if any(hint.kind == "filter" for hint in hints):
+            stretch = told(only.since, only.before)
+            ranking.notes.append(f"Only what happened {stretch} was searched.")
+        meant = asked.mode != "text" and self._add_meaning(reader, asked, ranking)
+        if asked.mode != "semantic" or not meant:
             self._add_words(reader, asked, ranking)
-        if asked.mode != "text":
-            self._add_meaning(reader, asked, ranking)
         ranking.settle(asked.text, hints, now)
         return ranking
 
@@ -139,21 +142,29 @@ class Memory:
         found = by_words(ranking.outlook, question(asked.text), source)
         ranking.words = found.above(asked.min_similarity)
 
-    def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
+    def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:
+        """Search by meaning; False if that cannot be done, so that words alone have to do."""
         if self.space is None:
             ranking.notes.append("No embedder is at hand, so only words were searched.")
-            return
+            return False
         try:
             query = self.space.embedder.embed([asked.text])[0]
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
-            return
+            return False
         if self.space.refresh(reader, ranking.roster):
             ranking.notes.append(
                 "Some items are still being embedded; until then words alone find them."
             )
         found = by_meaning(ranking.outlook, self.space, query)
         ranking.meaning = found.above(asked.min_similarity)
+        return True
+
+    def narrowed(
+        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+    ) -> Filter:
+        """The filter of a question, with the time that its words say."""
+        return _narrowed(asked.only, self._dated(reader, sight, who, asked, now))
 
     def _dated(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime

@@ -9,7 +9,7 @@ one.
 """
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ KEPT = ("rows", "vectors", "signs", "middle")  # of a space, each by this and it
 
 EXACT_MAX = 8_000  # vectors searched exactly; beyond, signs come first
 SCAN_FROM = 2_000  # vectors wanted at once from which on it is faster to read all there are
-BATCH = 32  # texts embedded at once
+BATCH, BATCH_CHARACTERS = 32, 4_000  # texts embedded at once, and how long they are together
 SAVED_TOGETHER = 8 * BATCH
 SIGNED_TOGETHER = 10_000  # vectors whose signs are made at once
 
@@ -212,30 +212,49 @@ class VectorSpace:
         lacking: Mapping[int, bytes],
         texts: Mapping[int, str],
         progress: Progress | None = None,
+        going: Callable[[], bool] = lambda: True,
     ) -> int:
-        """Make and keep the vectors of passages with these digests and texts.
+        """Make and keep the vectors of passages with these digests and texts, as long as `going`.
 
-        A text that several of them have is embedded once. Returns how many were.
+        A text that several of them have is embedded once. Returns how many were. Whatever breaks
+        it off, what was made until then is kept.
         """
         having: dict[bytes, list[int]] = {}
         for passage in texts:
             having.setdefault(lacking[passage], []).append(passage)
         said = {digest: texts[passages[0]] for digest, passages in having.items()}
-        digests = sorted(said, key=lambda digest: len(said[digest]))
-        for start in range(0, len(digests), SAVED_TOGETHER):
-            chosen = digests[start : start + SAVED_TOGETHER]
-            made: list[Floats] = []
-            for at in range(0, len(chosen), BATCH):
-                made.append(self.embedder.embed([said[each] for each in chosen[at : at + BATCH]]))
+        made: list[tuple[bytes, Floats]] = []
+        done = 0
+        try:
+            for digests in _together(sorted(said, key=lambda digest: len(said[digest])), said):
+                vectors = self.embedder.embed([said[digest] for digest in digests])
+                made += zip(digests, vectors.astype(np.float16), strict=True)
+                done += len(digests)
                 if progress:
-                    progress(min(start + at + BATCH, len(digests)), len(digests))
-            halves = np.concatenate(made).astype(np.float16)
-            pairs = zip(chosen, map(np.ndarray.tobytes, halves), strict=True)
-            kept = [(passage, digest, half) for digest, half in pairs for passage in having[digest]]
-            self.cache.save(self.embedder.name, sorted(kept))
-            with self._lock:
-                self._made.update(passage for passage, _, _ in kept)
-        return len(digests)
+                    progress(done, len(said))
+                if len(made) >= SAVED_TOGETHER:
+                    self._save(made, having)
+                    made = []
+                if not going():
+                    break
+        finally:
+            if made:
+                self._save(made, having)
+        return done
+
+    def _save(
+        self, made: Sequence[tuple[bytes, Floats]], having: Mapping[bytes, Sequence[int]]
+    ) -> None:
+        """Keep vectors, each for all passages that have its text."""
+        pairs = ((digest, half.tobytes()) for digest, half in made)
+        kept = sorted(
+            (passage, digest, half) for digest, half in pairs for passage in having[digest]
+        )
+        self.cache.save(self.embedder.name, kept)
+        with self._lock:
+            self._made.update(passage for passage, _, _ in kept)
+            for passage, _, _ in kept:
+                self._waiting.pop(passage, None)
 
     def lacking(self, reader: Reader) -> dict[int, bytes]:
         """The passages whose vectors were never made, with the digests of their texts.
@@ -252,7 +271,7 @@ class VectorSpace:
             return {passage: d for passage, d in every.items() if passage not in self._made}
 
     def settle(self, passages: Iterable[int]) -> None:
-        """Take note that these passages lack nothing more that could be made."""
+        """Take note that nothing can be made for these passages."""
         with self._lock:
             for passage in passages:
                 self._waiting.pop(passage, None)
@@ -358,3 +377,18 @@ class VectorSpace:
             some = self._vectors[at : min(end, at + SIGNED_TOGETHER)]
             signs[:, at : at + len(some)] = signs_of(rounded(some), self._middle)
         self._signs = signs
+
+
+def _together(digests: Sequence[bytes], said: Mapping[bytes, str]) -> Iterator[list[bytes]]:
+    """The digests of texts that are embedded at once: so many, and not too long together."""
+    group: list[bytes] = []
+    room = BATCH_CHARACTERS
+    for digest in digests:
+        size = len(said[digest])
+        if group and (len(group) == BATCH or size > room):
+            yield group
+            group, room = [], BATCH_CHARACTERS
+        group.append(digest)
+        room -= size
+    if group:
+        yield group

@@ -7,6 +7,7 @@ of one item share `item`, the position at which it was taken in.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
+from itertools import groupby
 from typing import Any, ClassVar
 
 import apsw
@@ -193,7 +194,7 @@ class MemoryWords(Projection):
     """
 
     name = "memory_words"
-    version = 3
+    version = 4
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (
@@ -323,12 +324,14 @@ def _moment(text: str) -> int:
 def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
     """The texts that the vectors of passages are made of; without those that were purged."""
     found: dict[int, str] = {}
-    asked = [(number, number // PASSAGES_MAX) for number in wanted]
-    for number, title, text in reader.db.executemany(_TEXT, asked):
-        part: list[str] = passages(text)[number % PASSAGES_MAX :][:1]
-        if part:  # else it is of another build's making
-            found[number] = _titled(title, part[0])
+    of_version = groupby(sorted(wanted), lambda number: number // PASSAGES_MAX)
+    asked = {position: list(numbers) for position, numbers in of_version}
+    for position, title, text in reader.db.executemany(_TEXT, [(each,) for each in asked]):
+        parts = passages(text)
+        for number in asked[position]:
+            if number % PASSAGES_MAX < len(parts):  # else it is of another build's making
+                found[number] = _titled(title, parts[number % PASSAGES_MAX])
     return found
 
 
-_TEXT = "SELECT ?1, title, text FROM memory_versions WHERE position = ?2"
+_TEXT = "SELECT position, title, text FROM memory_versions WHERE position = ?"

@@ -34,7 +34,14 @@ STOP_WORDS: Final = frozenset(
     """.split()  # noqa: SIM905  # 90 quoted words are harder to read
 )
 
-_CHUNK = re.compile(r"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?")
+_PICTURES: Final = (
+    "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+)
+_CHUNK = re.compile(rf"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?|[{_PICTURES}]")
+_UMLAUTS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+_SPELT = str.maketrans(_UMLAUTS)
+_WITH_UMLAUT = re.compile(r"\w*[äöüÄÖÜ]\w*")
+_VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
 _SEPARATOR = re.compile(r"[^\w]+|_+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _POSSESSIVE = re.compile(r"['\u2019][sS]$")
@@ -111,6 +118,8 @@ def _terms(text: str) -> tuple[list[str], Iterable[str]]:
     known = list(map(_plain.get, runs))
     words: list[str] = []
     marks: dict[str, None] = {}
+    if not text.isascii():
+        marks.update(dict.fromkeys(_spelt_without_umlauts(text)))
     for run, word in zip(runs, known, strict=True):
         if word is not None:
             words.append(word)
@@ -142,6 +151,7 @@ def question(text: str) -> Question:
     if not terms:  # names first
         tokens = (token for chunk in _CHUNK.findall(folded) for token in _tokens(chunk))
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
+    terms.update(dict.fromkeys(_spelt_without_umlauts(text)))
     quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
 
@@ -202,6 +212,12 @@ def _taken_apart(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return words, marks
 
 
+def _spelt_without_umlauts(text: str) -> Iterator[str]:
+    """The words with an umlaut, as they are spelt where there is none: Koeln for Köln."""
+    for word in _WITH_UMLAUT.findall(unicodedata.normalize("NFC", text)):
+        yield from (term for token in _tokens(word.translate(_SPELT)) for term in token.words)
+
+
 def _opens(text: str, at: int) -> bool:
     """Whether what stands at `at` is the first of its sentence."""
     while at and text[at - 1] in " \t":
@@ -213,6 +229,9 @@ def _chunk(chunk: str) -> Iterator[_Token]:
     """A chunk's spaced part as one token, each run of an unspaced script as another."""
     if chunk.isascii():
         yield _spaced(chunk)
+        return
+    if len(chunk) == 1 and not chunk.isalnum():
+        yield _Token((chunk,))  # a picture
         return
     for run in _UNSPACED.findall(chunk):
         pairs = tuple(run[i : i + 2] for i in range(len(run) - 1))
@@ -260,12 +279,13 @@ def _spelt_out(chunk: str) -> str:
 
 
 def _unaccented(text: str) -> str:
-    """The text without accents on Latin, Greek and Cyrillic; marks of other scripts stay.
+    """The text without accents on Latin, Greek and Cyrillic, or vowel signs of Hebrew and Arabic.
 
-    So does the short i of Cyrillic, which is a letter of its own.
+    The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts.
     """
     if text.isascii():
         return text
+    text = _VOWEL_SIGNS.sub("", text)
     letters: list[str] = []
     for letter in unicodedata.normalize("NFKC", text).translate(_LETTERS):
         base = unicodedata.normalize("NFD", letter)[0]

@@ -60,8 +60,8 @@ class CommandLine:
         return self._run(words, Terminal(answers), err=Terminal())
 
     def read_lines(self, lines: int, *words: str) -> Answer:
-        """Run a command whose output is read only so far."""
-        return self._run(words, io.StringIO(), out=Impatient(lines))
+        """Run a command as a person does who reads its output only so far."""
+        return self._run(words, Terminal(), out=Impatient(lines))
 
     def _run(
         self,

@@ -20,7 +20,7 @@ def full(everloop: CommandLine) -> CommandLine:
 
 
 def _digests(everloop: CommandLine) -> list[str]:
-    return [fact["digest"] for fact in everloop("log", "tail", "--json", "-n", "99").document]
+    return [fact["digest"] for fact in everloop.typed("log", "tail", "--json", "-n", "99").document]
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz", "log.parquet"])

@@ -29,11 +29,11 @@ def _named(words: tuple[str, ...]) -> str:
 def test_without_a_terminal_and_without_yes_it_is_refused(
     prepared: CommandLine, words: tuple[str, ...]
 ) -> None:
-    before = prepared("log", "tail", "--json").out
+    before = prepared.typed("log", "tail", "--json").out
     answer = prepared(*words)
     assert answer.code == 2
     assert "--yes" in answer.err
-    assert prepared("log", "tail", "--json").out == before
+    assert prepared.typed("log", "tail", "--json").out == before
 
 
 @pytest.mark.parametrize("words", ASKING, ids=_named)
@@ -49,18 +49,19 @@ def test_only_a_clear_yes_goes_ahead(prepared: CommandLine, reply: str) -> None:
     answer = prepared.typed("log", "purge", "1", answers=reply)
     assert answer.code == 1
     assert "Nothing was changed." in answer.err
-    assert prepared("log", "show", "1", "--json").document["data"] == {"text": "the only fact"}
+    kept = prepared.typed("log", "show", "1", "--json").document["data"]
+    assert kept == {"text": "the only fact"}
 
 
 @pytest.mark.parametrize("words", ASKING, ids=_named)
 def test_saying_no_after_the_preview_changes_nothing(
     prepared: CommandLine, words: tuple[str, ...]
 ) -> None:
-    before = prepared("log", "tail", "--json").out
+    before = prepared.typed("log", "tail", "--json").out
     answer = prepared.typed(*words, answers="n\n")
     assert answer.code == 1
     assert "[y/N]" in answer.err
-    assert prepared("log", "tail", "--json").out == before
+    assert prepared.typed("log", "tail", "--json").out == before
 
 
 def test_undoing_shows_what_would_come_back(prepared: CommandLine) -> None:
@@ -73,7 +74,7 @@ def test_the_preview_comes_before_the_question(prepared: CommandLine) -> None:
     assert answer.code == 0
     assert answer.err.index("notes.note_written") < answer.err.index("Erase them for good? [y/N]")
     assert "cannot be undone" in answer.err
-    assert prepared("log", "show", "1", "--json").document["data"] is None
+    assert prepared.typed("log", "show", "1", "--json").document["data"] is None
 
 
 def test_an_existing_archive_is_not_overwritten_unasked(prepared: CommandLine) -> None:

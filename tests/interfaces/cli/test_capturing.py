@@ -37,13 +37,13 @@ def test_capturing_twice_proposes_once(everloop: CommandLine, page: Path) -> Non
 @pytest.mark.promise("P-CAP-1")
 def test_whoever_runs_it_the_lessons_are_an_agents(everloop: CommandLine, page: Path) -> None:
     everloop.typed("lessons", "capture", str(page))
-    told = everloop("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
+    told = everloop.typed("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
     assert {fact["actor"] for fact in told} == {"agent:capture"}
 
 
 def test_an_agent_that_captures_speaks_for_itself(everloop: CommandLine, page: Path) -> None:
     everloop("lessons", "capture", str(page))
-    told = everloop("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
+    told = everloop.typed("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
     assert {fact["actor"] for fact in told} == {"agent:cli"}
 
 
@@ -96,7 +96,7 @@ def test_a_watcher_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> No
         watcher.send_signal(signal.SIGINT)
         assert watcher.wait(60) == 130
     cli = CommandLine(tmp_path / "home")
-    told = cli("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
+    told = cli.typed("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
     assert [fact["data"]["body"] for fact in told] == rules
 
 

@@ -248,6 +248,7 @@ def test_a_model_that_fails_is_told_with_a_hint(tmp_path: Path) -> None:
 
 def test_without_a_terminal_it_is_one_message_and_one_answer(tmp_path: Path) -> None:
     everloop = CommandLine(tmp_path, OFFLINE)
+    everloop.typed("grants", "allow", "agent:cli", "*")
     answer = everloop("chat", piped="What do you know?\n")
     assert answer.code == 0
     assert "offline model" in answer.out
@@ -255,9 +256,9 @@ def test_without_a_terminal_it_is_one_message_and_one_answer(tmp_path: Path) -> 
     assert (document["thread_id"], document["state"]) == ("home", "done")
     assert everloop("chat", piped=" \n").code != 0
     assert everloop("chat", "nowhere", piped="Hi.").code != 0
-    shown = everloop("threads", "show", "home", "--json").document["messages"]
+    shown = everloop.typed("threads", "show", "home", "--json").document["messages"]
     assert [one["role"] for one in shown] == ["user", "assistant"] * 2
-    facts = everloop("log", "tail", "--kind", "thread.message_sent", "--json").document
+    facts = everloop.typed("log", "tail", "--kind", "thread.message_sent", "--json").document
     assert "agent:cli" in str(facts)
 
 

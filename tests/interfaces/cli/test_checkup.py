@@ -97,6 +97,6 @@ def test_the_option_wins_over_the_environment(everloop: CommandLine, tmp_path: P
 
 def test_a_tenant_has_a_log_of_its_own(everloop: CommandLine) -> None:
     everloop("log", "note", "mine", "--tenant", "anna")
-    assert everloop("log", "tail", "--json").document == []
-    assert len(everloop("--tenant", "anna", "log", "tail", "--json").document) == 1
-    assert everloop("log", "tail", "--tenant", "../up").code == 2
+    assert everloop.typed("log", "tail", "--json").document == []
+    assert len(everloop.typed("--tenant", "anna", "log", "tail", "--json").document) == 1
+    assert everloop.typed("log", "tail", "--tenant", "../up").code == 2

@@ -9,7 +9,7 @@ from everloop.testing.postgres import PostgresServer
 
 
 def _texts(everloop: CommandLine) -> list[str]:
-    return [fact["data"]["text"] for fact in everloop("log", "tail", "--json").document]
+    return [fact["data"]["text"] for fact in everloop.typed("log", "tail", "--json").document]
 
 
 def test_a_backup_is_listed_with_how_far_it_goes(everloop: CommandLine) -> None:
@@ -99,7 +99,7 @@ def test_before_a_purge_at_a_server_there_is_a_backup_that_gives_the_log_back(
 ) -> None:
     node("log", "note", "one")
     node("log", "note", "erased too early")
-    before = node("log", "tail", "--json").document
+    before = node.typed("log", "tail", "--json").document
     purged = node("log", "purge", "2", "--yes", "--json").document
     (copy,) = node("backup", "--list", "--json").document
     assert purged["backups_holding_it"] == [Path(copy["path"]).name]
@@ -107,7 +107,7 @@ def test_before_a_purge_at_a_server_there_is_a_backup_that_gives_the_log_back(
         moved = node("move", copy["path"], elsewhere, "--json")
         assert moved.document == {"records": 2, "head": 2}
         node.environment["EVERLOOP_STORE"] = elsewhere
-        assert node("log", "tail", "--json").document == before
+        assert node.typed("log", "tail", "--json").document == before
         assert node("verify").code == 0
         assert node("log", "note", "and on").code == 0
 

@@ -29,14 +29,14 @@ def test_a_person_gets_a_code_and_an_agent_gets_none(line: CommandLine) -> None:
 
 
 def test_devices_are_listed_renamed_and_revoked(line: CommandLine) -> None:
-    assert "No device" in line("devices").out
+    assert "No device" in line.typed("devices").out
     phone = _paired(line, "phone")
     _paired(line, "laptop")
-    assert [one["name"] for one in line("devices", "--json").document] == ["laptop", "phone"]
+    assert [one["name"] for one in line.typed("devices", "--json").document] == ["laptop", "phone"]
     assert line("devices", "rename", "phone", "my phone").code == 0
-    assert "my phone" in line("devices").out
+    assert "my phone" in line.typed("devices").out
     assert line("devices", "revoke", phone.device_id).code == 0
-    assert [one["name"] for one in line("devices", "--json").document] == ["laptop"]
+    assert [one["name"] for one in line.typed("devices", "--json").document] == ["laptop"]
     assert line("devices", "revoke", "phone").code == 3
 
 

@@ -88,14 +88,32 @@ def test_a_mistake_is_an_error_with_a_hint(everloop: CommandLine, words: str) ->
     assert document.err == ""
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # as the locale has it
+@pytest.mark.parametrize(
+    "words",
+    ["remember -", "log note -", "lessons propose x --body -", "personas write x --body -"],
+)
+def test_what_is_not_utf8_is_refused_in_words(tmp_path: Path, words: str, errors: str) -> None:
+    piped = io.TextIOWrapper(io.BytesIO("Grüße".encode("latin1")), "utf-8", errors=errors)
+    err = io.StringIO()
+    environment = {"EVERLOOP_HOME": str(tmp_path), "EVERLOOP_MEMORY_EMBEDDER": "none"}
+    assert run(words.split(), Streams(piped, io.StringIO(), err, environment)) == 2
+    assert "error: the text is not UTF-8" in err.getvalue()
+    assert "iconv" in err.getvalue()
+
+
+def test_words_of_a_command_that_are_not_utf8_are_refused_too(everloop: CommandLine) -> None:
+    assert "not UTF-8" in everloop("log", "note", "Gr\udcfc\udcdfe").err
+
+
 def test_a_misspelt_command_is_guessed(everloop: CommandLine) -> None:
     assert "everloop log tail" in everloop("log", "tial").err
 
 
 def test_shared_options_may_stand_on_either_side(everloop: CommandLine) -> None:
-    assert everloop("--json", "log", "tail").document == []
-    assert everloop("log", "--json", "tail").document == []
-    assert everloop("log", "tail", "--json").document == []
+    assert everloop.typed("--json", "log", "tail").document == []
+    assert everloop.typed("log", "--json", "tail").document == []
+    assert everloop.typed("log", "tail", "--json").document == []
 
 
 def test_a_folder_that_cannot_be_made_is_reported_without_a_traceback(tmp_path: Path) -> None:

@@ -5,17 +5,17 @@ from tests.interfaces.cli.commandline import CommandLine
 
 def test_at_first_no_host_is_trusted(everloop: CommandLine) -> None:
     assert "You trust no host yet" in everloop.typed("hosts").out
-    assert everloop("--json", "hosts").document == []
+    assert everloop.typed("--json", "hosts").document == []
 
 
 def test_the_user_trusts_a_host_and_no_longer(everloop: CommandLine) -> None:
     assert "may pass on your words" in everloop.typed("hosts", "trust", "claude-code").out
-    known = everloop("--json", "hosts").document
+    known = everloop.typed("--json", "hosts").document
     assert [(each["host"], each["trusted"]) for each in known] == [("claude-code", True)]
     assert "passes them on" in everloop.typed("hosts").out
     assert "It is so already" in everloop.typed("hosts", "trust", "claude-code").out
     assert everloop.typed("hosts", "distrust", "claude-code").code == 0
-    assert everloop("--json", "hosts").document[0]["trusted"] is False
+    assert everloop.typed("--json", "hosts").document[0]["trusted"] is False
     assert "does not count" in everloop.typed("hosts").out
 
 
@@ -24,7 +24,7 @@ def test_an_agents_shell_cannot_trust_a_host(everloop: CommandLine) -> None:
         answer = everloop("--yes", "hosts", word, "claude-code")
         assert answer.code == 5
         assert "Only the user can" in answer.err
-    assert everloop("--json", "hosts").document == []
+    assert everloop.typed("--json", "hosts").document == []
 
 
 def test_a_host_gets_a_token_that_is_shown_once_listed_and_taken_back(
@@ -32,13 +32,13 @@ def test_a_host_gets_a_token_that_is_shown_once_listed_and_taken_back(
 ) -> None:
     shown = everloop.typed("hosts", "token", "claude-code").out
     assert "claude mcp add --transport http everloop http://127.0.0.1:7777/mcp --header" in shown
-    (known,) = everloop("--json", "devices").document
+    (known,) = everloop.typed("--json", "devices").document
     assert (known["name"], known["way"]) == ("claude-code", "host")
     secret = shown.partition(f"{known['device_id']}.")[2].split()[0]
     assert len(secret) >= 43
-    assert secret not in everloop("--json", "log", "tail", "--limit", "100").out
+    assert secret not in everloop.typed("--json", "log", "tail", "--limit", "100").out
     assert everloop.typed("devices", "revoke", "claude-code").code == 0
-    assert everloop("--json", "devices").document == []
+    assert everloop.typed("--json", "devices").document == []
 
 
 def test_an_agents_shell_gets_no_token(everloop: CommandLine) -> None:

@@ -45,13 +45,13 @@ def test_a_yes_writes_both_files_and_a_second_one_trusts_the_host(
         "Stop",
         "SessionEnd",
     }
-    assert everloop("--json", "hosts").document[0]["trusted"] is True
+    assert everloop.typed("--json", "hosts").document[0]["trusted"] is True
 
 
 def test_the_host_is_trusted_only_if_the_user_says_so(everloop: CommandLine, place: Path) -> None:
     answer = everloop.typed("install", "claude-code", answers="y\nn\n")
     assert "everloop hosts trust claude-code" in answer.out
-    assert everloop("--json", "hosts").document == []
+    assert everloop.typed("--json", "hosts").document == []
     assert (place / ".claude.json").exists()
 
 
@@ -73,7 +73,7 @@ def test_without_a_terminal_yes_writes_and_trusts_nobody(
     server = _json(place / "project" / ".mcp.json")["mcpServers"]["everloop"]
     assert server["command"] == "everloop"  # a shared file names no place of ours
     assert server["args"] == ["mcp", "--as", "claude-code"]
-    assert everloop("--json", "hosts").document == []
+    assert everloop.typed("--json", "hosts").document == []
 
 
 def test_without_a_terminal_and_without_yes_it_refuses(everloop: CommandLine, place: Path) -> None:
@@ -83,7 +83,7 @@ def test_without_a_terminal_and_without_yes_it_refuses(everloop: CommandLine, pl
 
 def test_yes_at_a_terminal_does_not_trust_either(everloop: CommandLine, place: Path) -> None:
     assert everloop.typed("--yes", "install", "claude-code").code == 0
-    assert everloop("--json", "hosts").document == []
+    assert everloop.typed("--json", "hosts").document == []
     assert (place / ".claude.json").exists()
 
 

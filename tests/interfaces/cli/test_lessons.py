@@ -213,7 +213,7 @@ def blamed(everloop: CommandLine) -> str:
     lesson = proposed.document["lesson_id"]
     everloop("log", "fork", "early")
     everloop("lessons", "feedback", lesson, "--down")
-    facts = everloop("log", "tail", "--json").document
+    facts = everloop.typed("log", "tail", "--json").document
     return next(str(fact["position"]) for fact in facts if fact["kind"].endswith("feedback_given"))
 
 

@@ -73,7 +73,8 @@ def test_explained_hits_name_their_legs_and_what_they_gained(memory: CommandLine
 
 
 def test_what_no_longer_holds_is_marked(memory: CommandLine) -> None:
-    memory.typed("remember", "The bridge is closed", "--until", "2020-05-01")
+    with Engine.open(memory.home) as engine:
+        engine.do(RememberItem("", "The bridge is closed", durability="2020-05-01T00:00:00Z"))
     memory.typed("remember", "The ferry runs", "--until", "2999-05-01")
     drawn = memory.typed("recall", "bridge ferry").out
     assert "[no longer holds] The bridge is closed" in drawn
@@ -137,17 +138,21 @@ def test_explain_says_where_an_item_stopped(memory: CommandLine) -> None:
     memory.typed("log", "retract", "1", "--yes")
     answer = memory.typed("explain", roof, "roof", "--json").document
     assert (answer["reason"], answer["found"]) == ("retracted", False)
-    assert memory.typed("explain", "mem-nothing", "roof", "--json").document["reason"] == "unknown"
+    unknown = memory.typed("explain", "mem-nothing", "roof", "--json")
+    assert (unknown.code, unknown.document["error"]["message"]) == (
+        3,
+        "There is no item 'mem-nothing'.",
+    )
 
 
 def test_what_is_out_of_bounds_is_explained_to_nobody_as_if_it_were_not_there(
     memory: CommandLine,
 ) -> None:
     roof = memory.typed("memories", "--scope", "project:house", "--json").document["items"][0]
-    there = memory("explain", roof["item_id"], "roof").out
-    assert there == memory("explain", "mem-nothing", "roof").out.replace(
-        "mem-nothing", roof["item_id"]
-    )
+    there, nowhere = (memory("explain", name, "roof") for name in (roof["item_id"], "mem-nothing"))
+    assert "There is no item" in there.err
+    assert there.err == nowhere.err.replace("mem-nothing", roof["item_id"])
+    assert (there.code, there.out) == (nowhere.code, nowhere.out)
 
 
 def test_a_page_says_how_many_there_are_in_all(memory: CommandLine) -> None:

@@ -34,11 +34,11 @@ def test_an_export_is_readable_and_importing_it_changes_nothing(
     memory: CommandLine, pages: Path
 ) -> None:
     assert sorted(page.name[:5] for page in pages.glob("*.md")) == ["bees-", "shed-"]
-    before = memory("log", "tail", "--json").out
+    before = memory.typed("log", "tail", "--json").out
     answer = memory.typed("memories", "import", str(pages))
     assert answer.code == 0
     assert "Nothing to take in" in answer.out
-    assert memory("log", "tail", "--json").out == before
+    assert memory.typed("log", "tail", "--json").out == before
 
 
 def test_an_edit_is_previewed_asked_for_and_taken_in_once(memory: CommandLine, pages: Path) -> None:

@@ -126,6 +126,85 @@ def test_rating_and_pinning_are_facts_and_repeating_them_changes_nothing(
     assert "so already" in memory.typed("pin", name).out
 
 
+def test_what_has_no_pin_is_not_unpinned_and_nothing_is_recorded(memory: CommandLine) -> None:
+    name = take_in(memory, "something that matters")
+    before = memory.typed("log", "tail", "--json").out
+    assert "It is so already" in memory.typed("unpin", name).out
+    assert memory.typed("unpin", name, "--json").document["positions"] == []
+    assert memory.typed("log", "tail", "--json").out == before
+    memory.typed("pin", name)
+    assert "Unpinned" in memory.typed("unpin", name).out
+    assert "It is so already" in memory.typed("unpin", name).out
+
+
+@pytest.fixture
+def pivotal(memory: CommandLine) -> list[str]:
+    """As many pivotal items as are pinned by themselves, the oldest first."""
+    memory.environment["EVERLOOP_MEMORY_PINS_MAX"] = "2"
+    return [take_in(memory, text, "--significance", "3") for text in ("Ada keeps bees", "Red roof")]
+
+
+def test_a_pin_that_gives_way_is_named_and_undoing_brings_it_back(
+    memory: CommandLine, pivotal: list[str]
+) -> None:
+    third = take_in(memory, "The ferry is late")
+    rated = memory.typed("rate", third, "3")
+    assert "an older one gave way" in rated.out
+    assert f"{pivotal[0][-8:]}  Ada keeps bees" in rated.out
+    assert listed(memory, "--pinned") == ["The ferry is late", "Red roof"]
+    memory.typed(*rated.out.rpartition("everloop ")[2].split(), "--yes")
+    assert listed(memory, "--pinned") == ["Red roof", "Ada keeps bees"]
+    again = memory.typed("rate", third, "3", "--json").document
+    assert again["gave_way"] == pivotal[:1]
+
+
+def test_a_pin_that_gives_way_to_something_new_is_named(
+    memory: CommandLine, pivotal: list[str]
+) -> None:
+    answer = memory.typed("remember", "The ferry is late", "--significance", "3")
+    assert f"{pivotal[0][-8:]}  Ada keeps bees" in answer.out
+    told = memory.typed("remember", "A new cellar", "--significance", "3", "--json").document
+    assert told["gave_way"] == pivotal[1:]
+    memory.typed("log", "retract", str(told["positions"][1]), "--yes")
+    assert listed(memory, "--pinned") == ["The ferry is late", "Red roof"]
+
+
+def test_what_is_pivotal_and_not_pinned_says_why(memory: CommandLine) -> None:
+    name = take_in(memory, "something that matters", "--pin")
+    memory.typed("unpin", name)
+    rated = memory.typed("rate", name, "3").out
+    assert "It is not pinned: its pin was taken off before" in rated
+    assert f"everloop pin {name[-8:]}" in rated
+    assert "not pinned" not in memory.typed("rate", name, "2").out
+
+
+def test_a_time_that_is_over_is_no_end(memory: CommandLine) -> None:
+    for when in ("yesterday", "2020-05-01"):
+        refused = memory.typed("remember", "The bridge is closed", "--until", when)
+        assert refused.code == 2
+        assert "is over already" in refused.err
+        assert "--until a time to come" in refused.err
+    assert memory.typed("remember", "The bridge is closed", "--until", "today").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remember", "x", "--until", ""),
+        ("remember", "x", "--happened", " "),
+        ("recall", "x", "--since", ""),
+        ("recall", "x", "--before", ""),
+        ("search", "x", "--since", ""),
+        ("search", "x", "--before", ""),
+    ],
+    ids=" ".join,
+)
+def test_no_time_at_all_is_refused(memory: CommandLine, words: tuple[str, ...]) -> None:
+    refused = memory.typed(*words)
+    assert refused.code == 2
+    assert "is not a time" in refused.err
+
+
 def test_forgetting_asks_retires_and_can_be_undone(memory: CommandLine) -> None:
     name = take_in(memory, "an old address")
     assert memory("forget", name).code == 3  # whom nobody let in knows of no item

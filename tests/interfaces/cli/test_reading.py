@@ -9,7 +9,7 @@ ESCAPE = "\x1b]0;renamed\x07\x1b[31mred\u202e\x9b2Jend"
 
 
 def test_an_empty_log_says_how_to_begin(everloop: CommandLine) -> None:
-    answer = everloop("log", "tail")
+    answer = everloop.typed("log", "tail")
     assert answer.code == 0
     assert "everloop log note" in answer.out
 
@@ -17,15 +17,15 @@ def test_an_empty_log_says_how_to_begin(everloop: CommandLine) -> None:
 def test_the_newest_facts_come_last(everloop: CommandLine) -> None:
     for text in ("one", "two", "three"):
         everloop("log", "note", text)
-    answer = everloop("log", "tail", "-n", "2", "--json")
+    answer = everloop.typed("log", "tail", "-n", "2", "--json")
     assert [fact["data"]["text"] for fact in answer.document] == ["two", "three"]
-    drawn = everloop("log", "tail").out
+    drawn = everloop.typed("log", "tail").out
     assert drawn.index("text: one") < drawn.index("text: three")
 
 
 def test_a_long_name_leaves_room_for_what_was_said(everloop: CommandLine) -> None:
     everloop("log", "note", "what was said", "--stream", f"notes:{'long-' * 30}ending")
-    (line,) = [line for line in everloop("log", "tail").out.splitlines() if "notes:" in line]
+    (line,) = [line for line in everloop.typed("log", "tail").out.splitlines() if "notes:" in line]
     assert "notes:…g-ending " in line
     assert "what was said" in line
 
@@ -36,7 +36,8 @@ def test_facts_can_be_chosen_by_stream_kind_and_actor(everloop: CommandLine) -> 
     everloop("log", "fork", "x")
 
     def positions(*words: str) -> list[int]:
-        return [fact["position"] for fact in everloop("log", "tail", "--json", *words).document]
+        found = everloop.typed("log", "tail", "--json", *words).document
+        return [fact["position"] for fact in found]
 
     assert positions("--stream", "notes:home") == [1]
     assert positions("--stream", "notes:*") == [1, 2]
@@ -49,9 +50,9 @@ def test_what_does_not_count_says_why(everloop: CommandLine) -> None:
     everloop("log", "note", "taken back")
     everloop("log", "retract", "1", "--yes")
     everloop("log", "note", "kept")
-    assert "[retracted]" in everloop("log", "tail").out
-    assert everloop("log", "tail", "--json").document[0]["verdict"] == "retracted"
-    counting = everloop("log", "tail", "--json", "--counting").document
+    assert "[retracted]" in everloop.typed("log", "tail").out
+    assert everloop.typed("log", "tail", "--json").document[0]["verdict"] == "retracted"
+    counting = everloop.typed("log", "tail", "--json", "--counting").document
     assert [fact["position"] for fact in counting] == [2, 3]
 
 
@@ -59,17 +60,17 @@ def test_one_fact_shows_its_sources_and_what_came_of_it(everloop: CommandLine) -
     everloop("log", "note", "source")
     everloop("log", "note", "middle", "--because", "1")
     everloop("log", "note", "end", "--because", "2")
-    story = everloop("log", "show", "2", "--json").document
+    story = everloop.typed("log", "show", "2", "--json").document
     assert [fact["position"] for fact in story["sources"]] == [1]
     assert [fact["position"] for fact in story["dependants"]] == [3]
-    assert everloop("log", "show", "1", "--json").document["dependants_count"] == 2
-    drawn = everloop("log", "show", "2").out
+    assert everloop.typed("log", "show", "1", "--json").document["dependants_count"] == 2
+    drawn = everloop.typed("log", "show", "2").out
     assert "derived from  1" in drawn
     assert '"text": "middle"' in drawn
 
 
 def test_a_position_that_is_not_there_is_an_error_with_a_hint(everloop: CommandLine) -> None:
-    answer = everloop("log", "show", "7")
+    answer = everloop.typed("log", "show", "7")
     assert answer.code == 3
     assert answer.out == ""
     assert "no record at position 7" in answer.err
@@ -81,11 +82,11 @@ def test_branches_are_drawn_as_a_tree(everloop: CommandLine) -> None:
     everloop("log", "fork", "other")
     everloop("log", "stand", "other")
     everloop("log", "fork", "third")
-    drawn = everloop("log", "branches").out.splitlines()
+    drawn = everloop.typed("log", "branches").out.splitlines()
     assert drawn[0].startswith("main  1 fact")
     assert drawn[1].startswith("└── other  0 facts, left main after position 1  ← you stand here")
     assert drawn[2].startswith("    └── third")
-    lines = everloop("log", "branches", "--json").document
+    lines = everloop.typed("log", "branches", "--json").document
     assert [(line["name"], line["standing"]) for line in lines] == [
         ("main", False),
         ("other", True),
@@ -96,9 +97,9 @@ def test_branches_are_drawn_as_a_tree(everloop: CommandLine) -> None:
 def test_stored_text_cannot_act_on_the_terminal(everloop: CommandLine) -> None:
     everloop("log", "note", ESCAPE, "--stream", "notes:\x1b[2J")
     outputs = [
-        everloop("log", "tail"),
-        everloop("log", "show", "1"),
-        everloop("log", "tail", "--json"),
+        everloop.typed("log", "tail"),
+        everloop.typed("log", "show", "1"),
+        everloop.typed("log", "tail", "--json"),
         everloop("log", "retract", "1", "--preview"),
         everloop("log", "stand", "\x1b[2J"),
     ]

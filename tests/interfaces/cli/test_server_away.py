@@ -121,13 +121,13 @@ def test_a_command_that_writes_is_refused_and_leaves_the_copy_alone(
 def test_it_says_how_old_the_copy_is(
     everloop: CommandLine, server: PostgresServer, home: Path
 ) -> None:
-    head = everloop("log", "tail", "--json").document[-1]["position"]
+    head = everloop.typed("log", "tail", "--json").document[-1]["position"]
     server.stop()
     (mark,) = (home / "nodes").glob("*.level")
     at, position = mark.read_text().split()
     then = datetime.fromisoformat(at) - timedelta(hours=3)
     mark.write_text(f"{then.isoformat()} {position}")
-    assert f"(3 h ago), up to position {head}." in _said(everloop("log", "tail"))
+    assert f"(3 h ago), up to position {head}." in _said(everloop.typed("log", "tail"))
     assert f"{head} records is here, level with the server 3 h ago" in everloop("doctor").out
 
 
@@ -159,7 +159,7 @@ def test_a_backup_is_made_of_the_copy(
     copy = everloop("backup", "--folder", str(tmp_path), "--json").document["path"]
     alone = CommandLine(tmp_path / "alone")
     assert alone("restore", copy, "--yes").code == 0
-    assert "the first thing" in alone("log", "tail").out
+    assert "the first thing" in alone.typed("log", "tail").out
 
 
 def test_without_a_copy_that_was_ever_whole_it_is_an_error(
@@ -185,9 +185,9 @@ def test_a_copy_that_was_being_filled_says_that_it_is_not_whole(
     (mark,) = (tmp_path / "copied" / "nodes").glob("*.level")
     at, _ = mark.read_text().split()
     mark.write_text(f"{at} 5000")
-    answer = CommandLine(tmp_path / "copied", everloop.environment)("log", "tail")
+    answer = CommandLine(tmp_path / "copied", everloop.environment).typed("log", "tail")
     assert "the first thing" in answer.out
-    assert "not whole: it was being filled anew, and went up to position 5,000" in _said(answer)
+    assert "it was being filled anew, and went up to position 5,000" in _said(answer)
 
 
 def test_a_copy_that_is_damaged_is_not_read(

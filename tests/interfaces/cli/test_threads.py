@@ -24,22 +24,22 @@ def export(tmp_path: Path) -> str:
 
 
 def test_a_thread_is_opened_listed_renamed_put_away_and_taken_out(everloop: CommandLine) -> None:
-    assert "No conversations yet" in everloop("threads").out
+    assert "No conversations yet" in everloop.typed("threads").out
     opened = everloop("threads", "open", "My", "garden", "--json").document
-    assert everloop("threads", "--json").document["threads"][0]["title"] == "My garden"
+    assert everloop.typed("threads", "--json").document["threads"][0]["title"] == "My garden"
     assert everloop("threads", "rename", "my garden", "Beds").code == 0
     assert everloop("threads", "archive", "Beds").code == 0
     assert everloop("threads", "archive", "Beds").out == "It is so already.\n"
-    assert everloop("threads", "--json").document["threads"] == []
-    assert opened["thread_id"] in everloop("threads", "--archived").out
+    assert everloop.typed("threads", "--json").document["threads"] == []
+    assert opened["thread_id"] in everloop.typed("threads", "--archived").out
     assert everloop("threads", "restore", opened["thread_id"]).code == 0
-    assert "Beds" in everloop("threads").out
+    assert "Beds" in everloop.typed("threads").out
 
 
 def test_a_title_that_several_have_wants_an_id(everloop: CommandLine) -> None:
     for _ in range(2):
         everloop("threads", "open", "Twin")
-    answer = everloop("threads", "show", "twin")
+    answer = everloop.typed("threads", "show", "twin")
     assert answer.code != 0
     assert "Use the id." in answer.err
 
@@ -53,12 +53,12 @@ def test_an_export_is_looked_at_imported_found_and_taken_back(
     done = everloop.typed("threads", "import", export, answers="y\n")
     assert "Imported 3 messages into 2 threads." in done.out
     assert "On the stove." in everloop.typed("search", "kettle", "stove", "--mode", "text").out
-    assert "On the stove." in everloop("threads", "show", "Talk 1").out
-    (past,) = everloop("threads", "imports", "--json").document["imports"]
+    assert "On the stove." in everloop.typed("threads", "show", "Talk 1").out
+    (past,) = everloop.typed("threads", "imports", "--json").document["imports"]
     undo = f"everloop log retract {past['position']}"
     assert undo in done.out
     assert everloop.typed(*undo.split()[1:], answers="y\n").code == 0
-    assert "Nothing was imported." in everloop("threads", "imports").out
+    assert "Nothing was imported." in everloop.typed("threads", "imports").out
     assert "Nothing was found." in everloop.typed("search", "kettle", "--mode", "text").out
 
 
@@ -94,7 +94,7 @@ def test_conversations_are_written_a_private_file_each(
     everloop: CommandLine, export: str, tmp_path: Path, form: str
 ) -> None:
     everloop.typed("threads", "import", export, "--yes")
-    answer = everloop("threads", "export", str(tmp_path / "out"), "--format", form, "--json")
+    answer = everloop.typed("threads", "export", str(tmp_path / "out"), "--format", form, "--json")
     files = [tmp_path / "out" / name for name in answer.document["files"]]
     assert len(files) == 2
     assert all(file.stat().st_mode & 0o077 == 0 for file in files)
@@ -106,6 +106,6 @@ def test_conversations_are_written_a_private_file_each(
 def test_stored_text_cannot_move_the_cursor(everloop: CommandLine, tmp_path: Path) -> None:
     evil = claude(1, "\x1b[2J it is gone", name="\x1b]0;title\x07")
     everloop.typed("threads", "import", str(write_list(tmp_path / "c.json", evil)), "--yes")
-    shown = everloop("threads").out + everloop.typed("search", "gone", "--mode", "text").out
+    shown = everloop.typed("threads").out + everloop.typed("search", "gone", "--mode", "text").out
     assert "\x1b" not in shown
     assert "gone" in shown

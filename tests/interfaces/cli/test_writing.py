@@ -6,19 +6,19 @@ from tests.interfaces.cli.commandline import CommandLine
 
 def texts(everloop: CommandLine) -> list[str]:
     """The notes that count where one stands."""
-    facts = everloop("log", "tail", "--json", "--counting", "--kind", "notes.*").document
+    facts = everloop.typed("log", "tail", "--json", "--counting", "--kind", "notes.*").document
     return [fact["data"]["text"] for fact in facts]
 
 
 def test_a_person_at_the_terminal_speaks_as_the_user(everloop: CommandLine) -> None:
     everloop.typed("log", "note", "mine")
-    assert everloop("log", "show", "1", "--json").document["actor"] == "user"
+    assert everloop.typed("log", "show", "1", "--json").document["actor"] == "user"
 
 
 @pytest.mark.promise("P-CLI-1")
 def test_nothing_but_a_terminal_makes_one_speak_as_the_user(everloop: CommandLine) -> None:
     everloop("log", "note", "scripted", "--yes")
-    assert everloop("log", "show", "1", "--json").document["actor"] == "agent:cli"
+    assert everloop.typed("log", "show", "1", "--json").document["actor"] == "agent:cli"
     assert everloop("log", "note", "x", "--as", "user").code == 2
 
 
@@ -103,11 +103,11 @@ def test_retracting_takes_what_was_derived_and_can_be_undone(everloop: CommandLi
 )
 def test_a_preview_changes_nothing(everloop: CommandLine, words: tuple[str, ...]) -> None:
     everloop("log", "note", "still here")
-    before = everloop("log", "tail", "--json").out
+    before = everloop.typed("log", "tail", "--json").out
     drawn = everloop("log", *words, "--preview")
     assert drawn.code == 0
     assert "notes.note_written" in drawn.out
-    assert everloop("log", "tail", "--json").out == before
+    assert everloop.typed("log", "tail", "--json").out == before
 
 
 def test_a_note_stands_among_notes_and_nowhere_else(everloop: CommandLine) -> None:

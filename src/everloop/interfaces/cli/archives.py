@@ -10,6 +10,7 @@ from everloop.app import Engine
 from everloop.errors import Conflict, NotFound, Unavailable
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.eyes import check_reads_all
 from everloop.interfaces.cli.screen import GOOD, STRONG, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.verbs import FORMATS
@@ -32,6 +33,8 @@ def export(session: Session, asked: Namespace) -> int | None:
     ):
         return DECLINED
     with session.looking() as engine, session.progress("exporting") as progress:
+        if path.exists() and not path.is_file():  # such as /dev/stdout: that shows it
+            check_reads_all(session, engine)
         records = carry(engine.log, path, progress)
     size = path.stat().st_size
     session.answer(

@@ -14,7 +14,7 @@ from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.exits import DECLINED
-from everloop.interfaces.cli.eyes import speaker
+from everloop.interfaces.cli.eyes import check_reads_all, speaker
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
@@ -69,8 +69,10 @@ def import_chats(session: Session, asked: Namespace) -> int | None:
 
 def imported(session: Session, _: Namespace) -> None:
     """List what was imported."""
-    with session.looking() as engine, engine.reading() as reader:
-        found = imports(reader)
+    with session.looking() as engine:
+        check_reads_all(session, engine)
+        with engine.reading() as reader:
+            found = imports(reader)
 
     def draw(screen: Screen) -> None:
         if not found:
@@ -98,8 +100,9 @@ def imported(session: Session, _: Namespace) -> None:
 def export_chats(session: Session, asked: Namespace) -> None:
     """Write conversations, a file each."""
     folder = Path(asked.folder)
-    folder.mkdir(parents=True, exist_ok=True)
     with session.looking() as engine, session.progress("exporting") as progress:
+        check_reads_all(session, engine)
+        folder.mkdir(parents=True, exist_ok=True)
         wanted = [named(engine, name).thread_id for name in asked.threads]
         with engine.reading() as reader:
             threads = chosen(reader, wanted)

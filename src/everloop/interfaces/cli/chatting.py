@@ -10,6 +10,7 @@ from everloop.errors import EverloopError
 from everloop.interfaces.cli import complaint
 from everloop.interfaces.cli.chat_commands import Moves, Quit
 from everloop.interfaces.cli.chat_room import Chat
+from everloop.interfaces.cli.eyes import check_reads_all
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.threads import named
 from everloop.interfaces.cli.typing_lines import Typist
@@ -20,13 +21,16 @@ TOOLS_WAIT_S = 5.0
 
 def chat(session: Session, asked: Namespace) -> None:
     """Talk in one thread."""
-    with session.engine() as engine, Running(engine, session.settings) as running:
-        room = Chat(session, running, named(engine, asked.thread).thread_id)
-        if session.stdin.isatty():
-            talk(room)
-        else:
-            running.tool_servers.wait(TOOLS_WAIT_S)  # there is no second message to have them for
-            room.answer_once(session.stdin.read().strip())
+    with session.engine() as engine:
+        check_reads_all(session, engine)  # an answer is made of all that is remembered
+        with Running(engine, session.settings) as running:
+            room = Chat(session, running, named(engine, asked.thread).thread_id)
+            if session.stdin.isatty():
+                talk(room)
+            else:
+                # There is no second message to have them for.
+                running.tool_servers.wait(TOOLS_WAIT_S)
+                room.answer_once(session.said("-").strip())
 
 
 def talk(room: Chat) -> None:

@@ -112,9 +112,8 @@ def _profile(session: Session, asked: Namespace, known: Profile | None) -> Profi
     before = known if isinstance(known, Persona | Team) else None
     title = asked.title or (before.title if before else asked.name)
     description = asked.description or (before.description if before else "")
-    body = session.stdin.read() if asked.body == "-" else asked.body
-    if body is None:
-        body = before.body if before else ""
+    known_body = before.body if before else ""
+    body = known_body if asked.body is None else session.said(asked.body)
     if sort_of(asked) == "persona":
         return Persona(title, description, body)
     members = tuple(member_of(each) for each in asked.member or ())

@@ -6,7 +6,7 @@ from everloop.access import keys
 from everloop.access.commands import RenameDevice, RevokeDevice
 from everloop.access.state import Device
 from everloop.errors import Forbidden, NotFound
-from everloop.interfaces.cli.eyes import speaker
+from everloop.interfaces.cli.eyes import check_reads_all, speaker
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, Screen, styled
 from everloop.interfaces.cli.session import USER, Session
@@ -37,6 +37,7 @@ def pair(session: Session, _: Namespace) -> None:
 def listed(session: Session, _: Namespace) -> None:
     """Show every device that is let in."""
     with session.looking() as engine:
+        check_reads_all(session, engine)
         known = sorted(keys.doors(engine.log).devices.values(), key=lambda one: -one.position)
     told = [
         {

@@ -5,6 +5,7 @@ from argparse import Namespace
 from everloop.app import Engine
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.eyes import in_sight
 from everloop.interfaces.cli.rights import check_own
 from everloop.interfaces.cli.screen import FAINT, GOOD, STRONG, WARNING, Screen
 from everloop.interfaces.cli.session import Session
@@ -24,10 +25,11 @@ def purge(session: Session, asked: Namespace) -> int | None:
 def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None:
     """Erase the payloads at `asked.positions`, as every command that erases does."""
     impact = engine.log.preview_purge(asked.positions)
-    preview = listing.preview(session, engine, impact)
+    preview = listing.preview(session, engine, impact, in_sight(session, engine, impact))
+    shape = impact_of(impact, preview.seen)
     kept = engine.log.backups is not None
     if asked.preview:
-        session.answer(impact_of(impact), lambda screen: _preview(screen, preview, kept))
+        session.answer(shape, lambda screen: _preview(screen, preview, kept))
         return None
     check_own(session, engine, asked.positions)
     if impact.hides and not session.agreed(
@@ -37,7 +39,7 @@ def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None
     receipt = engine.purge(asked.positions, reason=asked.reason, actor=session.actor)
     holding = _copies(engine, impact) if receipt.facts else []
     session.answer(
-        {**receipt_of(receipt), "impact": impact_of(impact), "backups_holding_it": holding},
+        {**receipt_of(receipt), "impact": shape, "backups_holding_it": holding},
         lambda screen: _erased(screen, impact, holding, done=bool(receipt.facts)),
     )
     return None
@@ -72,7 +74,7 @@ def _preview(screen: Screen, preview: listing.Preview, kept: bool) -> None:
         return
     screen.say(
         (f"Erasing {listing.plural(len(impact.hides), 'fact')} for good", STRONG),
-        f": {listing.kinds(impact)}.",
+        f"{listing.kinds(preview.seen)}.",
     )
     listing.first_of(screen, preview.hides, len(impact.hides), preview.now)
     screen.say(

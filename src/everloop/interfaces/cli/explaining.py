@@ -33,6 +33,8 @@ def explain(session: Session, asked: Namespace) -> None:
         embed(session, engine, question)
         item_id = _id(session, engine, asked.item)
         found = path(engine.memory, session.actor, principal, item_id, question)
+    if found.item is None and found.verdict.reason == "unknown":
+        raise NotFound(found.verdict.sentence, hint="`everloop memories` lists what there is.")
     session.answer(
         {
             "item_id": item_id,

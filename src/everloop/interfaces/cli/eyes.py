@@ -1,22 +1,33 @@
 """Who asks memory, and among what. The door decides who; an option can only narrow it.
 
 The owner, at a terminal, may look through another's eyes. Everyone else asks as themselves, and
-sees what they were granted.
+sees what they were granted. What has no audience of its own (the log as it is, conversations,
+hosts, devices) is for the owner, and for those who were granted everything: `reads_all` is that
+rule, for every command.
 """
 
 from argparse import Namespace
 from collections.abc import Sequence
 
+import msgspec
+
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.cli.dates import moment_of
 from everloop.interfaces.cli.session import Session
-from everloop.log import Context
+from everloop.log import Context, Impact
+from everloop.log.retraction import Touched
 from everloop.memory.browsing import named
 from everloop.memory.scopes import OWNER, check_scope
 from everloop.memory.shelf import Filter, Item, asker
 
 SORTS = ("team", "skill", "project")
+EVERYTHING = "*"
+_KEPT_FROM = """
+SELECT 1 FROM memory_witnesses w WHERE NOT EXISTS (
+    SELECT 1 FROM memory_witnesses m WHERE m.position = w.position AND m.principal = ?) LIMIT 1
+"""
+_BY = "SELECT position FROM log WHERE actor = ? AND position IN (SELECT value FROM json_each(?))"
 
 
 def speaker(session: Session) -> Context:
@@ -39,6 +50,51 @@ def principal_of(session: Session, asked: Namespace) -> str:
     return wanted
 
 
+def reads_all(session: Session, engine: Engine) -> bool:
+    """Whether the one who speaks may see all that is recorded, whoever it is for.
+
+    The owner may; so may one who was let into every scope, unless something is for witnesses alone
+    of whom they are none.
+    """
+    with engine.reading() as reader:
+        who = asker(reader, session.actor)
+        if who.owner:
+            return True
+        return EVERYTHING in who.scopes and not reader.rows(_KEPT_FROM, (who.principal,))
+
+
+def check_reads_all(session: Session, engine: Engine) -> None:
+    """Let only those go on who may see all that is recorded.
+
+    Raises:
+        Forbidden: the one who speaks may not.
+    """
+    if reads_all(session, engine):
+        return
+    with engine.reading() as reader:
+        granted = EVERYTHING in asker(reader, session.actor).scopes
+    let_in = f"The user can let it in: everloop grants allow {session.actor} '{EVERYTHING}'. "
+    raise Forbidden(
+        f"{session.actor} may not see all that is recorded here",
+        hint=f"{'' if granted else let_in}The user sees it, at a terminal.",
+    )
+
+
+def in_sight(session: Session, engine: Engine, impact: Impact) -> Impact:
+    """What of an impact to show the one who speaks: all of it, or what they wrote themselves."""
+    if reads_all(session, engine):
+        return impact
+    touched = [each.position for each in (*impact.hides, *impact.restores)]
+    with engine.reading() as reader:
+        rows = reader.rows(_BY, (session.actor, msgspec.json.encode(touched).decode()))
+    theirs = {row[0] for row in rows}
+
+    def seen(facts: Sequence[Touched]) -> tuple[Touched, ...]:
+        return tuple(each for each in facts if each.position in theirs)
+
+    return Impact(seen(impact.hides), seen(impact.restores))
+
+
 def only(session: Session, asked: Namespace) -> Filter:
     """What to look among."""
     scopes, sorts = _scopes(asked.scope)
@@ -47,8 +103,8 @@ def only(session: Session, asked: Namespace) -> Filter:
         scopes=scopes,
         scope_kinds=sorts,
         kinds=tuple(asked.kind),
-        since=moment_of(since, session.now) if since else None,
-        before=moment_of(before, session.now) if before else None,
+        since=None if since is None else moment_of(since, session.now),
+        before=None if before is None else moment_of(before, session.now),
         retired=getattr(asked, "retired", False),
     )
 

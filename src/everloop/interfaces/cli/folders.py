@@ -1,7 +1,14 @@
-"""`everloop memories export` and `import`: a folder of Markdown that a person can read and edit."""
+"""`everloop memories export` and `import`: a folder of Markdown that a person can read and edit.
 
+An import can be broken off between any two pages and run again: a page gets its id as soon as what
+it says is recorded, and Ctrl-C waits for that.
+"""
+
+import signal
+import threading
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -9,21 +16,23 @@ import msgspec
 from everloop.adapters.markdown import MarkdownFolder, page_name
 from everloop.app import Engine
 from everloop.errors import Conflict, Rejected
-from everloop.interfaces.cli import items
-from everloop.interfaces.cli.exits import DECLINED, EXIT_CODES
-from everloop.interfaces.cli.eyes import only, speaker
+from everloop.interfaces.cli.exits import DECLINED, EXIT_CODES, INTERRUPTED
+from everloop.interfaces.cli.eyes import not_let_in, only, speaker
 from everloop.interfaces.cli.listing import plural
-from everloop.interfaces.cli.screen import BAD, FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.screen import FAINT, GOOD, Screen
 from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.taken_in import Import, draw_import, draw_plan, shape
 from everloop.interfaces.cli.troubles import draw_troubles
-from everloop.memory.browsing import handle, page
-from everloop.memory.folder import Applied, Change, Page, Plan, Trouble, apply, plan
+from everloop.log.facts import NoteWritten
+from everloop.memory.browsing import page
+from everloop.memory.folder import Applied, Change, Page, Trouble, apply, plan
 from everloop.memory.markdown import Sheet, digest, filled, read, sheet_of, written
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Item, asker
 
 BATCH = 500
-MARKS = {"new": ("+", GOOD), "edit": ("~", WARNING), "retire": ("-", BAD)}
+NOTED_EVERY = 100  # pages after which an import notes which items have one
+IMPORTS = "notes:imports"
 
 
 class Exported(msgspec.Struct):
@@ -32,6 +41,7 @@ class Exported(msgspec.Struct):
     written: list[str] = []
     unchanged: int = 0
     troubles: list[Trouble] = []
+    notes: list[str] = []
 
 
 def export(session: Session, asked: Namespace) -> None:
@@ -49,6 +59,7 @@ def export(session: Session, asked: Namespace) -> None:
             if progress:
                 progress(number, len(found))
         folder.note([*folder.exported(), *(item.item_id for item in found)])
+        done.notes = not_let_in(engine, session.actor)
     session.answer(
         {"folder": folder.path, **msgspec.structs.asdict(done)},
         lambda screen: _draw_export(screen, folder.path, done),
@@ -60,31 +71,31 @@ def import_folder(session: Session, asked: Namespace) -> int | None:
     folder = MarkdownFolder(Path(asked.folder))
     pages = folder.pages()
     exported = folder.exported()
-    by = speaker(session)
     with session.engine() as engine:
         with engine.reading() as reader:
             who = asker(reader, session.actor)
-        planned = plan(engine.memory, who, pages, exported, by=by)
+        planned = plan(engine.memory, who, pages, exported, by=speaker(session))
         changes = [*planned.changes, *(planned.deleted if asked.prune else ())]
+        done = Import(set(exported), len(changes), notes=not_let_in(engine, session.actor))
         if asked.preview or not changes:
             session.answer(
-                _shape(planned, changes, []),
-                lambda screen: _draw_plan(screen, planned, prune=asked.prune),
+                shape(planned, changes, done),
+                lambda screen: draw_plan(screen, planned, done.notes, prune=asked.prune),
             )
             return None if asked.preview else _code(planned.troubles)
         number = plural(len(changes), "change")
         if not session.agreed(
-            lambda screen: _draw_plan(screen, planned, prune=asked.prune), f"Make {number}?"
+            lambda screen: draw_plan(screen, planned, done.notes, prune=asked.prune),
+            f"Make {number}?",
         ):
             return DECLINED
-        applied, troubles = _apply(session, engine, who, changes)
-        _keep(folder, exported, applied)
-    every = [*planned.troubles, *troubles]
-    after = msgspec.structs.replace(planned, troubles=tuple(every))
+        _apply(session, engine, who, folder, changes, done)
+    after = msgspec.structs.replace(planned, troubles=(*planned.troubles, *done.troubles))
     session.answer(
-        _shape(after, changes, applied), lambda screen: _draw_import(screen, after, applied)
+        shape(after, changes, done),
+        lambda screen: draw_import(screen, after, done, prune=asked.prune),
     )
-    return _code(every)
+    return INTERRUPTED if done.interrupted else _code(after.troubles)
 
 
 # -- exporting -------------------------------------------------------------------------------------
@@ -144,122 +155,84 @@ def _draw_export(screen: Screen, path: Path, done: Exported) -> None:
     as_before = f"; {done.unchanged:,} were as they are" if done.unchanged else ""
     screen.say(("Exported", GOOD), f" {plural(len(done.written), 'page')} to {path}{as_before}.")
     draw_troubles(screen, done.troubles, each="page", fate="not taken in")
-    screen.say((f"Edit them, then: everloop memories import {path}", FAINT))
+    if done.written or done.unchanged:
+        screen.say((f"Edit them, then: everloop memories import {path}", FAINT))
+    screen.notes(done.notes)
 
 
 # -- importing -------------------------------------------------------------------------------------
 
 
 def _apply(
-    session: Session, engine: Engine, who: Asker, changes: Sequence[Change]
-) -> tuple[list[Applied], list[Trouble]]:
+    session: Session,
+    engine: Engine,
+    who: Asker,
+    folder: MarkdownFolder,
+    changes: Sequence[Change],
+    done: Import,
+) -> None:
     """Make the changes one by one; what is refused does not hold up the others."""
-    applied: list[Applied] = []
-    troubles: list[Trouble] = []
-    with session.progress("importing") as progress:
-        for number, change in enumerate(changes, start=1):
-            try:
-                applied.append(apply(engine.memory, engine.do, who, change, by=speaker(session)))
-            except Rejected as problem:
-                conflict = isinstance(problem, Conflict)
-                name = change.name or change.item_id
-                troubles.append(Trouble(name, str(problem), problem.hint, conflict))
-            if progress:
-                progress(number, len(changes))
-    return applied, troubles
+    by = speaker(session)
+    try:
+        done.root = _root(engine, session.actor, folder, changes)
+        because = (done.root,) if done.root else ()
+        with session.progress("importing") as progress:
+            for number, change in enumerate(changes, start=1):
+                with _undivided():
+                    try:
+                        made = apply(engine.memory, engine.do, who, change, by=by, because=because)
+                        _keep(folder, made, done)
+                    except Rejected as problem:
+                        conflict = isinstance(problem, Conflict)
+                        name = change.name or change.item_id
+                        done.troubles.append(Trouble(name, str(problem), problem.hint, conflict))
+                if progress:
+                    progress(number, len(changes))
+    except KeyboardInterrupt:
+        done.interrupted = True
+    finally:
+        folder.note(done.ids)
 
 
-def _keep(folder: MarkdownFolder, exported: Sequence[str], applied: Sequence[Applied]) -> None:
-    """Write the pages that were taken in anew, with their ids and digests."""
-    ids = set(exported)
-    for done in applied:
-        if done.change.action == "retire":
-            ids.discard(done.item.item_id)
-        else:
-            folder.write(done.change.name, written(sheet_of(done.item)))
-            ids.add(done.item.item_id)
-    folder.note(ids)
+def _root(engine: Engine, actor: str, folder: MarkdownFolder, changes: Sequence[Change]) -> int:
+    """The position of a note that several new items stand on, to take all back at once; else 0."""
+    new = sum(change.action == "new" for change in changes)
+    if new < 2:
+        return 0
+    note = NoteWritten(f"Took in new pages of the folder {folder.path.name!r}.")
+    return engine.log.append(IMPORTS, [note], actor=actor).position
+
+
+def _keep(folder: MarkdownFolder, made: Applied, done: Import) -> None:
+    """Write the page of what was taken in anew, with its id and digest."""
+    done.applied.append(made)
+    if made.change.action == "retire":
+        done.ids.discard(made.sheet.id)
+    else:
+        folder.write(made.change.name, written(made.sheet))
+        done.ids.add(made.sheet.id)
+    if not len(done.applied) % NOTED_EVERY:
+        folder.note(done.ids)
+
+
+@contextmanager
+def _undivided() -> Generator[None]:
+    """Let Ctrl-C wait until a fact and its page are both written."""
+    asked: list[int] = []
+    usual, here = signal.getsignal(signal.SIGINT), threading.current_thread()
+    if usual is not signal.default_int_handler or here is not threading.main_thread():
+        yield  # it is somebody else's to hear
+        return
+    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def _code(troubles: Sequence[Trouble]) -> int | None:
     if not troubles:
         return None
     return EXIT_CODES[Conflict if any(each.conflict for each in troubles) else Rejected]
-
-
-def _shape(
-    planned: Plan, changes: Sequence[Change], applied: Sequence[Applied]
-) -> dict[str, object]:
-    return {
-        "changes": [
-            {"action": c.action, "page": c.name, "item_id": c.item_id, "what": c.what}
-            for c in changes
-        ],
-        "applied": [
-            {
-                "action": done.change.action,
-                "page": done.change.name,
-                "item_id": done.item.item_id,
-                "positions": done.positions,
-            }
-            for done in applied
-        ],
-        "deleted": [change.item_id for change in planned.deleted],
-        "troubles": planned.troubles,
-        "unchanged": planned.unchanged,
-    }
-
-
-def _draw_plan(screen: Screen, planned: Plan, *, prune: bool) -> None:
-    changes = [*planned.changes, *(planned.deleted if prune else ())]
-    if changes:
-        screen.table(
-            ("", "page", "what", "title"),
-            [
-                (
-                    styled(MARKS[change.action]),
-                    styled((change.name or handle(change.item_id), NAME)),
-                    ", ".join(change.what),
-                    change.title,
-                )
-                for change in changes
-            ],
-            cut=True,
-        )
-        screen.say((_meaning(changes), FAINT))
-    else:
-        screen.say(
-            ("Nothing to take in", STRONG), f": {plural(planned.unchanged, 'page')} as they were."
-        )
-    if planned.deleted and not prune:
-        _draw_deleted(screen, planned.deleted)
-    draw_troubles(screen, planned.troubles, each="page", fate="not taken in")
-
-
-def _meaning(changes: Sequence[Change]) -> str:
-    """What the signs mean, of those that are shown."""
-    meanings = {
-        "new": "+ a new item; its id is written into the page",
-        "edit": "~ a revision",
-        "retire": "- retired, because its page was deleted",
-    }
-    return "; ".join(
-        meanings[action] for action in meanings if action in {c.action for c in changes}
-    )
-
-
-def _draw_deleted(screen: Screen, deleted: Sequence[Change]) -> None:
-    are = "is" if len(deleted) == 1 else "are"
-    screen.say(
-        (f"{plural(len(deleted), 'page')} {are} gone", WARNING),
-        "; the items stay. `--prune` retires them.",
-    )
-    screen.table(
-        ("", ""), [(styled((handle(each.item_id), NAME)), each.title) for each in deleted], cut=True
-    )
-
-
-def _draw_import(screen: Screen, after: Plan, applied: Sequence[Applied]) -> None:
-    screen.say(("Done", GOOD), f": {plural(len(applied), 'change')}.")
-    draw_troubles(screen, after.troubles, each="page", fate="not taken in")
-    items.undo(screen, [position for done in applied for position in done.positions if position])

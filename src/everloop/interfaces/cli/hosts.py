@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from everloop.access import keys
-from everloop.interfaces.cli.eyes import speaker
+from everloop.interfaces.cli.eyes import check_reads_all, speaker
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
 from everloop.interfaces.cli.session import Session
@@ -13,6 +13,7 @@ from everloop.lessons.books import HostStanding
 def listed(session: Session, _: Namespace) -> None:
     """Show every host that the user has spoken of."""
     with session.looking() as engine:
+        check_reads_all(session, engine)
         known = engine.lessons.hosts()
     session.answer(known, lambda screen: _draw(screen, session, known))
 

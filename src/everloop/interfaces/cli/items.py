@@ -8,7 +8,10 @@ from rich.text import Text
 from everloop.interfaces.cli.inert import inert, one_line
 from everloop.interfaces.cli.moments import age, is_day, local_short
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
-from everloop.memory.browsing import handle
+from everloop.log import Reader, Receipt
+from everloop.memory.browsing import handle, these
+from everloop.memory.events import PIVOTAL, PinGaveWay
+from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Item
 from everloop.memory.snippet import snippet
 
@@ -96,6 +99,28 @@ def when(at: datetime, now: datetime) -> str:
     if at > now or (now - at).days >= 2 or is_day(at):
         return local_short(at, now)
     return age(at, now)
+
+
+def gave_way(reader: Reader, who: Asker, receipt: Receipt) -> list[Item]:
+    """The items whose pins gave way to what a receipt tells of."""
+    events = [fact.event for fact in receipt.facts]
+    return these(reader, who, [each.item_id for each in events if isinstance(each, PinGaveWay)])
+
+
+def draw_pins(screen: Screen, item: Item, gone: Sequence[Item], *, rated: bool) -> None:
+    """What became of pins when an item was rated: which gave way, and why it has none itself."""
+    for other in gone:
+        screen.say(
+            ("For its pin an older one gave way", WARNING),
+            ": ", (handle(other.item_id), NAME), f"  {one_line(other.title, TEXT_WIDTH)}",
+        )  # fmt: skip
+        screen.say((f"To keep that one as well: everloop pin {handle(other.item_id)}", FAINT))
+    if rated and item.significance == PIVOTAL and not item.pinned:
+        screen.say(
+            ("It is not pinned", WARNING),
+            ": its pin was taken off before, or gave way, and does not come back by itself.",
+        )
+        screen.say((f"To pin it: everloop pin {handle(item.item_id)}", FAINT))
 
 
 def undo(screen: Screen, positions: Sequence[int]) -> None:

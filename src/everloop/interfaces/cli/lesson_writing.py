@@ -16,7 +16,7 @@ from everloop.lessons.events import Evidence, MemoryEvidence, Narrative, QuoteEv
 
 def propose(session: Session, asked: Namespace) -> None:
     """Put a rule forward."""
-    body = _text(session, asked.body)
+    body = session.said(asked.body)
     with session.engine() as engine:
         new = ProposeLesson(
             lesson_id="",
@@ -43,7 +43,7 @@ def edit(session: Session, asked: Namespace) -> None:
     """Change its words."""
     if asked.description is None and asked.body is None:
         raise Invalid("nothing to change", hint="Say --description or --body.")
-    body = None if asked.body is None else _text(session, asked.body)
+    body = None if asked.body is None else session.said(asked.body)
     change = EditLesson(asked.lesson, asked.description, body)
     with session.engine() as engine:
         before = engine.lessons.find(session.actor, asked.lesson)
@@ -87,7 +87,3 @@ def _narrative(session: Session, engine: Engine, asked: Namespace) -> Narrative 
 def _evidence(session: Session, engine: Engine, asked: Namespace) -> tuple[Evidence, ...]:
     cited = [MemoryEvidence(the_item(session, engine, name).item_id) for name in asked.cites]
     return (*cited, *(QuoteEvidence(words) for words in asked.quote))
-
-
-def _text(session: Session, given: str) -> str:
-    return session.stdin.read() if given == "-" else given

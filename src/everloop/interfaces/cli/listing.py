@@ -76,21 +76,22 @@ def branch_tree(screen: Screen, lines: Sequence[BranchLine]) -> None:
 
 
 class Preview(NamedTuple):
-    """What would change, and the first of the facts it concerns, to be shown."""
+    """What would change, what of that may be shown, and the first of these facts."""
 
     impact: Impact
+    seen: Impact
     hides: Sequence[Sighting]
     restores: Sequence[Sighting]
     now: datetime
 
 
-def preview(session: Session, engine: Engine, impact: Impact) -> Preview:
-    """What would change, made ready to be drawn."""
+def preview(session: Session, engine: Engine, impact: Impact, seen: Impact) -> Preview:
+    """What would change, of which `seen` may be shown, made ready to be drawn."""
     hides, restores = (
         engine.ask(TheseFacts(tuple(fact.position for fact in touched[:TOUCHED_MAX])))
-        for touched in (impact.hides, impact.restores)
+        for touched in (seen.hides, seen.restores)
     )
-    return Preview(impact, hides, restores, session.now)
+    return Preview(impact, seen, hides, restores, session.now)
 
 
 def draw_preview(screen: Screen, what: Preview, *, lead: str) -> None:
@@ -99,7 +100,7 @@ def draw_preview(screen: Screen, what: Preview, *, lead: str) -> None:
     screen.say((lead, STRONG))
     if impact.hides:
         number = plural(len(impact.hides), "fact")
-        screen.say(f"{number} would stop counting: {kinds(impact)}.")
+        screen.say(f"{number} would stop counting{kinds(what.seen)}.")
         first_of(screen, what.hides, len(impact.hides), what.now)
     if impact.restores:
         screen.say(f"{plural(len(impact.restores), 'fact')} would count again.")
@@ -109,15 +110,19 @@ def draw_preview(screen: Screen, what: Preview, *, lead: str) -> None:
 
 
 def first_of(screen: Screen, shown: Sequence[Sighting], number: int, now: datetime) -> None:
-    """Some of many facts, and how many more there are."""
+    """Some of many facts, and how many more there are; none, if others wrote them all."""
+    if not shown:
+        screen.say(("What others wrote is not shown.", FAINT))
+        return
     facts(screen, shown, now)
     if number > len(shown):
         screen.say((f"… and {number - len(shown):,} more", FAINT))
 
 
 def kinds(what: Impact) -> str:
-    """How many facts of each kind would stop counting."""
-    return ", ".join(f"{kind} ({number})" for kind, number in what.kinds().items())
+    """How many facts of each kind would stop counting, after a colon; empty if there is none."""
+    listed = ", ".join(f"{kind} ({number})" for kind, number in what.kinds().items())
+    return f": {listed}" if listed else ""
 
 
 def plural(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from everloop.app import Engine
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.document import document
+from everloop.interfaces.cli.eyes import check_reads_all
 from everloop.interfaces.cli.inert import inert
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Screen, styled
@@ -31,6 +32,7 @@ def tail(session: Session, asked: Namespace) -> None:
     )
     # What is to come, the server alone knows; what was, the copy too.
     with session.engine() if asked.follow else session.looking() as engine:
+        check_reads_all(session, engine)
         found = engine.ask(query, branch=asked.branch)
         if asked.follow:
             _follow(session, engine, query, found, branch=asked.branch)
@@ -49,6 +51,7 @@ def tail(session: Session, asked: Namespace) -> None:
 def show(session: Session, asked: Namespace) -> None:
     """Show one fact, what it came from and what came of it."""
     with session.looking() as engine:
+        check_reads_all(session, engine)
         story = engine.ask(FactStory(asked.position), branch=asked.branch)
     session.answer(story_of(story), lambda screen: _draw_story(screen, story, session))
 
@@ -56,6 +59,7 @@ def show(session: Session, asked: Namespace) -> None:
 def branches(session: Session, _: Namespace) -> None:
     """Draw the branches."""
     with session.looking() as engine:
+        check_reads_all(session, engine)
         lines = engine.ask(BranchList())
     session.answer(lines, lambda screen: listing.branch_tree(screen, lines))
 
@@ -73,6 +77,7 @@ def _follow(
     for sighting in found:
         _print(session, sighting)
     for fact in engine.follow(after=head):
+        check_reads_all(session, engine)  # what was granted may have ended since
         one = msgspec.structs.replace(
             query, limit=1, after=fact.position - 1, before=fact.position + 1
         )

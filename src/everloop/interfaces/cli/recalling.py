@@ -5,7 +5,7 @@ from argparse import Namespace
 from rich.text import Text
 
 from everloop.app import Engine
-from everloop.errors import ModelFailed
+from everloop.errors import Invalid, ModelFailed
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.dates import position_or_moment
 from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
@@ -24,8 +24,10 @@ def recall(session: Session, asked: Namespace) -> None:
     """Find what fits a question."""
     principal = principal_of(session, asked)
     question = question_of(session, asked)
-    as_of = position_or_moment(asked.as_of, session.now) if asked.as_of else None
+    as_of = None if asked.as_of is None else position_or_moment(asked.as_of, session.now)
     with session.looking() as engine:
+        if isinstance(as_of, int) and as_of > (head := engine.log.head):
+            raise Invalid(f"the log has no position {as_of} yet", hint=f"The newest is {head}.")
         embed(session, engine, question)
         answer = engine.memory.recall(principal, question, branch=asked.branch, as_of=as_of)
         notes = [*answer.notes, *not_let_in(engine, principal)]
@@ -51,12 +53,15 @@ def question_of(session: Session, asked: Namespace) -> Asked:
 
 
 def embed(session: Session, engine: Engine, question: Asked) -> None:
-    """Make the vectors that items lack, before their meaning is searched."""
+    """Make the vectors that items lack, before their meaning is searched: some, if they are many.
+
+    Where that ends the next recall goes on, and the notes say so.
+    """
     if question.mode == "text":
         return
     try:
         with session.progress("reading for meaning") as progress:
-            engine.memory.embed_missing(progress)
+            engine.memory.embed_missing(progress, briefly=True)
     except ModelFailed:
         return  # recall meets the same failure and says so in its notes
 

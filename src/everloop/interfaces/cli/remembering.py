@@ -1,15 +1,17 @@
 """`everloop remember`: taking something in, and saying whether it was new."""
 
 from argparse import Namespace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.dates import moment_of
 from everloop.interfaces.cli.eyes import speaker
-from everloop.interfaces.cli.screen import GOOD, NAME, STRONG, WARNING, Screen
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen
 from everloop.interfaces.cli.session import Session
+from everloop.log import Receipt
 from everloop.memory.browsing import handle, these
 from everloop.memory.commands import PinItem, RateItem, RememberItem
 from everloop.memory.decide import DURABLE
@@ -17,13 +19,25 @@ from everloop.memory.keeper import Kept
 from everloop.memory.shelf import Item, asker
 
 
+class Told(NamedTuple):
+    """What became of it, as far as the one who speaks may see."""
+
+    kept: Kept
+    item: Item | None
+    contradicts: list[Item]
+    gave_way: list[Item]
+    rated: bool
+
+
 def remember(session: Session, asked: Namespace) -> None:
     """Take something in, or link it to what says the same already."""
     new = _asked_for(session, asked)
     with session.engine() as engine:
         kept = engine.memory.remember(new, by=speaker(session))
-        positions = [kept.position, *_marked(session, engine, asked, kept.item_id)]
-        item, others = _shown(session, engine, kept)
+        receipts = _marked(session, engine, asked, kept.item_id)
+        item, others, gone = _shown(session, engine, kept, receipts)
+    positions = [kept.position, *(each.facts[0].position for each in receipts if each.facts)]
+    told = Told(kept, item, others, gone, rated=bool(asked.significance))
     answer: dict[str, Any] = {
         "item_id": kept.item_id,
         "new": kept.new,
@@ -31,13 +45,14 @@ def remember(session: Session, asked: Namespace) -> None:
         "item": item,
         "contradicts": others,
         "positions": positions,
+        "gave_way": [each.item_id for each in gone],
     }
-    session.answer(answer, lambda screen: _draw(screen, session, kept, item, others, positions))
+    session.answer(answer, lambda screen: _draw(screen, session, told, positions))
 
 
 def typed(session: Session, words: list[str]) -> str:
     """Words from the command line, or from standard input if they are `-`."""
-    text = session.stdin.read().rstrip("\n") if words == ["-"] else " ".join(words)
+    text = session.said(" ".join(words)).rstrip("\n")
     if not text.strip():
         raise Invalid("there is nothing to remember", hint="Say it in at least one word.")
     return text
@@ -52,38 +67,44 @@ def _asked_for(session: Session, asked: Namespace) -> RememberItem:
         kind=asked.kind,
         scope=asked.scope,
         witnesses=tuple(asked.witness),
-        happened_at=moment_of(asked.happened, now).isoformat() if asked.happened else "",
-        durability=moment_of(asked.until, now, end=True).isoformat() if asked.until else DURABLE,
+        happened_at="" if asked.happened is None else moment_of(asked.happened, now).isoformat(),
+        durability=DURABLE if asked.until is None else _end(asked.until, now).isoformat(),
     )
 
 
-def _marked(session: Session, engine: Engine, asked: Namespace, item_id: str) -> list[int]:
-    """Rate and pin it if that was asked for; where that was recorded."""
+def _end(until: str, now: datetime) -> datetime:
+    end = moment_of(until, now, end=True)
+    if end <= now:
+        raise Invalid(
+            f"{until!r} is over already: it would hold no more",
+            hint="Give --until a time to come, such as `next Friday`; --happened is for the past.",
+        )
+    return end
+
+
+def _marked(session: Session, engine: Engine, asked: Namespace, item_id: str) -> list[Receipt]:
+    """Rate and pin it if that was asked for."""
     commands: list[RateItem | PinItem] = []
     if asked.significance:
         commands.append(RateItem(item_id, int(asked.significance)))
     if asked.pin:
         commands.append(PinItem(item_id))
-    receipts = [engine.do(command, by=speaker(session)) for command in commands]
-    return [receipt.position for receipt in receipts if receipt.facts]
+    return [engine.do(command, by=speaker(session)) for command in commands]
 
 
-def _shown(session: Session, engine: Engine, kept: Kept) -> tuple[Item | None, list[Item]]:
-    """The item and what it contradicts, as far as the one who speaks may see them."""
+def _shown(
+    session: Session, engine: Engine, kept: Kept, receipts: list[Receipt]
+) -> tuple[Item | None, list[Item], list[Item]]:
+    """The item, what it contradicts and whose pins gave way, as far as the speaker may see them."""
     with engine.reading() as reader:
         who = asker(reader, session.actor)
         found = {item.item_id: item for item in these(reader, who, (kept.item_id,))}
-        return found.get(kept.item_id), these(reader, who, kept.contradicts)
+        gone = [each for one in receipts for each in items.gave_way(reader, who, one)]
+        return found.get(kept.item_id), these(reader, who, kept.contradicts), gone
 
 
-def _draw(
-    screen: Screen,
-    session: Session,
-    kept: Kept,
-    item: Item | None,
-    others: list[Item],
-    positions: list[int],
-) -> None:
+def _draw(screen: Screen, session: Session, told: Told, positions: list[int]) -> None:
+    kept, item, others = told.kept, told.item, told.contradicts
     name = handle(kept.item_id)
     if kept.new:
         screen.say(("Remembered", GOOD), " as ", (name, NAME), ".")
@@ -92,7 +113,10 @@ def _draw(
         screen.say(("Known already", STRONG), f" ({alike}); noted that it was said again:")
         if item is not None:
             items.table(screen, [item], session.now)
+        screen.say(("If it happened again, say when: --happened today.", FAINT))
     if others and item is not None:
         screen.say(("It contradicts what was said before.", WARNING), " Both are kept:")
         items.against(screen, [item, *others], session.now)
+    if item is not None:
+        items.draw_pins(screen, item, told.gave_way, rated=told.rated)
     items.undo(screen, positions if not kept.new else positions[:1])

@@ -2,7 +2,9 @@
 
 from argparse import Namespace
 from collections.abc import Callable
+from typing import NamedTuple
 
+from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.eyes import speaker, the_item
@@ -13,7 +15,16 @@ from everloop.interfaces.cli.shapes import receipt_of
 from everloop.log import Command, Receipt
 from everloop.memory.browsing import handle
 from everloop.memory.commands import PinItem, RateItem, ReviseItem, UnpinItem
-from everloop.memory.shelf import Item
+from everloop.memory.shelf import Item, asker
+
+
+class Changed(NamedTuple):
+    """An item as it is now, and what was recorded for that."""
+
+    item: Item
+    receipt: Receipt
+    gave_way: list[Item]
+    rated: bool
 
 
 def revise(session: Session, asked: Namespace) -> None:
@@ -48,25 +59,43 @@ def pin(session: Session, asked: Namespace) -> None:
 
 def unpin(session: Session, asked: Namespace) -> None:
     """Take the pin off."""
-    _change(session, asked.item, lambda item: UnpinItem(item.item_id), "Unpinned")
+    _change(session, asked.item, _unpinning, "Unpinned")
 
 
-def _change(session: Session, name: str, command: Callable[[Item], Command], done: str) -> None:
-    """Carry out one command on an item that the one who speaks may see."""
+def _unpinning(item: Item) -> Command | None:
+    return UnpinItem(item.item_id) if item.pinned else None
+
+
+def _change(
+    session: Session, name: str, command: Callable[[Item], Command | None], done: str
+) -> None:
+    """Carry out one command, if there is anything to do, on an item that the speaker may see."""
     with session.engine() as engine:
         item = the_item(session, engine, name)
-        receipt = engine.do(command(item), by=speaker(session))
+        wanted = command(item)
+        receipt = engine.do(wanted, by=speaker(session)) if wanted else _nothing(engine, item)
         now = the_item(session, engine, item.item_id)
+        with engine.reading() as reader:
+            gone = items.gave_way(reader, asker(reader, session.actor), receipt)
+    changed = Changed(now, receipt, gone, rated=isinstance(wanted, RateItem))
     session.answer(
-        {**receipt_of(receipt), "item": now},
-        lambda screen: _changed(screen, session, now, receipt, done),
+        {**receipt_of(receipt), "item": now, "gave_way": [each.item_id for each in gone]},
+        lambda screen: _draw(screen, session, changed, done),
     )
 
 
-def _changed(screen: Screen, session: Session, item: Item, receipt: Receipt, done: str) -> None:
+def _nothing(engine: Engine, item: Item) -> Receipt:
+    """What is answered if there was nothing to record."""
+    record = engine.log.record(item.version)
+    return Receipt("", record.stream, record.branch, record.version, ())
+
+
+def _draw(screen: Screen, session: Session, changed: Changed, done: str) -> None:
+    item, receipt = changed.item, changed.receipt
     if not receipt.facts:
         screen.say("It is so already: ", (handle(item.item_id), NAME), ".")
         return
     screen.say((done, GOOD), ":")
     items.table(screen, [item], session.now)
-    items.undo(screen, [receipt.position])
+    items.draw_pins(screen, item, changed.gave_way, rated=changed.rated)
+    items.undo(screen, [receipt.facts[0].position])

@@ -15,7 +15,7 @@ from typing import Any
 
 from everloop.adapters.system import system_world
 from everloop.app import Engine
-from everloop.errors import Rejected, Unavailable
+from everloop.errors import Invalid, Rejected, Unavailable
 from everloop.interfaces.cli.behind import draw_behind
 from everloop.interfaces.cli.document import document
 from everloop.interfaces.cli.screen import Screen
@@ -25,6 +25,7 @@ from everloop.settings import Settings, load
 
 USER = "user"
 NOBODY_AT_THE_TERMINAL = "agent:cli"
+ON_STANDARD_INPUT = "-"
 
 
 class Session:
@@ -69,6 +70,22 @@ class Session:
     def aside(self) -> Screen:
         """Where questions and progress go, so that they never mix with an answer."""
         return Screen(self._stderr)
+
+    def said(self, given: str) -> str:
+        """The words that were given; for `-`, those on standard input.
+
+        Raises:
+            Invalid: they are not UTF-8.
+        """
+        try:
+            text = self.stdin.read() if given == ON_STANDARD_INPUT else given
+            text.encode()  # what a terminal or a locale let through unread fails here
+        except UnicodeError as problem:
+            raise Invalid(
+                "the text is not UTF-8",
+                hint="Convert it first, such as: iconv -f LATIN1 -t UTF-8 FILE | everloop …",
+            ) from problem
+        return text
 
     def engine(self) -> Engine:
         """The engine of this data home and tenant."""

@@ -45,9 +45,15 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def impact_of(impact: Impact) -> dict[str, Any]:
-    """What would change."""
-    return {"hides": impact.hides, "restores": impact.restores, "kinds": impact.kinds()}
+def impact_of(impact: Impact, seen: Impact) -> dict[str, Any]:
+    """What would change: what may be shown of it, and how many facts there are besides."""
+    shown = len(seen.hides) + len(seen.restores)
+    return {
+        "hides": seen.hides,
+        "restores": seen.restores,
+        "kinds": seen.kinds(),
+        "not_shown": len(impact.hides) + len(impact.restores) - shown,
+    }
 
 
 def story_of(story: Story) -> dict[str, Any]:

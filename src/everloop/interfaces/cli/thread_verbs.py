@@ -78,7 +78,8 @@ THREAD_VERBS: tuple[Verb, ...] = (
         "chat",
         _chat,
         "Ctrl-C stops an answer and keeps it; /help lists what else can be done. Without a"
-        " terminal, it takes one message from standard input and gives one answer.",
+        " terminal, it takes one message from standard input and gives one answer, if you let"
+        " `agent:cli` into every scope: an answer is made of all that is remembered.",
     ),
     Verb(("search",), "find what was said, by words and meaning", "threads", "search", _search),
     Verb(("threads",), "list the conversations", "threads", "listed", _listed),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from everloop.app import Engine
 from everloop.errors import Invalid, NotFound
 from everloop.interfaces.cli.dates import moment_of
-from everloop.interfaces.cli.eyes import not_let_in, speaker
+from everloop.interfaces.cli.eyes import check_reads_all, not_let_in, speaker
 from everloop.interfaces.cli.items import highlighted
 from everloop.interfaces.cli.moments import local, local_short
 from everloop.interfaces.cli.recalling import embed
@@ -27,14 +27,17 @@ SPEAKERS = {"user": ("you", STRONG), "assistant": ("assistant", NAME)}
 
 def listed(session: Session, asked: Namespace) -> None:
     """List the conversations, the one last spoken in first."""
-    with session.looking() as engine, engine.reading() as reader:
-        found = browsing.threads(reader, archived=asked.archived)
+    with session.looking() as engine:
+        check_reads_all(session, engine)
+        with engine.reading() as reader:
+            found = browsing.threads(reader, archived=asked.archived)
     session.answer({"threads": found}, lambda screen: draw_threads(screen, session, found))
 
 
 def show(session: Session, asked: Namespace) -> None:
     """Show the last messages of one."""
     with session.looking() as engine:
+        check_reads_all(session, engine)
         thread = named(engine, asked.thread)
         with engine.reading() as reader:
             page = browsing.around(reader, thread.thread_id, asked.before, asked.limit, "before")
@@ -74,8 +77,8 @@ def restore(session: Session, asked: Namespace) -> None:
 def search(session: Session, asked: Namespace) -> None:
     """Find what was said."""
     only = Filter(
-        since=moment_of(asked.since, session.now) if asked.since else None,
-        before=moment_of(asked.before, session.now) if asked.before else None,
+        since=None if asked.since is None else moment_of(asked.since, session.now),
+        before=None if asked.before is None else moment_of(asked.before, session.now),
     )
     words = " ".join(asked.words)
     question = Asked(words, asked.limit, asked.mode, only)

@@ -119,13 +119,13 @@ class _Guide:
             " lost: the old future is the branch main, and we go back to it now."
         )
         self._log.stand("main", actor=USER)
-        self._did("rewind", impact=impact_of(impact))
+        self._did("rewind", impact=impact_of(impact, impact))
 
     def retract(self) -> None:
         allergy, _, menu = self._facts
         self._title("Retract", "Anna is not allergic after all. What else would change?")
         impact = self._log.preview_retract([allergy])
-        preview = listing.preview(self._session, self._engine, impact)
+        preview = listing.preview(self._session, self._engine, impact, impact)
         listing.draw_preview(self._screen, preview, lead=f"Preview of retracting {allergy}")
         receipt = self._log.retract([allergy], reason="a misunderstanding", actor=USER)
         self._screen.gap()
@@ -136,7 +136,7 @@ class _Guide:
             f"A retraction is a fact as well. Retracting it undoes it:"
             f" {listing.plural(len(undone.restores), 'fact')} count again."
         )
-        self._did("retract", impact=impact_of(impact), undone=impact_of(undone))
+        self._did("retract", impact=impact_of(impact, impact), undone=impact_of(undone, undone))
 
     def purge(self) -> None:
         self._title("Purge", "Some things must not be kept at all.")
@@ -151,7 +151,7 @@ class _Guide:
             f"The words were in the log's files {before} times and are there {after} times now."
             " The records' tombstones stay, so the proof below still holds."
         )
-        self._did("purge", impact=impact_of(impact), occurrences=[before, after])
+        self._did("purge", impact=impact_of(impact, impact), occurrences=[before, after])
 
     def verify(self) -> None:
         self._title("Verify", "Every digest is computed again; then we flip one byte in a copy.")

@@ -5,6 +5,7 @@ from argparse import Namespace
 from everloop.errors import Invalid
 from everloop.interfaces.cli import listing
 from everloop.interfaces.cli.exits import DECLINED
+from everloop.interfaces.cli.eyes import in_sight
 from everloop.interfaces.cli.rights import check_own, check_stand, check_stream
 from everloop.interfaces.cli.screen import GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
@@ -15,7 +16,7 @@ from everloop.log.facts import BranchForked, NoteWritten
 
 def note(session: Session, asked: Namespace) -> None:
     """Record a remark."""
-    text = session.stdin.read().rstrip("\n") if asked.text == "-" else asked.text
+    text = session.said(asked.text).rstrip("\n")
     if not text.strip():
         raise Invalid("an empty note says nothing", hint="Write some words.")
     with session.engine() as engine:
@@ -69,7 +70,7 @@ def rewind(session: Session, asked: Namespace) -> int | None:
     with session.engine() as engine:
         impact = engine.log.preview_rewind(asked.position, tree=asked.tree)
         lead = f"Going back to position {asked.position} of tree {asked.tree!r}"
-        preview = listing.preview(session, engine, impact)
+        preview = listing.preview(session, engine, impact, in_sight(session, engine, impact))
         if asked.preview:
             _answer_preview(session, preview, lead)
             return None
@@ -84,7 +85,12 @@ def rewind(session: Session, asked: Namespace) -> int | None:
         )
     here = _forked(receipt).branch
     session.answer(
-        {**receipt_of(receipt), "impact": impact_of(impact), "standing": here, "before": before},
+        {
+            **receipt_of(receipt),
+            "impact": impact_of(impact, preview.seen),
+            "standing": here,
+            "before": before,
+        },
         lambda screen: screen.say(
             (f"Back at position {asked.position}", GOOD),
             ", on the new branch ",
@@ -100,7 +106,7 @@ def retract(session: Session, asked: Namespace) -> int | None:
     lead = f"Retracting {_named(asked.positions)}"
     with session.engine() as engine:
         impact = engine.log.preview_retract(asked.positions)
-        preview = listing.preview(session, engine, impact)
+        preview = listing.preview(session, engine, impact, in_sight(session, engine, impact))
         if asked.preview:
             _answer_preview(session, preview, lead)
             return None
@@ -111,7 +117,7 @@ def retract(session: Session, asked: Namespace) -> int | None:
             return DECLINED
         receipt = engine.log.retract(asked.positions, reason=asked.reason, actor=session.actor)
     session.answer(
-        {**receipt_of(receipt), "impact": impact_of(impact)},
+        {**receipt_of(receipt), "impact": impact_of(impact, preview.seen)},
         lambda screen: _retracted(screen, impact, receipt),
     )
     return None
@@ -128,7 +134,7 @@ def _retracted(screen: Screen, impact: Impact, receipt: Receipt) -> None:
 
 def _answer_preview(session: Session, preview: listing.Preview, lead: str) -> None:
     session.answer(
-        impact_of(preview.impact),
+        impact_of(preview.impact, preview.seen),
         lambda screen: listing.draw_preview(screen, preview, lead=lead),
     )
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context as Request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from everloop.access.decide import HOST_NAME
 from everloop.access.state import Device
 from everloop.admission import admit, host_of
 from everloop.app import Engine
@@ -95,4 +96,4 @@ def client_name(request: Ctx) -> str:
 def host_name(said: str) -> str:
     """A client's own name as a host's name: small letters, digits, dots and hyphens."""
     tame = _STRANGE.sub("-", said.lower()).strip("-._")[:NAME_MAX].rstrip("-._")
-    return tame or NAMELESS
+    return tame if HOST_NAME.fullmatch(tame) else NAMELESS

@@ -36,8 +36,8 @@ class Host:
         return self.engine.do(command, by=self.by)
 
     def embed(self) -> None:
-        """Make the vectors that items lack, before their meaning is searched."""
+        """Make the vectors that items lack, before their meaning is searched; some, if many."""
         try:
-            self.engine.memory.embed_missing()
+            self.engine.memory.embed_missing(briefly=True)
         except ModelFailed:
             return  # recall meets the same failure, and says so

@@ -127,12 +127,7 @@ def recalled(host: Host, question: Asked) -> Answer:
     """What memory answers a host, with vectors for all that it may find."""
     if question.mode != "text":
         host.embed()
-    answer = host.engine.memory.recall(host.actor, question)
-    if question.mode != "semantic" or answer.hits or not answer.notes:
-        return answer
-    by_words = msgspec.structs.replace(question, mode="text")
-    found = host.engine.memory.recall(host.actor, by_words)
-    return msgspec.structs.replace(found, notes=(*answer.notes, *found.notes))
+    return host.engine.memory.recall(host.actor, question)
 
 
 def get(host: Host, asked: One) -> dict[str, Any]:

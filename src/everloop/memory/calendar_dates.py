@@ -1,0 +1,226 @@
+"""Dates by the calendar, in English: "8 May 2023", "3 to 5 March", "in May", "Q2", "last summer".
+
+What has no year is the latest one that is not in the future; "this December" in November is none.
+"""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from dateutil import parser
+from dateutil.relativedelta import relativedelta
+
+from everloop.memory.stretches import (
+    DAY,
+    LEAD,
+    TO,
+    YEAR,
+    Row,
+    Stretch,
+    day,
+    days_of,
+    latest,
+    midnight,
+    month,
+    pattern,
+    said,
+    week,
+    year_of,
+)
+
+_MONTHS: Final = "janfebmaraprmayjunjulaugsepoctnovdec"
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|(?-i:Mar(?:ch)?)|apr(?:il)?|(?-i:May)|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_SURE_MONTH = f"(?:{_MONTH}|march|may)"  # in small letters too, where nothing else can be meant
+_SUFFIXED = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)"
+_NTH = f"{_SUFFIXED}?"
+_DOTTED = rf"\d{{1,2}}\.\d{{1,2}}\.{YEAR}"  # the day comes first
+_DATE = (
+    rf"{YEAR}-\d\d-\d\d|{YEAR}/\d{{1,2}}/\d{{1,2}}|\d{{1,2}}/\d{{1,2}}/{YEAR}|{_DOTTED}"
+    rf"|{_SURE_MONTH} {_NTH},? {YEAR}|(?:the )?{_NTH} (?:of )?{_SURE_MONTH},? {YEAR}"
+    rf"|{_MONTH} {_NTH}(?![\d:])|(?:the )?{_NTH} of {_SURE_MONTH}|(?:the )?{_NTH} {_MONTH}"
+)
+# What a bare "on the 5th" may be followed by, so that it is no "5th floor".
+_GOES_ON = r"(?= ?(?:[?.!,;)]|$)| (?:at|about|I|we|you|he|she|they|did|was|were)\b)"
+
+
+def _month_number(text: str) -> int:
+    return _MONTHS.index(text[:3].casefold()) // 3 + 1
+
+
+def _written_date(match: re.Match[str], now: datetime) -> Stretch:
+    words = match.group().casefold().removeprefix("the ")
+    leap_year = midnight(now).replace(year=2000, month=1, day=1)
+    date = parser.parse(words, default=leap_year, dayfirst="." in words)
+    return day(date if re.search(YEAR, words) else latest(date.month, date.day, now))
+
+
+def _days_of_month(match: re.Match[str], now: datetime) -> Stretch | None:
+    """From a day to a day of one month."""
+    first, last = (int(re.sub(r"\D", "", match[part])) for part in ("first", "last"))
+    year = re.search(YEAR, match.group())
+    return days_of(_month_number(match["month"]), first, last, year.group() if year else "", now)
+
+
+def _day_of_month(match: re.Match[str], now: datetime) -> Stretch:
+    """The latest 5th, or that of last month; not every month has a 31st."""
+    number = int(re.sub(r"\D", "", match["nth"]))
+    this = midnight(now).replace(day=1)
+    months = {"last": (1,), "this": (0,)}.get(said(match, "which"), (0, 1, 2))
+    for start in (this - relativedelta(months=step) for step in months):
+        date = start + (number - 1) * DAY
+        if date.month == start.month and (date <= now or len(months) == 1):
+            return day(date)
+    raise ValueError("no such day")
+
+
+def _near_date(match: re.Match[str], now: datetime) -> Stretch:
+    """The week or weekend of, before or after a written date."""
+    written = re.search(_DATE, match.group(), re.IGNORECASE)
+    assert written, "the pattern ends in a date"
+    date, _ = _written_date(written, now)
+    if said(match, "side") == "before":
+        return date - 7 * DAY, date
+    if said(match, "side") == "after":
+        return date + DAY, date + 8 * DAY
+    monday, sunday = week(date)
+    return (monday + 5 * DAY if said(match, "unit") == "weekend" else monday), sunday
+
+
+def _named_month(match: re.Match[str], now: datetime) -> Stretch | None:
+    number, which = _month_number(match["month"]), said(match, "which")
+    year = int(said(match, "year") or year_of(number, now))
+    if which == "last" and number == now.month:
+        year -= 1
+    if which == "this" and year < now.year:
+        return None  # it is yet to come
+    start, end = month(year, number)
+    part = said(match, "part")
+    if part == "early":
+        return start, start + 10 * DAY
+    if part == "mid":
+        return start + 10 * DAY, start + 20 * DAY
+    return (start + 20 * DAY if part == "late" else start), end
+
+
+def _numbered_month(match: re.Match[str], _now: datetime) -> Stretch:
+    return month(int(match["year"]), int(match["number"]))
+
+
+def _week_of_month(match: re.Match[str], now: datetime) -> Stretch:
+    number = _month_number(match["month"])
+    start, end = month(int(said(match, "year") or year_of(number, now)), number)
+    nth = _ORDINALS[said(match, "nth")]
+    return (end - 7 * DAY, end) if nth < 0 else day(start + 7 * (nth - 1) * DAY, 7)
+
+
+def _year(match: re.Match[str], _now: datetime) -> Stretch:
+    return month(int(match["year"]), 1, 12)
+
+
+def _quarter(match: re.Match[str], now: datetime) -> Stretch:
+    number = 3 * int(match["quarter"]) - 2
+    return month(int(said(match, "year") or year_of(number, now)), number, 3)
+
+
+def _season(match: re.Match[str], now: datetime) -> Stretch | None:
+    number, which = _SEASONS[said(match, "season")], said(match, "which")
+    year = int(said(match, "year") or year_of(number, now))
+    start, end = month(year, number, 3)
+    if which == "last" and start <= now < end:
+        return month(year - 1, number, 3)
+    return None if which == "this" and year < now.year and end <= now else (start, end)
+
+
+# Every pattern below holds a digit, or a word that begins like one of these.
+CALENDAR_CUES: Final = frozenset(
+    """
+    0 1 2 3 4 5 6 7 8 9 jan janu feb febr mar marc apr apri may jun june jul july aug augu sep sept
+    oct octo nov nove dec dece spri summ autu fall wint
+    """.split()  # noqa: SIM905  # 37 quoted words are harder to read
+)
+CALENDAR: Final[tuple[Row, ...]] = (
+    (pattern(_DATE), _written_date),
+    (
+        pattern(
+            rf"(?:(?:between|from) )?(?:the )?(?<![-/.])(?P<first>{_NTH}){TO}(?:the )?"
+            rf"(?P<last>{_NTH}) (?P<month>{_MONTH}(?:,? {YEAR})?|{_SURE_MONTH},? {YEAR})"
+        ),
+        _days_of_month,
+    ),
+    (
+        pattern(
+            rf"(?:(?:between|from) )?(?:the )?(?P<first>{_NTH}){TO}(?:the )?(?P<last>{_NTH}) of "
+            rf"(?P<month>{_SURE_MONTH}(?:,? {YEAR})?)"
+        ),
+        _days_of_month,
+    ),
+    (
+        pattern(
+            rf"(?:(?:between|from) )?(?P<month>{_MONTH}) (?P<first>{_NTH}){TO}(?P<last>{_NTH})"
+            rf"(?![\d:/])(?! (?:of )?{_SURE_MONTH})(?:,? {YEAR})?"
+        ),
+        _days_of_month,
+    ),
+    (
+        pattern(
+            rf"(?P<lead>(?:on|(?!in|of|or|during){LEAD}) )the (?P<nth>{_SUFFIXED})"
+            rf"(?: of (?P<which>last|this) month|{_GOES_ON}|(?={TO}the {_SUFFIXED}{_GOES_ON}))"
+        ),
+        _day_of_month,
+    ),
+    (pattern(rf"the (?P<nth>{_SUFFIXED}) of (?P<which>last|this) month"), _day_of_month),
+    (
+        pattern(rf"(?:the )?(?P<unit>week(?:end)?) (?P<side>of|before|after) (?:{_DATE})"),
+        _near_date,
+    ),
+    (
+        pattern(
+            rf"(?:(?P<part>early|mid|late)[ -](?:in )?)?(?P<month>{_SURE_MONTH})"
+            rf",? (?:of )?(?P<year>{YEAR})"
+        ),
+        _named_month,
+    ),
+    (
+        pattern(
+            rf"(?:(?P<lead>{LEAD} )|(?P<which>last|this) |(?P<part>early|mid|late)[ -](?:in )?)"
+            rf"(?P<month>{_MONTH})(?! \d)"
+        ),
+        _named_month,
+    ),
+    (
+        pattern(
+            r"(?:(?P<lead>(?:in|during|since|until|till) )|(?P<part>early|mid|late)[ -](?:in )?)"
+            r"(?P<month>march|may)(?! \d)"
+        ),
+        _named_month,
+    ),
+    (pattern(rf"(?P<year>{YEAR})-(?P<number>0[1-9]|1[0-2])(?!-?\d)"), _numbered_month),
+    (
+        pattern(
+            rf"(?:the )?(?P<nth>first|second|third|fourth|last) week (?:of|in) (?P<month>{_MONTH})"
+            rf"(?:,? (?P<year>{YEAR}))?"
+        ),
+        _week_of_month,
+    ),
+    (pattern(rf"(?P<lead>{LEAD} )(?P<year>{YEAR})"), _year),
+    (pattern(rf"Q(?P<quarter>[1-4])(?:,? (?:of )?(?P<year>{YEAR}))?"), _quarter),
+    (
+        pattern(
+            r"(?:(?P<lead>(?:in|over|during) )|(?P<which>last|this) )(?:the )?"
+            rf"(?P<season>spring|summer|autumn|fall|winter)(?:,? (?:of )?(?P<year>{YEAR}))?"
+        ),
+        _season,
+    ),
+    (  # but one may learn to fall, and be hurt after the fall
+        pattern(
+            rf"(?P<lead>{LEAD} )(?:the )?(?P<season>summer|autumn|winter)"
+            rf"(?:,? (?:of )?(?P<year>{YEAR}))?"
+        ),
+        _season,
+    ),
+)

@@ -1,0 +1,154 @@
+"""Stretches of time: the calendar arithmetic that all expressions of time are read with.
+
+Pure, and in wall-clock time without a zone. A stretch is [start, end). What has no year, month or
+week said with it is the latest one that is not in the future. A reader makes a stretch of what a
+pattern matched; it answers None where the words are about time, but name no stretch of the past.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+from dateutil.relativedelta import relativedelta
+
+Stretch = tuple[datetime, datetime]
+Reader = Callable[[re.Match[str], datetime], Stretch | None]
+Row = tuple[re.Pattern[str], Reader]
+
+DAY: Final = timedelta(days=1)
+YEAR: Final = r"(?:19|20)\d\d"
+LEAD: Final = (
+    "(?:in|during|since|before|after|until|till|by|of|from|between|and|or|to|through|around)"
+)
+TO: Final = r" ?(?:and|to|until|till|through|-|\u2013) ?"
+LEAP_YEARS_APART: Final = 8  # at most: 1896 and 1904
+
+
+def pattern(words: str) -> re.Pattern[str]:
+    """These words, whole and in any case."""
+    return re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
+
+
+def said(match: re.Match[str], part: str) -> str:
+    """What a named part of the pattern matched, in lower case; empty if it did not."""
+    return (match.groupdict().get(part) or "").casefold()
+
+
+def place(names: Iterable[str], name: str) -> int:
+    """Which of these patterns a name is, counted from 0; it is one of them."""
+    return next(number for number, words in enumerate(names) if re.fullmatch(words, name))
+
+
+def midnight(moment: datetime) -> datetime:
+    """Where its day begins."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def day(moment: datetime, days: int = 1) -> Stretch:
+    """The day that a moment lies in, and some days after it."""
+    start = midnight(moment)
+    return start, start + days * DAY
+
+
+def week(moment: datetime) -> Stretch:
+    """The week that a moment lies in; it begins on Monday."""
+    return day(moment - moment.weekday() * DAY, 7)
+
+
+def month(year: int, number: int, months: int = 1) -> Stretch:
+    """A month, or several from there on."""
+    start = datetime(year, number, 1)  # noqa: DTZ001  # wall-clock time; the caller has the zone
+    return start, start + relativedelta(months=months)
+
+
+def latest(number: int, day_number: int, now: datetime) -> datetime:
+    """The latest day of that date that is not in the future; 29 February may be some years back.
+
+    Raises:
+        ValueError: there is no such date.
+    """
+    for year in range(now.year, now.year - LEAP_YEARS_APART - 1, -1):
+        with suppress(ValueError):
+            date = datetime(year, number, day_number)  # noqa: DTZ001  # as above
+            if date <= now:
+                return date
+    raise ValueError(f"no year has a day {day_number} of month {number}")
+
+
+def year_of(number: int, now: datetime) -> int:
+    """The year of the latest such month that has begun."""
+    return latest(number, 1, now).year
+
+
+def days_of(number: int, first: int, last: int, year: str, now: datetime) -> Stretch | None:
+    """From a day to another of a month; None if they stand the wrong way round.
+
+    Raises:
+        ValueError: there is no such day.
+    """
+    if first > last:
+        return None
+    wanted = datetime(int(year), 12, 31) if year else now  # noqa: DTZ001  # as above
+    date = latest(number, last, wanted)
+    if year and date.year != wanted.year:
+        raise ValueError(f"{year} has no such day")
+    return date.replace(day=first), date + DAY
+
+
+def weekday(number: int, which: str, now: datetime) -> Stretch | None:
+    """The latest such day, today included; "this" one is of this week and may be yet to come."""
+    back = (now.weekday() - number) % 7
+    if which == "next":
+        return day(now + (7 - back) * DAY)
+    if which == "this" and number > now.weekday():
+        return None
+    if which == "last" and back == 0:
+        back = 7
+    return day(now - back * DAY)
+
+
+def weekend(which: str, now: datetime) -> Stretch | None:
+    """The latest weekend that has begun. From Wednesday on, "this" one is rather the next."""
+    if which == "this" and 2 <= now.weekday() < 5:
+        return None
+    monday, _ = week(now)
+    return day(monday + (5 if now.weekday() >= 5 else -2) * DAY, 2)
+
+
+def turn(unit: str, step: int, now: datetime) -> Stretch:
+    """A week, weekend, month, quarter or year, so many before (or after) the present one."""
+    if unit == "week":
+        return week(now + 7 * step * DAY)
+    if unit == "weekend":
+        monday, sunday = week(now + 7 * step * DAY)
+        return monday + 5 * DAY, sunday
+    if unit == "year":
+        return month(now.year + step, 1, 12)
+    months = 3 if unit == "quarter" else 1
+    first = now.month - (now.month - 1) % months
+    start = month(now.year, first)[0] + relativedelta(months=step * months)
+    return start, start + relativedelta(months=months)
+
+
+def back(count: int, unit: str) -> relativedelta:
+    """So many minutes, hours, days, weeks, fortnights, months or years."""
+    if unit == "fortnight":
+        return relativedelta(weeks=2 * count)
+    parts: dict[str, float] = {f"{unit}s": count}
+    return relativedelta(**parts)  # type: ignore[arg-type]  # its parts have names of their own
+
+
+def ago(count: int, unit: str, now: datetime) -> Stretch:
+    """Around then: the day itself for days, and as coarse as it was said for the rest."""
+    then = now - back(count, unit)
+    if unit in {"minute", "hour"}:
+        return then - back(count, unit), now
+    if unit == "day":
+        return day(then)
+    if unit in {"week", "fortnight"}:
+        return day(then - 3 * DAY, 7)
+    if unit == "month":
+        return day(then - 15 * DAY, 31)
+    return month(then.year, 1, 12)

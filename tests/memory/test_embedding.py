@@ -1,0 +1,89 @@
+"""Vectors that take their time: answers do not wait for them, and nothing made is lost."""
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.memory.test_ghosts import Diary
+
+from everloop.memory.answers import Asked
+from everloop.memory.passages import passages
+from everloop.memory.vectors import BATCH_CHARACTERS
+from everloop.testing.embedder import WordEmbedder
+
+WORDS = 6_000
+
+
+class Slow(WordEmbedder):
+    """An embedder that takes its time, or breaks off."""
+
+    name = "slow"
+
+    def __init__(self, each: Callable[[], None]) -> None:
+        self._each = each
+        self.asked: list[int] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Make vectors, after what is to happen each time."""
+        self._each()
+        self.asked.append(sum(map(len, texts)))
+        return super().embed(texts)
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """A diary with a very long item, and a short one."""
+    diary = Diary(tmp_path / "diary")
+    diary.say("long", "\n\n".join(f"word{n} " * 30 for n in range(WORDS // 30)))
+    diary.say("short", "The windmill is in Kestrelford.")
+    yield diary
+    diary.log.close()
+
+
+def slow(diary: Diary, each: Callable[[], None]) -> Slow:
+    """Give the diary an embedder before whose calls something happens."""
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = made = Slow(each)
+    return made
+
+
+def test_who_asks_waits_a_little_and_the_next_one_finds_more_vectors(diary: Diary) -> None:
+    slow(diary, lambda: diary.stage.clock.tick(seconds=4))
+    total = len(passages(diary.keeper.find("user", "long").text)) + 1
+    made = [diary.keeper.embed_missing(briefly=True)]
+    assert 0 < made[0] < total
+    answer = diary.keeper.recall("user", Asked("where is the windmill"))
+    assert answer.hits[0].item.item_id == "short"
+    assert "still being embedded" in answer.notes[0]
+    while made[-1]:
+        made.append(diary.keeper.embed_missing(briefly=True))
+    assert sum(made) == total
+    assert diary.keeper.recall("user", Asked("windmill")).notes == ()
+
+
+def test_what_was_made_until_it_was_broken_off_is_kept(diary: Diary) -> None:
+    calls = iter(range(100))
+
+    def third_breaks_off() -> None:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+
+    slow(diary, third_breaks_off)
+    with pytest.raises(KeyboardInterrupt):
+        diary.keeper.embed_missing()
+    again = slow(diary, lambda: None)
+    first = diary.keeper.embed_missing()
+    assert 0 < first < len(passages(diary.keeper.find("user", "long").text)) + 1
+    assert max(again.asked) <= BATCH_CHARACTERS
+
+
+def test_without_vectors_a_question_by_meaning_is_answered_by_words_and_says_so(
+    diary: Diary,
+) -> None:
+    diary.keeper.memory.space = None
+    answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
+    assert [hit.item.item_id for hit in answer.hits] == ["short"]
+    assert answer.notes == ("No embedder is at hand, so only words were searched.",)

@@ -1,0 +1,86 @@
+"""When something that was said before is the same thing, and when it is another."""
+
+from collections.abc import Generator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.log import Context
+from everloop.memory.answers import Asked
+from everloop.memory.commands import RelateItems, RememberItem
+from everloop.memory.keeper import Kept
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """An empty diary."""
+    diary = Diary(tmp_path / "diary")
+    yield diary
+    diary.log.close()
+
+
+def remember(
+    diary: Diary, text: str, *, days: float | None = None, until: float | None = None
+) -> Kept:
+    """Take something in that happened so many days from now, and holds for so many."""
+    now = diary.stage.clock.now()
+    happened = "" if days is None else (now + timedelta(days=days)).isoformat()
+    holds = "durable" if until is None else (now + timedelta(days=until)).isoformat()
+    new = RememberItem("", text, happened_at=happened, durability=holds)
+    return diary.keeper.remember(new, by=Context())
+
+
+def test_what_no_longer_holds_and_is_said_again_is_new(diary: Diary) -> None:
+    first = remember(diary, "The office is closed", until=2)
+    assert not remember(diary, "The office is closed").new
+    diary.stage.clock.tick(days=3)
+    again = remember(diary, "The office is closed", until=5)
+    assert again.new
+    assert diary.keeper.find("user", again.item_id).holds_until
+    assert again.item_id != first.item_id
+
+
+def test_what_is_said_to_hold_until_another_day_is_new(diary: Diary) -> None:
+    remember(diary, "The office is closed", until=2)
+    assert remember(diary, "The office is closed", until=20).new
+    assert not remember(diary, "The office is closed", until=20.5).new
+
+
+def test_what_happened_on_another_day_is_another_event(diary: Diary) -> None:
+    first = remember(diary, "I paid Tom 20 euros", days=-100)
+    assert not remember(diary, "I paid Tom 20 euros", days=-100.2).new
+    later = remember(diary, "I paid Tom 20 euros", days=-40)
+    today = remember(diary, "I paid Tom 20 euros", days=0)
+    assert later.new
+    assert today.new
+    assert len({first.item_id, later.item_id, today.item_id}) == 3
+
+
+def test_what_contradicts_does_so_whenever_it_was_said(diary: Diary) -> None:
+    first = remember(diary, "The humidity target of the workshop is 45 percent.", days=-100)
+    later = remember(diary, "The humidity target of the workshop is 50 percent.", days=-10)
+    assert later.contradicts == (first.item_id,)
+
+
+def test_what_is_simply_true_is_the_same_whenever_it_is_said_again(diary: Diary) -> None:
+    remember(diary, "Tom likes football")
+    diary.stage.clock.tick(days=300)
+    assert not remember(diary, "Tom likes football").new
+
+
+def test_of_many_things_alike_the_one_that_is_asked_for_comes_first(diary: Diary) -> None:
+    kept = [remember(diary, f"Room {n} has a code, it is {540 + n}") for n in range(11, 17)]
+    assert not any(each.contradicts for each in kept)
+    hits = diary.keeper.recall("user", Asked("what is the code of room 12", mode="text")).hits
+    assert hits[0].item.item_id == kept[1].item_id
+
+
+def test_what_hardly_fits_stands_after_what_it_contradicts_though_it_is_newer(diary: Diary) -> None:
+    fits = remember(diary, "The spare key of the cellar hangs in the kitchen")
+    other = remember(diary, "Nothing hangs anywhere")
+    diary.engine.do(RelateItems(other.item_id, fits.item_id, "contradicts"))
+    asked = Asked("where hangs the spare key of the cellar", mode="text")
+    hits = diary.keeper.recall("user", asked).hits
+    assert [hit.item.item_id for hit in hits] == [fits.item_id, other.item_id]
