@@ -21,6 +21,7 @@ PER_WORD = 20  # and for a hit so many, shared among the words of signs: few wor
 COARSE, COARSE_MAX = 3, 3  # one word of signs in so many is looked at first, at most so many words
 KEPT, KEPT_PER = 12, 4  # one in so many passes those, and at least so many for each candidate
 NARROW = 8  # if fewer than one in so many are allowed, only those are measured
+DIGITS = 6  # of a cosine that count
 BLOCK = 1_024  # vectors measured at once; more would not stay in the processor's cache
 BEFORE_WEIGHT = 0.5  # of the passage said before
 NO_DOTS: Floats = np.empty(0, np.float32)
@@ -88,7 +89,8 @@ class Look:
         cosines *= BEFORE_WEIGHT
         cosines += dots[len(at) :]
         cosines /= norms
-        return rows, cosines
+        # A product's last bits depend on how many vectors there are, and an answer must not.
+        return rows, np.round(cosines, DIGITS, out=cosines)
 
     def _mixing(self, rows: Rows, at: Rows, outlook: Outlook) -> tuple[Rows, Floats]:
         """The places of what was said before some rows, which are at some places; how long both."""
