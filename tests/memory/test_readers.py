@@ -102,3 +102,17 @@ def test_readers_in_threads_are_told_what_they_would_be_told_alone(diary: Diary)
     for each in askers:
         each.join()
     assert not wrong
+
+
+def test_what_was_said_before_an_item_and_is_gone_leaves_no_trace(diary: Diary) -> None:
+    said = [
+        diary.say(f"said-{n}", f"note garden {n} oak {n * n}", f"said-{n - 1}") for n in range(40)
+    ]
+    diary.keeper.embed_missing()
+    memory = diary.keeper.memory
+    with diary.log.reading() as reader:
+        answers(memory, reader, diary.log.sight(reader))
+    diary.log.retract(said[::2], reason="test", actor="user")
+    with diary.log.reading() as reader:
+        sight = diary.log.sight(reader)
+        assert answers(memory, reader, sight) == by_itself(diary, reader, sight)

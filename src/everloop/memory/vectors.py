@@ -24,7 +24,7 @@ from everloop.memory.looking import BEFORE_WEIGHT, Held, Look
 from everloop.memory.measures import Floats, narrowed, rounded, signs_of, widened
 from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.roster import Column, Roster
-from everloop.memory.rows import Rows
+from everloop.memory.rows import NONE, Rows
 from everloop.memory.snapshots import Arrays, Snapshot
 from everloop.ports import Embedder, Progress
 
@@ -293,7 +293,9 @@ class VectorSpace:
                 new = other.nonzero()[0]
                 mixed = widened(vectors[at[new]]) + BEFORE_WEIGHT * widened(vectors[earlier[new]])
                 self._mates.all[at[new]] = earlier[new]
-                self._norms.all[at[new]] = np.linalg.norm(mixed, axis=1)
+                # Alone, each is as long as it was when it came, whatever it was mixed with since.
+                lengths = np.linalg.norm(mixed, axis=1)
+                self._norms.all[at[new]] = np.where(earlier[new] == NONE, 1, lengths)
             norms: Floats = self._norms.all.take(at)
             return norms
 
