@@ -1,6 +1,7 @@
 """When to stop: a signal asks, and the door leaves between two requests, never inside one."""
 
 import signal
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,9 +17,14 @@ class Leaving:
     def __init__(self) -> None:
         self._asked = False
         self._idle = False
+        self.bells: list[socket.socket] = []  # the first can be read once a signal has come
 
     def listen(self) -> None:
         """Take the signals over. Only the main thread can."""
+        # One that comes right before a call to the system begins would not interrupt it.
+        self.bells[:] = _, rope = socket.socketpair()
+        rope.setblocking(False)
+        signal.set_wakeup_fd(rope.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hear)
 

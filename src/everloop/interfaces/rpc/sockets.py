@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from select import select
 from typing import Final
 
 from everloop.errors import Conflict, Invalid, Unavailable
@@ -53,6 +54,7 @@ class SocketDoor:
     def _welcome(self, listener: socket.socket, leaving: Leaving) -> None:
         with leaving.waiting():
             self._places.acquire()
+            select((listener, *leaving.bells[:1]), (), ())
             connection, _ = listener.accept()
         with self._left:
             self._open.add(connection)
