@@ -48,8 +48,8 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     about = _overlap(a.topic, b.topic)
     if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
         return "differs", shared
-    turned = _turned(a.words, b.words) or _denies(one) != _denies(other)
-    if not turned and _marks(one) == _marks(other):
+    turned = _turned(a.words, b.words) or _denies(a.plain) != _denies(b.plain)
+    if not turned and _marks(a.plain) == _marks(b.plain):
         return ("repeats" if shared >= REPEATS else "differs"), shared
     if about >= TOPIC and min(len(a.words), len(b.words)) >= WORDS_MIN and _of_one(a, b, turned):
         return "contradicts", max(shared, about)
@@ -59,7 +59,8 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
 class _Said(NamedTuple):
     """A text as it is compared."""
 
-    words: tuple[str, ...]
+    plain: str  # without what leads in to it
+    words: tuple[str, ...]  # of that
     pairs: set[tuple[str, ...]]
     gist: set[tuple[str, ...]]  # the same without what is only its dress
     topic: set[tuple[str, ...]]
@@ -72,7 +73,7 @@ def _said(text: str) -> _Said:
     said = words if plain == text else analyse(plain).words
     bare = [word for word in said if word not in _BARE]
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
-    return _Said(said, _pairs(words), gist, _topic(words))
+    return _Said(plain, said, _pairs(words), gist, _topic(words))
 
 
 class Batch:
@@ -110,14 +111,13 @@ def _when(new: RememberItem) -> tuple[str, str]:
 
 def _marks(text: str) -> tuple[list[str], list[str]]:
     """The numbers and names that make two texts on one topic say different things."""
-    text = _LEAD.sub("", text)
     names = (name.casefold() for name in _NAME.findall(text))
     return sorted(_NUMBER.findall(text)), sorted(names)
 
 
 def _denies(text: str) -> bool:
     """Whether a text says "not", and does not take that back."""
-    return len(_NEGATION.findall(_LEAD.sub("", text))) % 2 == 1
+    return len(_NEGATION.findall(text)) % 2 == 1
 
 
 def _turned(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -155,8 +155,7 @@ def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _topic(words: Sequence[str]) -> set[tuple[str, ...]]:
-    left_out = _PLAIN | _OPPOSITES.keys()
-    return {(word,) for word in words if not word[0].isdigit() and word not in left_out}
+    return {(word,) for word in words if not word[0].isdigit() and word not in _OFF_TOPIC}
 
 
 def _overlap(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
@@ -178,3 +177,4 @@ _OPPOSITES: dict[str, set[str]] = {}
 for _one, _other in (analyse(pair).words for pair in _PAIRS.split(",")):
     _OPPOSITES.setdefault(_one, set()).add(_other)
     _OPPOSITES.setdefault(_other, set()).add(_one)
+_OFF_TOPIC = _PLAIN | _OPPOSITES.keys()

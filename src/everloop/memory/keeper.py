@@ -245,8 +245,9 @@ class Keeper:
             some = new[start : start + COMPARED_TOGETHER]
             wanted = [(each.text[:ALIKE_READ_MAX], _only(each)) for each in some]
             alike = self.memory.alike(reader, sight, who, wanted)
+            now = self._now()
             for each, items in zip(some, alike, strict=True):
-                audience, now = tuple(sorted(set(each.witnesses))), self._now()
+                audience = tuple(sorted(set(each.witnesses)))
                 near = [item for item in items if item.witnesses == audience and _holds(item, now)]
                 yield [(item.item_id, item.text, _of_one_time(each, item)) for item in near]
 

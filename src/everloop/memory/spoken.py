@@ -1,8 +1,8 @@
 """A stretch of time in words, as a person is told which one was searched."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-DAY = timedelta(days=1)
+from everloop.memory.stretches import DAY
 
 
 def told(start: datetime | None, end: datetime | None) -> str:

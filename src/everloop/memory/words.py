@@ -38,8 +38,7 @@ _PICTURES: Final = (
     "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 )
 _CHUNK = re.compile(rf"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?|[{_PICTURES}]")
-_UMLAUTS: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
-_SPELT = str.maketrans(_UMLAUTS)
+_SPELT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _WITH_UMLAUT = re.compile(r"\w*[äöüÄÖÜ]\w*")
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
 _SEPARATOR = re.compile(r"[^\w]+|_+")
@@ -118,8 +117,7 @@ def _terms(text: str) -> tuple[list[str], Iterable[str]]:
     known = list(map(_plain.get, runs))
     words: list[str] = []
     marks: dict[str, None] = {}
-    if not text.isascii():
-        marks.update(dict.fromkeys(_spelt_without_umlauts(text)))
+    marks.update(dict.fromkeys(_spelt_without_umlauts(text)))
     for run, word in zip(runs, known, strict=True):
         if word is not None:
             words.append(word)
@@ -214,6 +212,8 @@ def _taken_apart(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _spelt_without_umlauts(text: str) -> Iterator[str]:
     """The words with an umlaut, as they are spelt where there is none: Koeln for Köln."""
+    if text.isascii():
+        return
     for word in _WITH_UMLAUT.findall(unicodedata.normalize("NFC", text)):
         yield from (term for token in _tokens(word.translate(_SPELT)) for term in token.words)
 

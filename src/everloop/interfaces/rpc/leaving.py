@@ -17,14 +17,15 @@ class Leaving:
     def __init__(self) -> None:
         self._asked = False
         self._idle = False
-        self.bells: list[socket.socket] = []  # the first can be read once a signal has come
+        self.bells: tuple[socket.socket, ...] = ()  # can be read once a signal has come
 
     def listen(self) -> None:
         """Take the signals over. Only the main thread can."""
         # One that comes right before a call to the system begins would not interrupt it.
-        self.bells[:] = _, rope = socket.socketpair()
-        rope.setblocking(False)
-        signal.set_wakeup_fd(rope.fileno(), warn_on_full_buffer=False)
+        bell, self._rope = socket.socketpair()
+        self._rope.setblocking(False)
+        signal.set_wakeup_fd(self._rope.fileno(), warn_on_full_buffer=False)
+        self.bells = (bell,)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hear)
 

@@ -54,7 +54,7 @@ class SocketDoor:
     def _welcome(self, listener: socket.socket, leaving: Leaving) -> None:
         with leaving.waiting():
             self._places.acquire()
-            select((listener, *leaving.bells[:1]), (), ())
+            select((listener, *leaving.bells), (), ())
             connection, _ = listener.accept()
         with self._left:
             self._open.add(connection)
