@@ -87,3 +87,9 @@ def test_without_vectors_a_question_by_meaning_is_answered_by_words_and_says_so(
     answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
     assert [hit.item.item_id for hit in answer.hits] == ["short"]
     assert answer.notes == ("No embedder is at hand, so only words were searched.",)
+
+
+def test_while_vectors_lack_a_question_by_meaning_is_answered_by_words_too(diary: Diary) -> None:
+    answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
+    assert [hit.item.item_id for hit in answer.hits] == ["short"]
+    assert "words alone find them" in answer.notes[0]

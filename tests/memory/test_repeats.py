@@ -58,6 +58,21 @@ def test_what_happened_on_another_day_is_another_event(diary: Diary) -> None:
     assert len({first.item_id, later.item_id, today.item_id}) == 3
 
 
+def test_in_one_batch_the_same_counts_as_one_by_one(diary: Diary, tmp_path: Path) -> None:
+    alone, now = Diary(tmp_path / "alone"), diary.stage.clock.now()
+    days = [(now - timedelta(days=each)).isoformat() for each in (100, 100.4, 40, 0)]
+    over = (now - timedelta(days=1)).isoformat()
+    new = [
+        *(RememberItem("", "I paid Tom 20 euros", happened_at=day) for day in days),
+        RememberItem("", "I paid Tom 20 euros"),
+        *(RememberItem("", "The office is closed", durability=end) for end in (over, over)),
+    ]
+    together = diary.keeper.remember_many(new, by=Context())
+    singly = [alone.keeper.remember(each, by=Context()) for each in new]
+    assert [kept.new for kept in together] == [kept.new for kept in singly]
+    alone.log.close()
+
+
 def test_what_contradicts_does_so_whenever_it_was_said(diary: Diary) -> None:
     first = remember(diary, "The humidity target of the workshop is 45 percent.", days=-100)
     later = remember(diary, "The humidity target of the workshop is 50 percent.", days=-10)

@@ -21,7 +21,6 @@ TOPIC = 0.5  # shared words, numbers and "not" aside, that make two texts about 
 WORDS_MIN = 3
 NEAR_MAX = 8  # of a batch, that something new is compared with
 ALIGNED_MAX = 100  # words of a text that is compared word by word
-DAY = len("2026-05-17")  # of a time as it is written
 SAID_KEPT = 64  # texts that are not analysed again
 
 Likeness = Literal["repeats", "contradicts", "differs"]
@@ -89,24 +88,16 @@ class Batch:
             self._holding.setdefault(term, []).append(len(self._said))
         self._said.append(new)
 
-    def near(self, new: RememberItem) -> list[tuple[str, str, bool]]:
-        """Those of the same scope and audience that share most words: id, text, if of one time."""
+    def near(self, new: RememberItem) -> list[RememberItem]:
+        """Those of the same scope and audience that share most words."""
         held = (self._holding.get(term, ()) for term in question(new.text).terms)
         shared = Counter(place for places in held for place in places)
         best = (self._said[place] for place, _ in shared.most_common(NEAR_MAX))
-        return [
-            (other.item_id, other.text, _when(other) == _when(new))
-            for other in best
-            if _for(other) == _for(new)
-        ]
+        return [other for other in best if _for(other) == _for(new)]
 
 
 def _for(new: RememberItem) -> tuple[str, str, set[str]]:
     return new.scope, new.kind, set(new.witnesses)
-
-
-def _when(new: RememberItem) -> tuple[str, str]:
-    return new.happened_at[:DAY], new.durability[:DAY]
 
 
 def _marks(text: str) -> tuple[list[str], list[str]]:

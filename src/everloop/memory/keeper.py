@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 Do = Callable[..., Receipt]
 DoMany = Callable[..., Sequence[Receipt]]
-Near = tuple[str, str, bool]  # the id of an item, its text, and whether it is of the same time
 Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
 COMPARED_TOGETHER = 100  # new items whose likes are read at once
 APART = timedelta(days=1)  # what lies further apart in time is not the same event
@@ -227,29 +226,30 @@ class Keeper:
         with self.log.reading() as reader:
             sight = self.log.sight(reader)
             who = asker(reader, OWNER if speaker == ENGINE else speaker)
+            now = self._now()
             near = self._near(reader, sight, who, [each for each in new if not each.derived_from])
             for each in new:
                 if each.derived_from:
                     found.append([])
                     continue
-                found.append(_alike(each, [*next(near), *batch.near(each)]))
+                earlier = [_Said.newly(other, now) for other in batch.near(each)]
+                found.append(_alike(each, [*next(near), *earlier], now))
                 if not any(how == "repeats" for _, how, _ in found[-1]):
                     batch.add(each)
         return found
 
     def _near(
         self, reader: Reader, sight: Sight, who: Asker, new: Sequence[RememberItem]
-    ) -> Iterator[list[Near]]:
+    ) -> "Iterator[list[_Said]]":
         """For each, the items of the same scope and audience that share its words."""
         for start in range(0, len(new), COMPARED_TOGETHER):
             some = new[start : start + COMPARED_TOGETHER]
             wanted = [(each.text[:ALIKE_READ_MAX], _only(each)) for each in some]
             alike = self.memory.alike(reader, sight, who, wanted)
-            now = self._now()
             for each, items in zip(some, alike, strict=True):
                 audience = tuple(sorted(set(each.witnesses)))
-                near = [item for item in items if item.witnesses == audience and _holds(item, now)]
-                yield [(item.item_id, item.text, _of_one_time(each, item)) for item in near]
+                near = [item for item in items if item.witnesses == audience]
+                yield [_Said(i.item_id, i.text, i.happened_at, i.holds_until) for i in near]
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()
@@ -260,18 +260,28 @@ def _only(new: RememberItem) -> Filter:
     return Filter(scopes=(new.scope,), kinds=(new.kind,))
 
 
-def _holds(item: Item, now: datetime) -> bool:
-    return item.holds_until is None or item.holds_until > now
+class _Said(NamedTuple):
+    """What something new is compared with: an item, or what came earlier in the same batch."""
 
+    item_id: str
+    text: str
+    happened_at: datetime | None
+    holds_until: datetime | None
 
-def _of_one_time(new: RememberItem, item: Item) -> bool:
-    """Whether an item holds as long as something new does, and happened when that did.
+    @classmethod
+    def newly(cls, other: RememberItem, now: datetime) -> "_Said":
+        """Something that will be an item from now on."""
+        happened = _moment(other.happened_at) if other.happened_at else now
+        return cls(other.item_id, other.text, happened, _moment(other.durability))
 
-    What comes without a time is simply true, whenever that was said before.
-    """
-    if new.durability != DURABLE and not _close(item.holds_until, _moment(new.durability)):
-        return False
-    return not new.happened_at or _close(item.happened_at, _moment(new.happened_at))
+    def of_one_time(self, new: RememberItem) -> bool:
+        """Whether it holds as long as something new does, and happened when that did.
+
+        What comes without a time is simply true, whenever that was said before.
+        """
+        if new.durability != DURABLE and not _close(self.holds_until, _moment(new.durability)):
+            return False
+        return not new.happened_at or _close(self.happened_at, _moment(new.happened_at))
 
 
 def _close(one: datetime | None, other: datetime | None) -> bool:
@@ -301,12 +311,14 @@ def _kept(told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike) -> Ke
     return Kept(told.item_id, True, receipt.position, contradicts=against)
 
 
-def _alike(new: RememberItem, near: Iterable[Near]) -> Alike:
-    found = [(item_id, *likeness(new.text, text), same) for item_id, text, same in near]
+def _alike(new: RememberItem, near: Iterable[_Said], now: datetime) -> Alike:
+    """What something new is like, of what still holds, nearest first."""
+    holding = [said for said in near if said.holds_until is None or said.holds_until > now]
+    found = [(said, *likeness(new.text, said.text)) for said in holding]
     related = [
-        (item_id, how, similarity)
-        for item_id, how, similarity, of_one_time in found
-        if how == "contradicts" or (how == "repeats" and of_one_time)
+        (said.item_id, how, similarity)
+        for said, how, similarity in found
+        if how == "contradicts" or (how == "repeats" and said.of_one_time(new))
     ]
     return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 

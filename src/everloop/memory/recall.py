@@ -143,7 +143,7 @@ class Memory:
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:
-        """Search by meaning; False if that cannot be done, so that words alone have to do."""
+        """Search by meaning; False if something can be found by its words alone."""
         if self.space is None:
             ranking.notes.append("No embedder is at hand, so only words were searched.")
             return False
@@ -152,13 +152,14 @@ class Memory:
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
             return False
-        if self.space.refresh(reader, ranking.roster):
+        lacking = self.space.refresh(reader, ranking.roster)
+        if lacking:
             ranking.notes.append(
                 "Some items are still being embedded; until then words alone find them."
             )
         found = by_meaning(ranking.outlook, self.space, query)
         ranking.meaning = found.above(asked.min_similarity)
-        return True
+        return not lacking
 
     def narrowed(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime

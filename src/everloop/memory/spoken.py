@@ -1,8 +1,8 @@
 """A stretch of time in words, as a person is told which one was searched."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from everloop.memory.stretches import DAY
+DAY = timedelta(days=1)  # its own, for `stretches` loads dateutil, and a host should start at once
 
 
 def told(start: datetime | None, end: datetime | None) -> str:
