@@ -21,7 +21,8 @@ for each add or batch, and its vector was made and written. What one add is:
   can be made again. What is kept in memory takes an item in when somebody searches next: rows of
   their own say what both cost together.
 
-No side looks for near-duplicates here. `remember` does that first, which is a search by words.
+No side looks for near-duplicates there. `remember` does so first, as every door of ours: `notice`
+in the name of a measure says that it did, beside a peer that looks for none.
 """
 
 import tracemalloc
@@ -30,12 +31,14 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 from bench import shelves
 from bench.race import Claim, Outcome, Rate, bounded, dearer, race, steady
 from bench.rivals import Rival, rivals_python
 from bench.shelves import GUEST, HITS, NARROW, NOW, Bare, Shelf
 from bench.workshop import Workshop
+from everloop.log import Context
 from everloop.memory.answers import Asked, Mode
 from everloop.memory.commands import RememberItem
 from everloop.memory.shelf import Filter
@@ -57,6 +60,7 @@ BYTES_MAX = 4_096  # in memory for an item, its vector included
 BATCH = 100  # items added at once
 PEERS = ("langgraph", "plain-langgraph", "chroma", "mem0")
 MODES: tuple[Mode, ...] = ("semantic", "hybrid")
+ALSO = {"": "", "search": ", and a search", "notice": ", each compared with all there is"}
 
 Measure = Callable[[Workshop], Outcome]
 
@@ -119,11 +123,13 @@ def peer_search(shop: Workshop, *, peer: str, items: int, mode: Mode) -> Outcome
     return dearer(claim, rounds)
 
 
-def peer_add(shop: Workshop, *, peer: str, items: int, written: int, found: bool) -> Outcome:
+def peer_add(
+    shop: Workshop, *, peer: str, items: int, written: int, also: Literal["", "search", "notice"]
+) -> Outcome:
     """Items that come when there are many, with their vectors, beside the same in a peer."""
     title = f"{written} at once added to {items:,}" if written > 1 else f"one added to {items:,}"
-    title += ", and a search" if found else ""
-    name = f"{peer}-{'add-search' if found else 'add'}-{written}-{items}"
+    title += ALSO[also]
+    name = f"{peer}-add{also and '-'}{also}-{written}-{items}"
     note = (
         "flushed on both sides, synchronous=FULL; only ours can be found by words as well, and has"
         " a history"
@@ -131,7 +137,9 @@ def peer_add(shop: Workshop, *, peer: str, items: int, written: int, found: bool
     claim = Claim(name, title, f"{peer}, the same", "ms", "at most", goal=1, note=note)
     shelf = _shelf(shop, items)
     rival = _rival(shop, peer, items)
-    ours, other = _adds(shelf, written, found=found), rival.adds(written, found=found)
+    found = also == "search"
+    ours = _remembers(shelf, written) if also == "notice" else _adds(shelf, written, found=found)
+    other = rival.adds(written, found=found)
     return dearer(claim, race(ours, other, **shop.pace(share=0.2)))
 
 
@@ -139,6 +147,7 @@ _shelves: dict[int, Shelf] = {}  # made once in a run
 _folders: dict[int, Path] = {}
 _rivals: dict[tuple[str, int], Rival] = {}
 _added = iter(range(10_000_000, 100_000_000))
+_fresh = (text for at in range(10_000_000, 100_000_000, 1_000) for text in shelves.texts(at, 1_000))
 
 
 def close() -> None:
@@ -223,6 +232,18 @@ def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
     return steady(act)
 
 
+def _remembers(shelf: Shelf, written: int) -> Rate:
+    """Items as every door takes them in: first compared with all that is there."""
+
+    def act() -> int:
+        new = [RememberItem("", next(_fresh), kind="message") for _ in range(written)]
+        shelf.keeper.remember_many(new, by=Context())
+        shelf.keeper.embed_missing()
+        return 1
+
+    return steady(act)
+
+
 def measures() -> dict[str, Measure]:
     """Every measure by name; those of peers only where a Python with peers is named."""
     found: dict[str, Measure] = {
@@ -241,8 +262,9 @@ def measures() -> dict[str, Measure]:
                     found[f"{peer}-{mode}-{items}"] = search
                 for written in (1, BATCH):
                     add = partial(peer_add, peer=peer, items=items, written=written)
-                    found[f"{peer}-add-{written}-{items}"] = partial(add, found=False)
-                    found[f"{peer}-add-search-{written}-{items}"] = partial(add, found=True)
+                    found[f"{peer}-add-{written}-{items}"] = partial(add, also="")
+                    found[f"{peer}-add-search-{written}-{items}"] = partial(add, also="search")
+                    found[f"{peer}-add-notice-{written}-{items}"] = partial(add, also="notice")
     return found
 
 

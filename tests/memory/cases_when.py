@@ -258,6 +258,8 @@ TO_COME: tuple[str, ...] = (
 # These say a time, but not for sure when something was said, or not which one.
 UNSURE: tuple[str, ...] = (
     "What did I tell you about last Tuesday?",
+    "What did I say when we talked about last Tuesday?",
+    "Did we talk about last summer?",
     "What did we decide for the weekend before last?",
     "What did I say has to be done by Friday?",
     "What did we move to last Wednesday?",

@@ -9,7 +9,6 @@ from tests.memory.test_ghosts import Diary
 from everloop.errors import Conflict
 from everloop.log import Context
 from everloop.memory.commands import RememberItem
-from everloop.memory.keeper import COMPARED_TOGETHER
 
 
 @pytest.fixture
@@ -41,10 +40,10 @@ def test_many_items_at_once_become_what_they_would_become_one_by_one(
     alone.log.close()
 
 
-def test_more_items_than_are_compared_at_once_are_each_compared_with_what_there_is(
+def test_each_of_many_items_is_compared_with_what_there_is(
     diary: Diary,
 ) -> None:
-    names = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}gate" for n in range(COMPARED_TOGETHER + 20)]
+    names = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}gate" for n in range(120)]
     new = [RememberItem("", f"The {name} stands by the river.", kind="message") for name in names]
     first = diary.keeper.remember_many(new, by=Context())
     again = diary.keeper.remember_many(new, by=Context())

@@ -87,6 +87,20 @@ def test_so_it_does_in_other_languages(text: str) -> None:
     assert only(text).kind == "filter"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did we talk about last Tuesday",
+        "What were we talking about yesterday?",
+        "which restaurant did I ask about on Friday",
+        "the film that we spoke about last week",
+        "What was the book you chatted about in May?",
+    ],
+)
+def test_a_time_after_what_was_spoken_about_is_no_topic(text: str) -> None:
+    assert only(text).kind == "filter"
+
+
 def test_a_question_about_what_happened_then_only_boosts() -> None:
     assert only("Where was John on 8 May 2023?").kind == "boost"
 

@@ -6,20 +6,17 @@ side. A number or a name can also be the thing itself: what two rooms are like i
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from everloop.memory.commands import RememberItem
-from everloop.memory.words import analyse, question
+from everloop.memory.words import analyse
 
 REPEATS = 0.9  # shared pairs of words that make one text a repetition of another
 TOPIC = 0.5  # shared words, numbers and "not" aside, that make two texts about the same thing
 WORDS_MIN = 3
-NEAR_MAX = 8  # of a batch, that something new is compared with
 ALIGNED_MAX = 100  # words of a text that is compared word by word
 SAID_KEPT = 64  # texts that are not analysed again
 
@@ -73,31 +70,6 @@ def _said(text: str) -> _Said:
     bare = [word for word in said if word not in _BARE]
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
     return _Said(plain, said, _pairs(words), gist, _topic(words))
-
-
-class Batch:
-    """What was said earlier in a batch, found by the words that it shares with something new."""
-
-    def __init__(self) -> None:
-        self._said: list[RememberItem] = []
-        self._holding: dict[str, list[int]] = {}
-
-    def add(self, new: RememberItem) -> None:
-        """Take something in."""
-        for term in question(new.text).terms:
-            self._holding.setdefault(term, []).append(len(self._said))
-        self._said.append(new)
-
-    def near(self, new: RememberItem) -> list[RememberItem]:
-        """Those of the same scope and audience that share most words."""
-        held = (self._holding.get(term, ()) for term in question(new.text).terms)
-        shared = Counter(place for places in held for place in places)
-        best = (self._said[place] for place, _ in shared.most_common(NEAR_MAX))
-        return [other for other in best if _for(other) == _for(new)]
-
-
-def _for(new: RememberItem) -> tuple[str, str, set[str]]:
-    return new.scope, new.kind, set(new.witnesses)
 
 
 def _marks(text: str) -> tuple[list[str], list[str]]:

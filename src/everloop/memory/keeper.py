@@ -4,23 +4,22 @@ It notices repetitions before they are stored, answers questions and says why, a
 that the background has to do. Everything it changes, it changes by commands.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from everloop.errors import NotFound
-from everloop.log import Context, Log, Reader, Receipt, Sight
+from everloop.log import Context, Log, Reader, Receipt
 from everloop.log.sql import one
-from everloop.memory.alike import Batch, likeness
 from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
-from everloop.memory.decide import DURABLE, ENGINE
+from everloop.memory.decide import ENGINE
 from everloop.memory.limits import MemorySettings
+from everloop.memory.noticing import Alike, Batch, relations, terms_of
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Filter, Item, asker, find
@@ -34,10 +33,6 @@ if TYPE_CHECKING:
 
 Do = Callable[..., Receipt]
 DoMany = Callable[..., Sequence[Receipt]]
-Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
-COMPARED_TOGETHER = 100  # new items whose likes are read at once
-APART = timedelta(days=1)  # what lies further apart in time is not the same event
-ALIKE_READ_MAX = 2_000  # characters of a new item by which others like it are looked for
 
 Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
 
@@ -222,78 +217,23 @@ class Keeper:
 
         Those that come earlier among them count as if they were there already.
         """
-        found, batch = list[Alike](), Batch()
+        now = self._now()
+        found, batch = list[Alike](), Batch(now)
         with self.log.reading() as reader:
-            sight = self.log.sight(reader)
             who = asker(reader, OWNER if speaker == ENGINE else speaker)
-            now = self._now()
-            near = self._near(reader, sight, who, [each for each in new if not each.derived_from])
             for each in new:
                 if each.derived_from:
                     found.append([])
                     continue
-                earlier = [_Said.newly(other, now) for other in batch.near(each)]
-                found.append(_alike(each, [*next(near), *earlier], now))
+                terms = terms_of(each.text)
+                near = self.memory.sharing(reader, who, each, terms)
+                found.append(relations(each, [*near, *batch.near(each, terms)], now))
                 if not any(how == "repeats" for _, how, _ in found[-1]):
-                    batch.add(each)
+                    batch.add(each, terms)
         return found
-
-    def _near(
-        self, reader: Reader, sight: Sight, who: Asker, new: Sequence[RememberItem]
-    ) -> "Iterator[list[_Said]]":
-        """For each, the items of the same scope and audience that share its words."""
-        for start in range(0, len(new), COMPARED_TOGETHER):
-            some = new[start : start + COMPARED_TOGETHER]
-            wanted = [(each.text[:ALIKE_READ_MAX], _only(each)) for each in some]
-            alike = self.memory.alike(reader, sight, who, wanted)
-            for each, items in zip(some, alike, strict=True):
-                audience = tuple(sorted(set(each.witnesses)))
-                near = [item for item in items if item.witnesses == audience]
-                yield [_Said(i.item_id, i.text, i.happened_at, i.holds_until) for i in near]
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()
-
-
-def _only(new: RememberItem) -> Filter:
-    """What something new is compared with."""
-    return Filter(scopes=(new.scope,), kinds=(new.kind,))
-
-
-class _Said(NamedTuple):
-    """What something new is compared with: an item, or what came earlier in the same batch."""
-
-    item_id: str
-    text: str
-    happened_at: datetime | None
-    holds_until: datetime | None
-
-    @classmethod
-    def newly(cls, other: RememberItem, now: datetime) -> "_Said":
-        """Something that will be an item from now on."""
-        happened = _moment(other.happened_at) if other.happened_at else now
-        return cls(other.item_id, other.text, happened, _moment(other.durability))
-
-    def of_one_time(self, new: RememberItem) -> bool:
-        """Whether it holds as long as something new does, and happened when that did.
-
-        What comes without a time is simply true, whenever that was said before.
-        """
-        if new.durability != DURABLE and not _close(self.holds_until, _moment(new.durability)):
-            return False
-        return not new.happened_at or _close(self.happened_at, _moment(new.happened_at))
-
-
-def _close(one: datetime | None, other: datetime | None) -> bool:
-    return one is not None and other is not None and abs(one - other) <= APART
-
-
-def _moment(text: str) -> datetime | None:
-    """A time as it was given; none if it is not one, which the decision will say."""
-    with suppress(ValueError):
-        at = datetime.fromisoformat(text)
-        return at if at.tzinfo else None
-    return None
 
 
 def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
@@ -309,18 +249,6 @@ def _kept(told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike) -> Ke
         return Kept(told.item_id, False, receipt.position, told.similarity)
     against = tuple(item_id for item_id, relation, _ in alike if relation == "contradicts")
     return Kept(told.item_id, True, receipt.position, contradicts=against)
-
-
-def _alike(new: RememberItem, near: Iterable[_Said], now: datetime) -> Alike:
-    """What something new is like, of what still holds, nearest first."""
-    holding = [said for said in near if said.holds_until is None or said.holds_until > now]
-    found = [(said, *likeness(new.text, said.text)) for said in holding]
-    related = [
-        (said.item_id, how, similarity)
-        for said, how, similarity in found
-        if how == "contradicts" or (how == "repeats" and said.of_one_time(new))
-    ]
-    return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 
 
 def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:

@@ -5,6 +5,7 @@ of passages that it did not hold when they were read. Who may see a row is not k
 """
 
 import threading
+from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,6 +32,10 @@ class Posting(NamedTuple):
     counts: NDArray[np.float64]
 
 
+Recent = tuple["array[int]", "array[float]"]  # rows, and how often a term stands in each
+
+NONE: Recent = (array("q"), array("d"))
+_FIRST = np.array([True])
 NOWHERE = Posting(np.empty(0, np.int64), np.empty(0))
 
 
@@ -50,21 +55,33 @@ class Postings:
             self._refresh(reader, roster)
             return [self._of(reader, head, term) for term in terms]
 
+    def sizes(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> list[int]:
+        """In how many passages each term stands, whoever may see them."""
+        with self._lock:
+            self._refresh(reader, roster)
+            return [
+                len(self._list(reader, head, term).rows) + len(self._recent.get(term, NONE)[0])
+                for term in terms
+            ]
+
     def _of(self, reader: Reader, head: int, term: str) -> Posting:
-        listed = self._listed.get(term)
-        if listed is None:
-            listed = self._read(reader, term)
-            if head >= self._head:
-                self._keep(term, listed)
-            else:  # it lacks what this reader cannot see yet, and perhaps what it sees waiting
-                listed = _joined(listed, self._waiting(reader, term))
-        else:
-            self._listed.move_to_end(term)
+        listed = self._list(reader, head, term)
         recent = self._recent.get(term)
         if recent is None:
             return listed
         rows, counts = recent
-        return _joined(listed, Posting(np.array(rows, np.int64), np.array(counts, np.float64)))
+        return _joined(listed, Posting(np.frombuffer(rows, np.int64), np.frombuffer(counts)))
+
+    def _list(self, reader: Reader, head: int, term: str) -> Posting:
+        listed = self._listed.get(term)
+        if listed is not None:
+            self._listed.move_to_end(term)
+            return listed
+        listed = self._read(reader, term)
+        if head < self._head:  # it lacks what this reader cannot see yet, perhaps what it sees wait
+            return _joined(listed, self._waiting(reader, term))
+        self._keep(term, listed)
+        return listed
 
     def _begin(self, roster: Roster, upto: int = -1) -> None:
         self._roster = roster
@@ -72,7 +89,7 @@ class Postings:
         self._base = self._size = int(np.searchsorted(roster.passage.all, upto, "right")) or 1
         self._head = roster.head  # after its rows: they may reach further by now, not less far
         self._listed: OrderedDict[str, Posting] = OrderedDict()
-        self._recent: dict[str, tuple[list[int], list[int]]] = {}  # rows, and how often in each
+        self._recent: dict[str, Recent] = {}
         self._kept = 0
 
     def _refresh(self, reader: Reader, roster: Roster) -> None:
@@ -90,7 +107,7 @@ class Postings:
         for row, (passage, terms) in zip(rows, new, strict=True):
             if row < size and passages[row] == passage:
                 for term, count in Counter[str](terms.split(" ")).items():
-                    held = self._recent.setdefault(term, ([], []))
+                    held = self._recent.setdefault(term, (array("q"), array("d")))
                     held[0].append(row)
                     held[1].append(count)
                 self._size = row + 1
@@ -99,11 +116,11 @@ class Postings:
         text: str | None = reader.rows(_LIST, (term,))[0][0]
         if not text:
             return NOWHERE
-        passages = self._roster.passage.all[: self._base]
+        passages: Rows = self._roster.passage.all[: self._base]
         wanted = np.fromstring(text, np.int64, sep=",")
-        rows = np.searchsorted(passages, wanted)
-        rows = rows[rows < len(passages)]
-        return _counted(rows[passages[rows] == wanted[: len(rows)]])
+        rows = passages.searchsorted(wanted)
+        there = passages.take(rows, mode="clip") == wanted
+        return _counted(rows if there.all() else rows[there])
 
     def _waiting(self, reader: Reader, term: str) -> Posting:
         """Where a term stands in what is not in the index yet, as far as the lists should reach."""
@@ -129,10 +146,12 @@ class Postings:
 
 def _counted(rows: Rows) -> Posting:
     """Rows with repetitions, in order, as rows and counts."""
-    if not len(rows):
-        return NOWHERE
-    bounds = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1], [True])))
-    return Posting(rows[bounds[:-1]], (bounds[1:] - bounds[:-1]).astype(np.float64))
+    new = rows[1:] != rows[:-1]
+    if new.all():  # as rare terms do, each stands once where it stands
+        return Posting(rows, np.ones(len(rows)))
+    starts = np.concatenate((_FIRST, new)).nonzero()[0]
+    counts = np.diff(starts, append=len(rows))
+    return Posting(rows[starts], counts.astype(np.float64))
 
 
 def _joined(first: Posting, then: Posting) -> Posting:

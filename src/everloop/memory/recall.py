@@ -8,7 +8,6 @@ that fails is left out, and the answer says so.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -18,13 +17,16 @@ from everloop.log import Reader, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
+from everloop.memory.commands import RememberItem
 from everloop.memory.holdings import Holdings
 from everloop.memory.legs import Source, by_meaning, by_words
+from everloop.memory.noticing import Said
 from everloop.memory.postings import Postings
 from everloop.memory.ranking import Ranking
 from everloop.memory.register import Register
 from everloop.memory.roster import Roster
 from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.sharing import Places, sharing
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
 from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
@@ -32,7 +34,6 @@ from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import question
 
 TEXT_MAX = 10_000
-ALIKE = 8  # items that a text is compared with
 READ_MAX = 1_000  # items kept with a standing
 ASKERS_MAX = 1_000  # principals whose scopes are kept
 
@@ -86,20 +87,12 @@ class Memory:
         place = items.index(item)
         return ranking.whys(place, place + 1)[0]
 
-    def alike(
-        self, reader: Reader, sight: Sight, who: Asker, wanted: Iterable[tuple[str, Filter]]
-    ) -> list[list[Item]]:
-        """For each text, of what a filter leaves, the items that share most words with it."""
-        standing = self._standings.of(reader, sight, who, self.register)
-        found = [self._sharing(reader, standing, *each) for each in wanted]
-        known = _known(reader, who, standing, list(dict.fromkeys(chain.from_iterable(found))))
-        return [[known[item] for item in items] for items in found]
-
-    def _sharing(self, reader: Reader, standing: Standing, text: str, only: Filter) -> list[int]:
-        ranking = Ranking(standing, outlook(standing, only))
-        self._add_words(reader, Asked(text), ranking)
-        items: list[int] = ranking.roster.item.all.take(ranking.words.rows).tolist()
-        return list(dict.fromkeys(items))[:ALIKE]
+    def sharing(
+        self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
+    ) -> list[Said]:
+        """The items of the same scope, kind and audience that share most words with a new one."""
+        roster, head = self.register.roster(reader)
+        return sharing(Places(reader, roster, head, self._postings), who, new, terms)
 
     def keep(self, reader: Reader) -> None:
         """Let the next process begin with what this one knows, once every item has its vector."""

@@ -60,8 +60,8 @@ _CUES: Final = CUES.union(
 )
 _TOLD = re.compile(
     r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
-    r"|noted?|discuss(?:ed)?|talk(?:ed)?|chat(?:ted)?|ask(?:ed)?|answer(?:ed)?|decided?|saved?"
-    r"|remember)\b"
+    r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
+    r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
     r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
     r"|\b(?:ich|wir|du|ihr)\b[^.?!]*\b(?:gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert)\b"
     r"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:dit|raconté|écrit|mentionné|noté|décidé)\b",
@@ -104,6 +104,13 @@ _FROM_NOW = re.compile(
 _TOPIC = re.compile(
     r"\b(?:about|for|regarding|concerning|(?<!up )(?<!prior )to|by|through|and|or"
     r"|über|für|sur|pour) (?:the )?$",
+    re.IGNORECASE,
+)
+# Here "about" belongs to what was asked for: "what did we talk about", "the film I spoke about".
+_LEFT_OVER = re.compile(
+    r"\b(?:what|who|whom|which|that|(?:the|a|an|this|any) [\w' -]+?)"
+    r"(?: did| do| have| had| was| were)? (?:I|we|you)(?: \w+)?"
+    r" (?:talk|sp[eo]a?k|chat|ask|argu|complain|joke)\w* about $",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(?:over|under|almost|nearly|(?:more|less) than|at least) $", re.IGNORECASE)
@@ -207,7 +214,9 @@ def _period(words: str) -> relativedelta:
 def _is_sure(before: str, words: str, side: str, start: datetime, now: datetime) -> bool:
     """Whether the words surely say when something was said, and which time is meant."""
     namesake = _NAMESAKE.search(before + words)
-    if _TOPIC.search(before) or (namesake and words in namesake.groups()):
+    if _TOPIC.search(before) and not _LEFT_OVER.search(before):
+        return False
+    if namesake and words in namesake.groups():
         return False
     if words.casefold().endswith("ago"):
         return not _LIMIT.search(before)

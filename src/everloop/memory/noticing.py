@@ -1,0 +1,130 @@
+"""What something new repeats or contradicts: among what there is, and what came with it.
+
+Only what shares a good part of its words is compared with it. So whatever is like it holds some of
+its rarest words, and only where those stand is looked at: that costs little in a large memory too.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import accumulate, chain
+from math import ceil
+from typing import NamedTuple
+
+from everloop.memory.alike import likeness
+from everloop.memory.commands import RememberItem
+from everloop.memory.decide import DURABLE
+from everloop.memory.passages import passages
+from everloop.memory.words import question
+
+Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
+
+SHARED = 0.4  # of the words of a text, numbers and grammar aside: what is like it holds as many
+PLACES_MAX = 20_000  # at which rare words are looked up
+COMPARED_MAX = 8  # texts that something new is compared with
+APART = timedelta(days=1)  # what lies further apart in time is not the same event
+
+
+class Telling(NamedTuple):
+    """What tells which texts may be like one: they hold so many of its terms, one of the first."""
+
+    terms: tuple[str, ...]  # the rarest first
+    first: int
+    least: int
+
+
+def terms_of(text: str) -> tuple[str, ...]:
+    """The terms of a text, or of the beginning of a long one, by which others are like it."""
+    return question("".join(passages(text)[:1])).terms
+
+
+def telling(terms: Sequence[str], sizes: Sequence[int]) -> Telling:
+    """What tells of a text with these terms, each of which stands in so many places."""
+    least = max(1, ceil(SHARED * sum(not term[0].isdigit() for term in terms)))
+    rarest = sorted(zip(sizes, terms, strict=True))
+    upto = accumulate(size for size, _ in rarest)
+    few = sum(places <= PLACES_MAX for places in upto)
+    first = min(len(terms) - least + 1, max(1, few))
+    return Telling(tuple(term for _, term in rarest), first, least)
+
+
+class Said(NamedTuple):
+    """What something new is compared with: an item, or what came earlier in the same batch."""
+
+    item_id: str
+    text: str
+    happened_at: datetime | None
+    holds_until: datetime | None
+
+    @classmethod
+    def newly(cls, other: RememberItem, now: datetime) -> "Said":
+        """Something that will be an item from now on."""
+        happened = _moment(other.happened_at) if other.happened_at else now
+        return cls(other.item_id, other.text, happened, _moment(other.durability))
+
+    def of_one_time(self, new: RememberItem) -> bool:
+        """Whether it holds as long as something new does, and happened when that did.
+
+        What comes without a time is simply true, whenever that was said before.
+        """
+        if new.durability != DURABLE and not _close(self.holds_until, _moment(new.durability)):
+            return False
+        return not new.happened_at or _close(self.happened_at, _moment(new.happened_at))
+
+
+class Batch:
+    """What was said earlier in a batch, found by the words that it shares with something new."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._said: list[tuple[RememberItem, frozenset[str]]] = []
+        self._holding: dict[str, list[int]] = {}
+
+    def add(self, new: RememberItem, terms: Sequence[str]) -> None:
+        """Take something in that has these terms."""
+        for term in terms:
+            self._holding.setdefault(term, []).append(len(self._said))
+        self._said.append((new, frozenset(terms)))
+
+    def near(self, new: RememberItem, terms: Sequence[str]) -> list[Said]:
+        """Those for the same audience that share most words."""
+        if not self._said:
+            return []
+        wanted = telling(terms, [len(self._holding.get(term, ())) for term in terms])
+        first = (self._holding.get(term, ()) for term in wanted.terms[: wanted.first])
+        shared = [
+            (-len(own.intersection(terms)), place)
+            for place in set(chain.from_iterable(first))
+            for other, own in (self._said[place],)
+            if _for(other) == _for(new)
+        ]
+        best = sorted(pair for pair in shared if -pair[0] >= wanted.least)[:COMPARED_MAX]
+        return [Said.newly(self._said[place][0], self._now) for _, place in best]
+
+
+def relations(new: RememberItem, near: Iterable[Said], now: datetime) -> Alike:
+    """What something new repeats or contradicts, of what still holds, nearest first."""
+    holding = [said for said in near if said.holds_until is None or said.holds_until > now]
+    found = [(said, *likeness(new.text, said.text)) for said in holding]
+    related = [
+        (said.item_id, how, similarity)
+        for said, how, similarity in found
+        if how == "contradicts" or (how == "repeats" and said.of_one_time(new))
+    ]
+    return sorted(related, key=lambda entry: (-entry[2], entry[0]))
+
+
+def _for(new: RememberItem) -> tuple[str, str, set[str]]:
+    return new.scope, new.kind, set(new.witnesses)
+
+
+def _close(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= APART
+
+
+def _moment(text: str) -> datetime | None:
+    """A time as it was given; none if it is not one, which the decision will say."""
+    with suppress(ValueError):
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo else None
+    return None

@@ -1,0 +1,115 @@
+"""Which items share many words with a text.
+
+Where the words stand is known for all passages, whoever may see them; the sieve decides about those
+that share enough, before any of them is looked at.
+"""
+
+from collections.abc import Sequence
+from math import log1p
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from everloop.log import Reader
+from everloop.log.record import moment
+from everloop.memory.commands import RememberItem
+from everloop.memory.noticing import COMPARED_MAX, Said, Telling, telling
+from everloop.memory.postings import Postings
+from everloop.memory.roster import Roster
+from everloop.memory.rows import Mask, Rows
+from everloop.memory.scopes import Asker
+from everloop.memory.shelf import Filter, Sieve
+
+TOGETHER = 32  # items that are read at once, then twice as many
+
+_SAID = """
+i.position, i.item_id, v.text, i.happened_at, i.holds_until,
+(SELECT json_group_array(w.principal) FROM memory_witnesses w WHERE w.position = v.position)
+"""
+_AMONG = "i.position IN (SELECT value FROM json_each(:wanted))"
+
+
+class Places(NamedTuple):
+    """Where terms stand, as one reader knows it."""
+
+    reader: Reader
+    roster: Roster
+    head: int
+    postings: Postings
+
+    def sizes(self, terms: Sequence[str]) -> list[int]:
+        """In how many rows each term stands."""
+        return self.postings.sizes(self.reader, self.roster, self.head, terms)
+
+    def of(self, terms: Sequence[str]) -> list[Rows]:
+        """The rows in which each term stands, in order."""
+        found = self.postings.of(self.reader, self.roster, self.head, terms)
+        return [posting.rows for posting in found]
+
+
+def sharing(places: Places, who: Asker, new: RememberItem, terms: Sequence[str]) -> list[Said]:
+    """The items of the same scope, kind and audience that share most words with something new."""
+    roster = places.roster
+    scopes, kinds = roster.scopes.known((new.scope,)), roster.kinds.known((new.kind,))
+    if not scopes or not kinds or not terms:
+        return []
+    wanted = telling(terms, places.sizes(terms))
+    held = np.concatenate(places.of(wanted.terms[: wanted.first]))
+    good = roster.scope.all.take(held) == scopes[0]
+    good &= roster.kind.all.take(held) == kinds[0]
+    rows = _holding(held[good], wanted, places)
+    if len(rows) > COMPARED_MAX:
+        rows = rows.take(np.argsort(-_worth(rows, wanted, places), kind="stable"))
+    items: list[int] = roster.item.all.take(rows).tolist()
+    return _seen(places.reader, who, list(dict.fromkeys(items)), new) if items else []
+
+
+def _holding(held: Rows, wanted: Telling, places: Places) -> Rows:
+    """The rows that hold enough of the terms, of those in which the first ones stand."""
+    held.sort(kind="stable")  # already nearly so
+    starts = np.flatnonzero(np.concatenate(([True], held[1:] != held[:-1])))[: len(held)]
+    rows, times = held[starts], np.diff(starts, append=len(held))
+    for left in range(len(wanted.terms) - wanted.first, -1, -1):
+        enough = times + left >= wanted.least
+        rows, times = rows[enough], times[enough]
+        if left and len(rows):
+            times += _among(rows, places.of(wanted.terms[-left:][:1])[0])
+    return rows
+
+
+def _worth(rows: Rows, wanted: Telling, places: Places) -> NDArray[np.float64]:
+    """How much each row shares; rare terms count more."""
+    points, size = np.zeros(len(rows)), len(places.roster)
+    for held in places.of(wanted.terms):
+        points += log1p(size / (len(held) + 1)) * _among(rows, held)
+    return points
+
+
+def _among(rows: Rows, others: Rows) -> Mask:
+    """Which rows are among others; both are in order."""
+    if not len(others):
+        return np.zeros(len(rows), np.bool_)
+    found: Mask = others.take(others.searchsorted(rows), mode="clip") == rows
+    return found
+
+
+def _seen(reader: Reader, who: Asker, items: Sequence[int], new: RememberItem) -> list[Said]:
+    """The best of these items that the asker may see, and whose audience is the same."""
+    sieve = Sieve(who, Filter(scopes=(new.scope,), kinds=(new.kind,)))
+    audience, found = set(new.witnesses), list[Said]()
+    start, count = 0, TOGETHER
+    while start < len(items) and len(found) < COMPARED_MAX:
+        some = items[start : start + count]
+        rows = sieve.rows(reader, _SAID, _AMONG, wanted=msgspec.json.encode(some).decode())
+        known = {row[0]: row for row in rows}
+        for item in some:
+            if item not in known:
+                continue
+            _, item_id, text, happened, holds, witnesses = known[item]
+            if set(msgspec.json.decode(witnesses)) == audience:
+                until = moment(holds) if holds else None
+                found.append(Said(item_id, text, moment(happened), until))
+        start, count = start + count, 2 * count
+    return found[:COMPARED_MAX]
