@@ -103,6 +103,14 @@ def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diar
     assert found(diary, "What did I last say about hiking?")[:3] == ["m9", "m5", "m3"]
 
 
+def test_a_question_for_a_day_alone_is_answered_by_what_was_said_then(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    for day in (13, 14, 15):
+        at = datetime(2026, 11, day, 10, tzinfo=UTC).isoformat()
+        diary.engine.do(RememberItem(f"day-{day}", f"Otters, {day} of them.", happened_at=at))
+    assert found(diary, "what did we talk about yesterday") == ["day-14"]
+
+
 def test_before_an_event_means_before_the_date_that_memory_has_for_it(diary: Diary) -> None:
     diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
     for day, text in (

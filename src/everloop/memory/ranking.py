@@ -94,10 +94,13 @@ class Ranking:
         return best, self.outlook.around(best)
 
     def _timely(self, hints: Sequence[when.TimeHint]) -> Iterable[Rows]:
-        """What happened in the time that a question names: a bounded number of items."""
+        """What happened in the time that a question names: a bounded number of items.
+
+        It may be all that the question says: "what did we talk about yesterday".
+        """
         size = self.outlook.size - 1
         for hint in hints:
-            if hint.kind != "boost" or hint.start is None or hint.end is None:
+            if hint.start is None or hint.end is None:
                 continue
             happened = self.roster.happened.all[:size]
             low = int(hint.start.timestamp() * 1e6)
