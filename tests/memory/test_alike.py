@@ -5,6 +5,16 @@ import pytest
 from everloop.memory.alike import likeness
 
 SAID = "Anna is allergic to nuts."
+LONG = (
+    "The planning meeting took place in the big room, everyone from the platform group was there, "
+    "the main point was whether to keep the old queue, and after a long talk the group said that "
+    "the design with the blue colour should be used for the landing page and that the one before "
+    "should be kept for a while, so that people are not surprised by the change when it comes."
+)
+MINUTES = (
+    "会議では新しい設計を話し合い、青い色を使うことになりました。"
+    "古いものは残し、来週また集まる予定です。"
+)
 
 
 @pytest.mark.parametrize(
@@ -33,10 +43,52 @@ def test_the_same_in_another_dress_is_a_repetition(again: str) -> None:
         ("The release went out.", "Remember the release."),
         ("Remember the milk.", "The milk."),
         ("I'm in the office.", "I was in the office."),
+        ("The temperature was 5 degrees", "The temperature was -5 degrees"),
+        ("-5 degrees in the cellar tonight", "5 degrees in the cellar tonight"),
+        ("The price is $50", "The price is \u20ac50"),
+        ("The share is 50", "The share is 50 %"),
+        ("assert that left == right", "assert that left != right"),
+        ("if (ready && willing) return", "if (ready || willing) return"),
+        ("It holds while left < right", "It holds while left > right"),
     ],
 )
 def test_what_says_something_else_is_no_repetition(one: str, other: str) -> None:
     assert likeness(one, other)[0] != "repeats"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "another"),
+    [
+        (LONG, "blue", "green"),
+        (LONG, "kept", "deleted"),
+        (LONG, "everyone", "hardly anyone"),
+        (LONG, "not surprised", "surprised, not hurt"),
+        (LONG, "it comes.", "it comes, which the board forbids."),
+        (MINUTES, "青い", "赤い"),
+        (MINUTES, "来週", "来月"),
+    ],
+)
+def test_a_long_text_with_another_word_is_no_repetition(text: str, word: str, another: str) -> None:
+    changed = text.replace(word, another)
+    assert likeness(text, changed)[0] != "repeats"
+    assert likeness(changed, text)[0] != "repeats"
+
+
+def test_a_long_text_that_says_less_or_more_is_no_contradiction() -> None:
+    assert likeness(LONG, LONG.removesuffix(" when it comes."))[0] == "differs"
+    assert likeness(LONG.removesuffix(" when it comes."), LONG)[0] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("It costs \u20ac50 a month", "It costs 50 \u20ac a month"),
+        ("It grew by +5 % in May", "It grew by 5% in May"),
+        (LONG, LONG.replace(" the ", " ")),
+    ],
+)
+def test_another_way_to_write_it_is_the_same(one: str, other: str) -> None:
+    assert likeness(one, other)[0] == likeness(other, one)[0] == "repeats"
 
 
 @pytest.mark.parametrize(
@@ -48,6 +100,8 @@ def test_what_says_something_else_is_no_repetition(one: str, other: str) -> None
         ("We meet in Paris on Monday.", "We meet in Rome on Monday."),
         ("The wifi password is hunter2", "The wifi password is hunter3"),
         ("We use Python 3.11", "We use Python 3.12"),
+        ("The balance is 200 euros", "The balance is -200 euros"),
+        ("I can go there tomorrow", "I cannot go there tomorrow"),
         ("Anna lives in Berlin now", "Anna lives in Paris now"),
         ("The meeting is on 5 May at 10", "The meeting is on 6 May at 11"),
         ("Das Büro ist am Montag offen", "Das Büro ist am Montag nicht offen"),

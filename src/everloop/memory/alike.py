@@ -1,8 +1,9 @@
 """Whether two texts say the same thing, or nearly the same and yet something else.
 
-Pure, and careful: only what is near enough to be the same in other words counts as a repetition.
-What says of the same thing another number, date or name, the opposite, or "not", is set side by
-side. A number or a name can also be the thing itself: what two rooms are like is no contradiction.
+Pure, and careful: only what says every word of the other, in its order, counts as a repetition,
+for it is not kept as an item of its own. What says of the same thing another number, date or name,
+the opposite, or "not", is set side by side. A number or a name can also be the thing itself: what
+two rooms are like is no contradiction.
 """
 
 import re
@@ -22,15 +23,20 @@ SAID_KEPT = 64  # texts that are not analysed again
 
 Likeness = Literal["repeats", "contradicts", "differs"]
 
-_NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d")
+_MONEY = "$\u20ac\u00a3\u00a5"
+_NUMBER = re.compile(
+    r"(?P<minus>(?<![\w.,:/)-])[-\u2212])?"
+    rf"(?P<before>[{_MONEY}])?(?P<digits>\d[\d.,:/-]*\d|\d)(?: ?(?P<after>[%{_MONEY}]))?"
+)
+_COMPARED = re.compile(r"[<>=!]=|&&|\|\||(?<=\w)[<>](?=\w)|(?<=\w )[<>](?= \w)")  # as in code
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|without|nicht|kein\w*|nie|niemals|jamais|nunca)\b"
+    r"\b(?:not|cannot|no|never|none|nobody|nothing|without|nicht|kein\w*|nie|niemals|jamais|nunca)\b"
     r"|n['\u2019]t\b|\bn(?:e|['\u2019])[^.!?]*?\b(?:pas|plus|jamais)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
 _LEAD = re.compile(
-    r"^\W*(?:(?:please|just|also|and)\W+)*"
+    r"^(?:(?![-\u2212]\d)\W)*(?:(?:please|just|also|and)\W+)*"
     r"(?:(?:remember|note|fyi|btw|by the way|for the record|do(?:n['\u2019]t| not) forget)\b"
     r"(?:\W+that\b)?\W*)?",
     re.IGNORECASE,
@@ -45,8 +51,11 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
         return "differs", shared
     turned = _turned(a.words, b.words) or _denies(a.plain) != _denies(b.plain)
-    if not turned and _marks(a.plain) == _marks(b.plain):
-        return ("repeats" if shared >= REPEATS else "differs"), shared
+    same = not turned and _marks(a.plain) == _marks(b.plain)
+    if same and shared >= REPEATS and a.bare == b.bare:
+        return "repeats", shared
+    if same and (shared < REPEATS or not _exchanged(a.bare, b.bare)):
+        return "differs", shared
     if about >= TOPIC and min(len(a.words), len(b.words)) >= WORDS_MIN and _of_one(a, b, turned):
         return "contradicts", max(shared, about)
     return "differs", shared
@@ -57,8 +66,9 @@ class _Said(NamedTuple):
 
     plain: str  # without what leads in to it
     words: tuple[str, ...]  # of that
+    bare: tuple[str, ...]  # those of them that are more than its dress
     pairs: set[tuple[str, ...]]
-    gist: set[tuple[str, ...]]  # the same without what is only its dress
+    gist: set[tuple[str, ...]]  # of its bare words
     topic: set[tuple[str, ...]]
 
 
@@ -67,15 +77,24 @@ def _said(text: str) -> _Said:
     """Kept for a while, because one text is compared with several."""
     words, plain = analyse(text).words, _LEAD.sub("", text)
     said = words if plain == text else analyse(plain).words
-    bare = [word for word in said if word not in _BARE]
+    bare = tuple(word for word in said if word not in _BARE)
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
-    return _Said(plain, said, _pairs(words), gist, _topic(words))
+    return _Said(plain, said, bare, _pairs(words), gist, _topic(words))
 
 
-def _marks(text: str) -> tuple[list[str], list[str]]:
-    """The numbers and names that make two texts on one topic say different things."""
+def _marks(text: str) -> tuple[list[str], list[str], list[str]]:
+    """The numbers, names and comparisons that make two texts on one topic say different things."""
     names = (name.casefold() for name in _NAME.findall(text))
-    return sorted(_NUMBER.findall(text)), sorted(names)
+    numbers = (
+        ("-" if minus else "") + digits + (before or after)
+        for minus, before, digits, after in _NUMBER.findall(text)
+    )
+    return sorted(numbers), sorted(names), sorted(_COMPARED.findall(text))
+
+
+def _exchanged(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether each says a word that the other does not say."""
+    return bool(set(one) - set(other)) and bool(set(other) - set(one))
 
 
 def _denies(text: str) -> bool:
