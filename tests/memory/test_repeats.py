@@ -9,7 +9,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.log import Context
 from everloop.memory.answers import Asked
-from everloop.memory.commands import RelateItems, RememberItem
+from everloop.memory.commands import GrantAudience, RelateItems, RememberItem, RetireItem
 from everloop.memory.keeper import Kept
 
 
@@ -83,6 +83,37 @@ def test_what_is_simply_true_is_the_same_whenever_it_is_said_again(diary: Diary)
     remember(diary, "Tom likes football")
     diary.stage.clock.tick(days=300)
     assert not remember(diary, "Tom likes football").new
+
+
+def test_short_answers_under_other_titles_are_each_kept(diary: Diary) -> None:
+    def answer(title: str, text: str = "The answer is yes.") -> Kept:
+        return diary.keeper.remember(RememberItem("", text, title=title), by=Context())
+
+    first = answer("Is Anna coming?")
+    assert answer("Is Ben coming?").new
+    assert answer("Is Anna coming").item_id == first.item_id
+    other = answer("Is Tom coming?", "The answer is not yes.")
+    assert other.new
+    assert other.contradicts == ()
+
+
+def test_a_title_alone_makes_nothing_new_of_what_had_none(diary: Diary) -> None:
+    first = remember(diary, "The spare key hangs behind the clock.")
+    titled = RememberItem("", "The spare key hangs behind the clock.", title="Spare key")
+    assert diary.keeper.remember(titled, by=Context()).item_id == first.item_id
+
+
+def test_what_an_agent_said_does_not_stand_for_the_word_of_the_user(diary: Diary) -> None:
+    agent = Context(actor="agent:guide")
+    diary.engine.do(GrantAudience("agent:guide", ("user",)))
+    said = RememberItem("", "Anna is allergic to nuts.")
+    theirs = diary.keeper.remember(said, by=agent)
+    mine = diary.keeper.remember(said, by=Context())
+    assert mine.new
+    diary.engine.do(RetireItem(theirs.item_id), by=agent)
+    hits = diary.keeper.recall("user", Asked("what is Anna allergic to", mode="text")).hits
+    assert [hit.item.item_id for hit in hits] == [mine.item_id]
+    assert diary.keeper.remember(said, by=agent).item_id == mine.item_id
 
 
 def test_of_many_things_alike_the_one_that_is_asked_for_comes_first(diary: Diary) -> None:

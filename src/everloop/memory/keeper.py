@@ -122,7 +122,7 @@ class Keeper:
             )
             for each in new
         ]
-        alike = self._compared(commands, seen_by or by.actor)
+        alike = self._compared(commands, by.actor, seen_by or by.actor)
         told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
         if len(told) == 1:
             receipts = [self._do(told[0], by=by, request_id=request_id)]
@@ -136,7 +136,7 @@ class Keeper:
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
         """The id of an item that says the same already, if `by` may see one. Records nothing."""
-        (alike,) = self._compared([new], by.actor)
+        (alike,) = self._compared([new], by.actor, by.actor)
         return next((item_id for item_id, how, _ in alike if how == "repeats"), None)
 
     def recall(
@@ -212,22 +212,22 @@ class Keeper:
                 self.memory.keep(reader)
         return made
 
-    def _compared(self, new: Sequence[RememberItem], speaker: str) -> list[Alike]:
+    def _compared(self, new: Sequence[RememberItem], author: str, seen_by: str) -> list[Alike]:
         """What each of them is like: items of the same scope and audience, nearest first.
 
         Those that come earlier among them count as if they were there already.
         """
         now = self._now()
-        found, batch = list[Alike](), Batch(now)
+        found, batch = list[Alike](), Batch(author, now)
         with self.log.reading() as reader:
-            who = asker(reader, OWNER if speaker == ENGINE else speaker)
+            who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
             for each in new:
                 if each.derived_from:
                     found.append([])
                     continue
                 terms = terms_of(each.text)
                 near = self.memory.sharing(reader, who, each, terms)
-                found.append(relations(each, [*near, *batch.near(each, terms)], now))
+                found.append(relations(each, author, [*near, *batch.near(each, terms)], now))
                 if not any(how == "repeats" for _, how, _ in found[-1]):
                     batch.add(each, terms)
         return found

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from everloop.memory.alike import likeness
 from everloop.memory.commands import RememberItem
-from everloop.memory.decide import DURABLE
+from everloop.memory.decide import DURABLE, title_of
 from everloop.memory.passages import passages
+from everloop.memory.scopes import written_by_user
 from everloop.memory.words import question
 
 Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
@@ -52,15 +53,32 @@ class Said(NamedTuple):
     """What something new is compared with: an item, or what came earlier in the same batch."""
 
     item_id: str
+    title: str
     text: str
+    author: str
     happened_at: datetime | None
     holds_until: datetime | None
 
     @classmethod
-    def newly(cls, other: RememberItem, now: datetime) -> "Said":
+    def newly(cls, other: RememberItem, author: str, now: datetime) -> "Said":
         """Something that will be an item from now on."""
         happened = _moment(other.happened_at) if other.happened_at else now
-        return cls(other.item_id, other.text, happened, _moment(other.durability))
+        holds = _moment(other.durability)
+        return cls(other.item_id, other.title, other.text, author, happened, holds)
+
+    def titled_as(self, new: RememberItem) -> bool:
+        """Whether no title says that it is about another thing, as of two short answers."""
+        if not new.title or self.title in {"", title_of(self.text)}:
+            return True
+        return likeness(new.title, self.title)[0] == "repeats"
+
+    def may_stand_for(self, new: RememberItem, author: str) -> bool:
+        """Whether something new need not be kept beside it.
+
+        What a user says is theirs: nobody else's item stands for it, which others may change.
+        """
+        theirs = written_by_user(author) and not written_by_user(self.author)
+        return not theirs and self.of_one_time(new)
 
     def of_one_time(self, new: RememberItem) -> bool:
         """Whether it holds as long as something new does, and happened when that did.
@@ -75,8 +93,8 @@ class Said(NamedTuple):
 class Batch:
     """What was said earlier in a batch, found by the words that it shares with something new."""
 
-    def __init__(self, now: datetime) -> None:
-        self._now = now
+    def __init__(self, author: str, now: datetime) -> None:
+        self._author, self._now = author, now
         self._said: list[tuple[RememberItem, frozenset[str]]] = []
         self._holding: dict[str, list[int]] = {}
 
@@ -99,17 +117,17 @@ class Batch:
             if _for(other) == _for(new)
         ]
         best = sorted(pair for pair in shared if -pair[0] >= wanted.least)[:COMPARED_MAX]
-        return [Said.newly(self._said[place][0], self._now) for _, place in best]
+        return [Said.newly(self._said[place][0], self._author, self._now) for _, place in best]
 
 
-def relations(new: RememberItem, near: Iterable[Said], now: datetime) -> Alike:
+def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetime) -> Alike:
     """What something new repeats or contradicts, of what still holds, nearest first."""
     holding = [said for said in near if said.holds_until is None or said.holds_until > now]
-    found = [(said, *likeness(new.text, said.text)) for said in holding]
+    found = [(said, *likeness(new.text, said.text)) for said in holding if said.titled_as(new)]
     related = [
         (said.item_id, how, similarity)
         for said, how, similarity in found
-        if how == "contradicts" or (how == "repeats" and said.of_one_time(new))
+        if how == "contradicts" or (how == "repeats" and said.may_stand_for(new, author))
     ]
     return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 

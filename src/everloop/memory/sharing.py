@@ -25,7 +25,7 @@ from everloop.memory.shelf import Filter, Sieve
 TOGETHER = 32  # items that are read at once, then twice as many
 
 _SAID = """
-i.position, i.item_id, v.text, i.happened_at, i.holds_until,
+i.position, i.item_id, v.title, v.text, i.author, i.happened_at, i.holds_until,
 (SELECT json_group_array(w.principal) FROM memory_witnesses w WHERE w.position = v.position)
 """
 _AMONG = "i.position IN (SELECT value FROM json_each(:wanted))"
@@ -107,9 +107,9 @@ def _seen(reader: Reader, who: Asker, items: Sequence[int], new: RememberItem) -
         for item in some:
             if item not in known:
                 continue
-            _, item_id, text, happened, holds, witnesses = known[item]
+            _, item_id, title, text, author, happened, holds, witnesses = known[item]
             if set(msgspec.json.decode(witnesses)) == audience:
                 until = moment(holds) if holds else None
-                found.append(Said(item_id, text, moment(happened), until))
+                found.append(Said(item_id, title, text, author, moment(happened), until))
         start, count = start + count, 2 * count
     return found[:COMPARED_MAX]
