@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.memory.test_ghosts import Diary
 
-from everloop.errors import Conflict
+from everloop.errors import Conflict, Invalid
 from everloop.log import Context
 from everloop.memory.commands import RememberItem
 
@@ -61,3 +61,13 @@ def test_of_many_commands_one_that_is_refused_keeps_none_of_the_others_out(diary
     with pytest.raises(Conflict, match="item-0"):
         diary.engine.do_many(wanted)
     assert [diary.keeper.find("user", item_id).text for item_id in "ab"] == ["One.", "Two."]
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])
+def test_a_time_that_could_not_be_read_again_is_not_recorded(diary: Diary, when: str) -> None:
+    for new in (
+        RememberItem("", "The well is dry.", durability=when),
+        RememberItem("", "The well was dug.", happened_at=when),
+    ):
+        with pytest.raises(Invalid, match="out of reach"):
+            diary.keeper.remember(new, by=Context())

@@ -48,6 +48,7 @@ RELATIONS = ("contradicts", "repeats")
 DURABLE = "durable"
 ENGINE = "engine"
 TITLE_MAX = 280
+YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond, a time cannot be told in every time zone
 
 
 def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> list[Draft]:
@@ -312,3 +313,7 @@ def _check_time(name: str, value: str, *, allowed: str) -> None:
         ) from problem
     if moment.tzinfo is None:
         raise Invalid(f"{name} {value!r} has no time zone", hint="Add one, such as Z or +02:00.")
+    if not YEAR_MIN <= moment.year <= YEAR_MAX:
+        raise Invalid(
+            f"{name} {value!r} is out of reach", hint=f"Use a year from {YEAR_MIN} to {YEAR_MAX}."
+        )
