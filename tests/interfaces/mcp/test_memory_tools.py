@@ -8,7 +8,13 @@ from everloop.interfaces.mcp.room import Room
 from everloop.log import Context, Fact
 from everloop.log.facts import NoteWritten
 from everloop.log.record import fact_of
-from everloop.memory.commands import GrantAudience, RememberItem, RetireItem, RevokeAudience
+from everloop.memory.commands import (
+    GrantAudience,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+    RevokeAudience,
+)
 from everloop.memory.events import AudienceGranted, Remembered
 
 HOST = "agent:test-host"
@@ -72,6 +78,38 @@ def test_what_was_retired_is_not_brought_back_by_a_host(guest: Guest, engine: En
     kept = guest.call("remember", **TABS)
     engine.do(RetireItem(kept["id"]), by=USER)
     assert "Only the user can bring it back" in guest.refused("remember", **TABS)
+    later = {"holds_until": "2090-01-01T00:00:00Z"}
+    assert "Only the user can bring it back" in guest.refused("remember", **TABS, **later)
+
+
+def test_what_the_user_changed_or_moved_since_is_taken_in_as_new(
+    room: Room, engine: Engine
+) -> None:
+    engine.do(GrantAudience(HOST, ("user", "project:zoo")), by=USER)
+    for text, scope in (
+        ("The user prefers spaces.", "user"),
+        (TABS["text"], "project:zoo"),
+        (TABS["text"], "project:hush"),
+        ("It is a secret.", "project:hush"),
+    ):
+        with at(room) as guest:
+            first = guest.call("remember", **TABS)
+            engine.do(ReviseItem(first["id"], text=text, scope=scope), by=USER)
+            second = guest.call("remember", **TABS)
+            assert (second["new"], second["id"] == first["id"]) == (True, False)
+            found = guest.call("browse", what="memories", scope="user", id=second["id"])
+            assert found["memories"][0]["text"] == TABS["text"]
+            assert guest.call("remember", **TABS)["id"] == second["id"]
+        for item_id in (first["id"], second["id"]):
+            position = engine.memory.find("user", item_id).position
+            engine.log.retract([position], reason="from the beginning", actor="user")
+
+
+def test_what_held_for_a_while_can_hold_again(guest: Guest) -> None:
+    away = TABS | {"text": "The user is away."}
+    first = guest.call("remember", **away, holds_until="2020-01-01T00:00:00Z")
+    again = guest.call("remember", **away, holds_until="2090-01-01T00:00:00Z")
+    assert (again["new"], again["id"] == first["id"]) == (True, False)
 
 
 def test_a_contradiction_is_told(guest: Guest) -> None:

@@ -10,9 +10,9 @@ from everloop.interfaces.mcp.callers import Ctx
 from everloop.interfaces.mcp.room import Room, Scope
 from everloop.interfaces.mcp.scoping import check_writable, place
 from everloop.interfaces.mcp.shapes import Level, Remembered, Zoomed, line
-from everloop.log import Context
 from everloop.memory.commands import RememberItem
 from everloop.memory.events import Origin
+from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Item, asker
 from everloop.memory.zoom import zoom
 
@@ -57,11 +57,17 @@ class MemoryTools:
                 hint="Ask the user, then pass what they said as `confirmation`.",
             )
         item_id = memory_id(scope, text)
-        if (known := self._known(by, item_id)) is not None:
+        known = self._known(by.actor, item_id)
+        if (
+            known is not None
+            and self._still_says(known, scope, text)
+            and (known.retired or not holds_until)
+        ):
             return self._already(known)
+        taken = self._known(OWNER, item_id) is not None  # by what says something else now
         note = self._room.note(by, confirmation)
         wanted = RememberItem(
-            item_id=item_id,
+            item_id="" if taken else item_id,
             text=text,
             title=title,
             scope=scope,
@@ -100,11 +106,18 @@ class MemoryTools:
             more=len(met) - len(shown),
         )
 
-    def _known(self, by: Context, item_id: str) -> Item | None:
+    def _known(self, principal: str, item_id: str) -> Item | None:
         try:
-            return self._room.engine.memory.find(by.actor, item_id)
+            return self._room.engine.memory.find(principal, item_id)
         except NotFound:
             return None
+
+    def _still_says(self, known: Item, scope: str, text: str) -> bool:
+        """Whether it says this now: it may have been changed or moved, or hold no longer."""
+        if (known.scope, known.text.strip()) != (scope, text.strip()):
+            return False
+        now = self._room.engine.world.clock.now()
+        return known.holds_until is None or known.holds_until > now
 
     def _already(self, known: Item) -> Remembered:
         if known.retired:
