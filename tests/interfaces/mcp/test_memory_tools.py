@@ -142,6 +142,14 @@ def test_an_unknown_project_finds_nothing_and_says_so_loudly(guest: Guest, engin
         assert "project:zoo" in answer["notices"][0]
 
 
+@pytest.mark.parametrize("what", ["memories", "lessons"])
+def test_to_pass_over_more_than_there_can_be_is_refused_with_the_most(
+    guest: Guest, what: str
+) -> None:
+    said = guest.refused("browse", what=what, scope="user", offset=2**63)
+    assert "less than or equal to 10000000" in said
+
+
 @pytest.mark.parametrize("scope", ["", "zoo", "*", "project:*", "project:"])
 def test_a_scope_that_is_none_is_refused_with_what_is_one(guest: Guest, scope: str) -> None:
     assert "project:NAME" in guest.refused("recall", query="x", scope=scope)

@@ -1,7 +1,7 @@
 """Tools that look: recall by question, browse by list and by id."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -27,6 +27,7 @@ from everloop.memory.browsing import named, page
 from everloop.memory.shelf import Filter, asker
 
 LessonStatus = Literal["pending", "active", "promoted", "superseded", "discarded"]
+OFFSET_MAX: Final = 10_000_000
 Limit = Annotated[int, Field(description="How many at most.", ge=1)]
 
 
@@ -126,7 +127,9 @@ class LookingTools:
             Field(description="Of lessons: only these. By default, all but discarded ones."),
         ] = [],  # noqa: B006 - the SDK copies it
         limit: Limit = 20,
-        offset: Annotated[int, Field(description="How many to pass over.", ge=0)] = 0,
+        offset: Annotated[
+            int, Field(description="How many to pass over.", ge=0, le=OFFSET_MAX)
+        ] = 0,
     ) -> Browsed:
         """List memories, newest first, or lessons by status; or show one of them whole by its id.
 
