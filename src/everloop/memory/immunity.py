@@ -88,6 +88,23 @@ def links(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> li
     ]
 
 
+def standing(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
+    """Who stands on an item now, each once, oldest first: what would speak against retiring it.
+
+    These are all who cite it, and what a user wrote that cites its kin.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    rows = reader.rows(_STANDING, {"item_id": find(reader, who, item_id).item_id})
+    seen = seen_citers(reader, who, {row[0] for row in rows}, known)
+    return [
+        Link(citer, bool(by_user), moment(since), None)
+        for citer, by_user, since in rows
+        if citer in seen
+    ]
+
+
 def seen_citers(
     reader: Reader, who: Asker, names: Collection[str], known: Known = nobody
 ) -> set[str]:
@@ -134,7 +151,7 @@ WHERE r.item_id = c.citer AND l.kind = '{Retired.wire}' AND {visible("r")} AND {
 """  # noqa: S608 - a demoted citer stays one zoom away, and so does its link
 _OPEN = f"c.open AND {visible('c')} AND ({_CLOSED}) IS NULL AND ({_RETIRED}) IS NULL"
 
-_USER_CITERS = f"""
+_KIN = f"""
 WITH RECURSIVE
 made(item_id) AS (
     VALUES (:item_id)
@@ -147,13 +164,21 @@ source(item_id) AS (
     UNION
     SELECT s.source_id FROM source JOIN memory_items i ON i.item_id = source.item_id
     JOIN memory_sources s ON s.position = i.position WHERE {visible("i")}
-)
-SELECT DISTINCT c.citer
-FROM (SELECT item_id FROM made UNION SELECT item_id FROM source) kin
+),
+kin(item_id) AS (SELECT item_id FROM made UNION SELECT item_id FROM source)
+"""  # noqa: S608 - our own conditions
+_TO_KIN = f"""
+kin
 CROSS JOIN memory_items i ON i.item_id = kin.item_id  -- in this order: the kin is small
-CROSS JOIN memory_citations c ON c.item = i.position
-WHERE c.by_user AND {visible("i")} AND {_OPEN}
-ORDER BY c.citer
+CROSS JOIN memory_citations c ON c.item = i.position AND {visible("i")} AND {_OPEN}
+"""
+_USER_CITERS = f"{_KIN} SELECT DISTINCT c.citer FROM {_TO_KIN} WHERE c.by_user ORDER BY c.citer"  # noqa: S608
+
+_STANDING = f"""
+{_KIN}
+SELECT c.citer, max(c.by_user), min(opened.recorded_at) FROM {_TO_KIN}
+JOIN log opened ON opened.position = c.position
+WHERE c.by_user OR i.item_id = :item_id GROUP BY c.citer ORDER BY min(c.position)
 """  # noqa: S608 - our own conditions
 
 _OPEN_LINKS = f"""

@@ -6,6 +6,10 @@ from tests.interfaces.http.serving import Served
 from everloop.app import USER
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Member, Persona, Skill, SkillFile, Team
+from everloop.log import Context
+from everloop.memory.commands import CiteItem, RememberItem
+
+AGENT = Context(actor="agent:x")
 
 
 def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
@@ -28,6 +32,22 @@ def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
         assert client.get("/api/memories?retired=true").json()["total"] == 1
         client.post(f"/api/retractions/{done['position']}", json={})
         assert len(client.get("/api/recall?query=key&mode=text").json()["groups"]) == 1
+
+
+def test_a_preview_says_what_stands_on_a_memory_through_its_summary(house: Served) -> None:
+    source = house.engine.do(RememberItem("source", "The roof leaks."), by=AGENT).position
+    made = RememberItem("summary", "Leaks.", derived_from=("source",), because=(source,))
+    house.engine.do(made, by=AGENT)
+    house.engine.do(CiteItem("summary", "lesson:1", by_user=True), by=USER)
+    with house.client() as client:
+        path = "/api/memories/source/retirement"
+        told = client.get(path).json()
+        assert ([link["citer"] for link in told["cited_by"]], told["needs_force"]) == (
+            ["lesson:1"],
+            True,
+        )
+        assert client.post(path, json={}).status_code == 403
+        assert client.post(path, json={"force": True}).status_code == 200
 
 
 def test_why_a_memory_is_not_in_an_answer_is_told_gate_by_gate(house: Served) -> None:

@@ -21,6 +21,7 @@ from everloop.memory.commands import (
     ReviseItem,
     UnpinItem,
 )
+from everloop.memory.immunity import standing
 from everloop.memory.path import path
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
@@ -298,11 +299,10 @@ def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> Lif
 def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
     """Who stands on a memory that would step back, and whether that needs `force`."""
     with house.engine.reading() as reader:
-        known = browsing.life(reader, asker(reader, OWNER), item_id)
-    standing = [link for link in known.citations if link.until is None]
+        links = standing(reader, asker(reader, OWNER), item_id)
     return StandsOut(
-        cited_by=[LinkOut.model_validate(link) for link in standing],
-        needs_force=any(link.by_user for link in standing),
+        cited_by=[LinkOut.model_validate(link) for link in links],
+        needs_force=any(link.by_user for link in links),
     )
 
 
