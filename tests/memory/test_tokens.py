@@ -67,6 +67,10 @@ def test_no_text_is_no_token() -> None:
     assert estimated("") == 0
 
 
+def test_a_very_long_run_of_spaces_is_counted_in_one_go() -> None:
+    assert estimated(" " * 1_000_000) == 1
+
+
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_parts_never_count_for_less_than_the_whole(one: str, other: str) -> None:
     assert estimated(f"{one}\n{other}") <= estimated(one) + estimated(other) + 1

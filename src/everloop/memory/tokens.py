@@ -31,7 +31,7 @@ from typing import Final
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _DIGITS = re.compile(r"[0-9]{1,3}")
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]+")
-_LINES = re.compile(r"\s*\n\s*")
+_LINES = re.compile(r"\n\s*")
 
 _PER_WORD: Final = 0.92
 _SHORT_WORD: Final = 6
