@@ -104,3 +104,9 @@ def test_a_long_question_keeps_its_rarest_terms_in_reading_order() -> None:
     terms = tuple(f"t{number:02}" for number in range(20))
     held = {term: number + 1 for number, term in enumerate(terms)}
     assert rarest(Question(terms[::-1], ()), held).terms == terms[11::-1]
+
+
+def test_a_very_long_text_without_spaces_is_read_in_one_go() -> None:
+    text = "日本" * 200_000
+    assert len(document(text)) > len(text)
+    assert question(text).terms == ("日", "本", "日本", "本日")

@@ -39,7 +39,7 @@ _PICTURES: Final = (
 )
 _CHUNK = re.compile(rf"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?|[{_PICTURES}]")
 _SPELT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
-_WITH_UMLAUT = re.compile(r"\w*[äöüÄÖÜ]\w*")
+_WITH_UMLAUT = re.compile(r"\b\w*[äöüÄÖÜ]\w*")
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
 _SEPARATOR = re.compile(r"[^\w]+|_+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -141,9 +141,8 @@ def question(text: str) -> Question:
     folded = _unaccented(text)
     for found in _CHUNK.finditer(folded):
         for token in _tokens(found.group()):
-            for term in (*token.wholes, *token.words):
-                if term in token.wholes or term not in _STOP_STEMS:
-                    terms[term] = None
+            terms.update(dict.fromkeys(token.wholes))
+            terms.update(dict.fromkeys(word for word in token.words if word not in _STOP_STEMS))
             if token.names and (token.owns or not _opens(folded, found.start())):
                 terms.update(dict.fromkeys(token.names))
     if not terms:  # names first
