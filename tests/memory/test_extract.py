@@ -166,3 +166,7 @@ def test_a_summary_is_always_within_its_budget(
     assert made == extract(items, budget, tokens=tokens)
     if isinstance(made, Gist):
         check_gist(made, budget, tokens)
+
+
+def test_a_very_long_line_of_initials_is_read_in_one_go() -> None:
+    assert "".join(sentences("A. " * 60_000)).count("A.") == 60_000

@@ -27,6 +27,7 @@ from everloop.memory.words import STOP_WORDS, analyse
 TITLES_CHARACTERS = 160
 SENTENCE_CHARACTERS = 320
 COVERED_SHARE = 0.8  # of the budget: if that is enough for a sentence of each item, each gets one
+ABBREVIATED_MAX = 12  # characters at the end of a text that tell whether a sentence ends there
 BEGINNING = 1.25  # how much more the first sentence of an item counts
 
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks
@@ -108,7 +109,7 @@ def sentences(text: str) -> Iterator[str]:
         begun = ""
         for part in _split(_BULLET.sub("", line.strip())):
             begun = f"{begun} {part}" if begun else part
-            if not _ABBREVIATED.search(begun):
+            if not _ABBREVIATED.search(begun, max(0, len(begun) - ABBREVIATED_MAX)):
                 yield from _cut(begun)
                 begun = ""
         if begun:
