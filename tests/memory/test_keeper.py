@@ -1,4 +1,4 @@
-"""Many items at once."""
+"""Items as they are taken in, one or many at once."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Conflict, Invalid
 from everloop.log import Context
-from everloop.memory.commands import RememberItem
+from everloop.memory.commands import RememberItem, ReviseItem
 
 
 @pytest.fixture
@@ -71,3 +71,19 @@ def test_a_time_that_could_not_be_read_again_is_not_recorded(diary: Diary, when:
     ):
         with pytest.raises(Invalid, match="out of reach"):
             diary.keeper.remember(new, by=Context())
+
+
+@pytest.mark.parametrize(
+    "text", ["The pond froze.", "#\n\nThe pond froze.", "\n## The pond froze."]
+)
+def test_an_item_without_a_title_gets_one_from_its_text(diary: Diary, text: str) -> None:
+    diary.engine.do(RememberItem("pond", text, title="  "))
+    assert diary.keeper.find("user", "pond").title == "The pond froze."
+    diary.engine.do(ReviseItem("pond", title="Ice"))
+    diary.engine.do(ReviseItem("pond", title=" "))
+    assert diary.keeper.find("user", "pond").title == "The pond froze."
+
+
+def test_a_text_of_nothing_but_marks_is_its_own_title(diary: Diary) -> None:
+    diary.engine.do(RememberItem("marks", "###"))
+    assert diary.keeper.find("user", "marks").title == "###"

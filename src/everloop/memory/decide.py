@@ -66,7 +66,7 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
         )
     remembered = Remembered(
         item_id=command.item_id,
-        title=command.title or title_of(command.text),
+        title=command.title.strip() or title_of(command.text),
         text=command.text,
         kind=command.kind,
         scope=check_scope(command.scope),
@@ -259,20 +259,23 @@ def revoke_audience(
 
 
 def title_of(text: str) -> str:
-    """A title for a text without one: its first line, cut at a word."""
-    first = text.strip().partition("\n")[0].strip().lstrip("#").strip()
+    """A title for a text without one: its first line that says something, cut at a word."""
+    lines = (line.strip().lstrip("#").strip() for line in text.split("\n"))
+    first = next(filter(None, lines), text.strip())
     if len(first) <= 80:
         return first
     return f"{first[:80].rsplit(' ', 1)[0]}…"
 
 
 def _new_title(item: Item, command: ReviseItem) -> str:
-    """The title after a revision. One that was taken from the old text goes with it."""
+    """The title after a revision. One that was taken from the old text goes with it.
+
+    Who takes a title away gets one from the text, as who gave none.
+    """
+    text = item.text if command.text is None else command.text
     if command.title is not None:
-        return command.title
-    if command.text is not None and item.title == title_of(item.text):
-        return title_of(command.text)
-    return item.title
+        return command.title.strip() or title_of(text)
+    return title_of(text) if item.title == title_of(item.text) else item.title
 
 
 def _on(item: Item, happened: Event, *because: int) -> list[Draft]:
