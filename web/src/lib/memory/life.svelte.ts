@@ -44,9 +44,11 @@ export class Life {
 	}
 
 	async revise(text: string, title: string): Promise<boolean> {
+		const before = this.known.data?.versions.at(-1)?.position;
 		const done = await this.#change({ text, title });
 		const newest = this.known.data?.versions.at(-1)?.position;
-		if (done && newest) toasts.say('Revised.', { label: 'Undo', does: () => void this.#undone(newest) });
+		// If nothing was different, the newest version is an older one, and to undo that would take the memory away.
+		if (done && newest && newest !== before) toasts.say('Revised.', { label: 'Undo', does: () => void this.#undone(newest) });
 		return done;
 	}
 
