@@ -198,8 +198,13 @@ def test_a_memory_is_opened_by_the_end_of_its_id(guest: Guest, engine: Engine) -
 def test_a_memory_of_another_scope_is_not_there(guest: Guest, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
     _say(engine, "mem-b", "It is mine.", "user")
-    assert "no memory" in guest.refused("browse", what="memories", scope="user", id="mem-a")
-    assert "no memory" in guest.refused("zoom", scope="user", id="mem-a")
+    for said in (
+        guest.refused("browse", what="memories", scope="user", id="mem-a"),
+        guest.refused("zoom", scope="user", id="mem-a"),
+        guest.refused("zoom", scope="project:unheard-of", id="mem-a"),
+    ):
+        assert "no memory 'mem-a'" in said
+        assert "It is in 'project:zoo'; ask there." in said
     assert "no item" in guest.refused("zoom", scope="user", id="mem-none")
 
 

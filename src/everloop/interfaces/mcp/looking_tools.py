@@ -5,10 +5,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from everloop.errors import NotFound
 from everloop.interfaces.mcp.callers import Ctx
 from everloop.interfaces.mcp.room import Room, Scope
-from everloop.interfaces.mcp.scoping import Place, place
+from everloop.interfaces.mcp.scoping import Place, elsewhere, place
 from everloop.interfaces.mcp.shapes import (
     Browsed,
     FoundLesson,
@@ -159,7 +158,7 @@ class LookingTools:
         with self._room.engine.reading() as reader:
             item = named(reader, asker(reader, by.actor), name)
         if item.scope not in where.scopes:
-            raise NotFound(f"no memory {name!r} in {where.scopes[0]!r}")
+            raise elsewhere(name, where.scopes[0], item)
         return Browsed(notices=[], memories=[line(item, self._most)], total=1)
 
     def _memories(self, by: Context, where: Place, limit: int, offset: int) -> Browsed:

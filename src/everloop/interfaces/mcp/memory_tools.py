@@ -8,7 +8,7 @@ from pydantic import Field
 from everloop.errors import Conflict, Invalid, NotFound
 from everloop.interfaces.mcp.callers import Ctx
 from everloop.interfaces.mcp.room import Room, Scope
-from everloop.interfaces.mcp.scoping import check_writable, place
+from everloop.interfaces.mcp.scoping import check_writable, elsewhere, place
 from everloop.interfaces.mcp.shapes import Level, Remembered, Zoomed, line
 from everloop.memory.commands import RememberItem
 from everloop.memory.events import Origin
@@ -98,7 +98,7 @@ class MemoryTools:
         with self._room.engine.reading() as reader:
             met = zoom(reader, asker(reader, by.actor), id)
         if met[0].item.scope not in where.scopes:
-            raise NotFound(f"no memory {id!r} in {scope!r}", hint=" ".join(where.notices))
+            raise elsewhere(id, scope, met[0].item)
         shown = met[: self._room.doors.results_max]
         characters = self._room.doors.text_characters_max
         return Zoomed(

@@ -7,12 +7,12 @@ elsewhere would look like an answer.
 from typing import Final, NamedTuple
 
 from everloop.app import Engine
-from everloop.errors import Forbidden
+from everloop.errors import Forbidden, NotFound
 from everloop.lessons.shelf import page, positions
 from everloop.log import Reader
 from everloop.memory.places import inhabited, scopes
 from everloop.memory.scopes import Asker, check_scope
-from everloop.memory.shelf import asker
+from everloop.memory.shelf import Item, asker
 
 GLOBAL: Final = "global"
 ALWAYS: Final = ("user", GLOBAL)
@@ -67,6 +67,13 @@ def check_writable(engine: Engine, principal: str, scope: str) -> tuple[str, ...
         if _known(reader, who, scope):
             return ()
         return (f"NOTICE: {scope!r} is new here. If that was a slip, tell the user.",)
+
+
+def elsewhere(name: str, scope: str, found: Item) -> NotFound:
+    """That a memory is not in a scope, for one who may see where it is."""
+    return NotFound(
+        f"no memory {name!r} in {scope!r}", hint=f"It is in {found.scope!r}; ask there."
+    )
 
 
 def not_let_in(principal: str) -> str:
