@@ -158,6 +158,12 @@ def test_a_link_says_since_when_and_until_when(notes: Notebook) -> None:
     assert second.until is None
 
 
+def test_an_agent_cannot_cite_in_a_users_name(notes: Notebook) -> None:
+    with pytest.raises(Forbidden, match="cannot cite 'a' as the user"):
+        notes.do(CiteItem("a", "lesson:1", by_user=True), AGENT)
+    assert citers(notes, "a") == []
+
+
 def test_an_agent_cannot_close_a_users_link(notes: Notebook) -> None:
     notes.cite("a")
     with pytest.raises(Forbidden, match="a user stands on 'a'"):

@@ -150,9 +150,15 @@ def unpin_item(item: Item | None, command: UnpinItem, asking: Asking) -> list[Dr
 def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draft]:
     """Open a link from something that stands on it.
 
+    An agent cannot open one in a user's name: that would give immunity on its own word.
     `asking.known` is where the citer was recorded, if it is an item: without it, no link.
     """
     known = _known(item, command.item_id)
+    if command.by_user and not (asking.by.actor == ENGINE or written_by_user(asking.by.actor)):
+        raise Forbidden(
+            f"{asking.by.actor} cannot cite {command.item_id!r} as the user",
+            hint="Cite it without `by_user`.",
+        )
     if (command.citer, command.by_user) in known.citers:
         return []
     cited = Cited(command.item_id, command.citer, command.by_user)
