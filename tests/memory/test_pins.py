@@ -7,7 +7,14 @@ import pytest
 
 from everloop.app import Engine
 from everloop.memory.browsing import page
-from everloop.memory.commands import PinItem, RateItem, RememberItem, RetireItem, UnpinItem
+from everloop.memory.commands import (
+    PinItem,
+    RateItem,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+    UnpinItem,
+)
 from everloop.memory.limits import MemorySettings
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
@@ -74,6 +81,12 @@ def test_without_the_newer_rating_the_pin_is_there_again(engine: Engine) -> None
     rating = pivotal(engine, "d") - 1  # what gave way is said right after it
     engine.log.retract([rating], reason="a slip", actor=OWNER)
     assert pinned(engine) == {"a", "b", "c"}
+
+
+def test_what_gave_way_stays_so_when_its_words_change(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c", "d")
+    engine.do(ReviseItem("a", text="a is about something else."))
+    assert pinned(engine) == {"b", "c", "d"}
 
 
 def test_what_gave_way_can_be_pinned_by_hand(engine: Engine) -> None:

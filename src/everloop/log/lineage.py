@@ -67,7 +67,7 @@ class Lineage(Projection):
     """Branches, standing, and the hidden and derived facts."""
 
     name = "lineage"
-    version = 2
+    version = 3
     tables: ClassVar[tuple[str, ...]] = (
         "log_branches",
         "log_because",

@@ -105,6 +105,8 @@ class PinGaveWay(Event, frozen=True):
     It stands with the newer one, and on both: without that rating, the pin is there again.
     """
 
+    lasting: ClassVar[bool] = True
+
     item_id: str
     to: str
 
