@@ -9,7 +9,13 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.log import Context
 from everloop.memory.answers import Asked
-from everloop.memory.commands import GrantAudience, RelateItems, RememberItem, RetireItem
+from everloop.memory.commands import (
+    GrantAudience,
+    RelateItems,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+)
 from everloop.memory.keeper import Kept
 
 
@@ -77,6 +83,25 @@ def test_what_contradicts_does_so_whenever_it_was_said(diary: Diary) -> None:
     first = remember(diary, "The humidity target of the workshop is 45 percent.", days=-100)
     later = remember(diary, "The humidity target of the workshop is 50 percent.", days=-10)
     assert later.contradicts == (first.item_id,)
+
+
+def test_what_was_revised_contradicts_only_while_its_words_do(diary: Diary) -> None:
+    first = remember(diary, "The humidity target of the workshop is 45 percent.").item_id
+    later = remember(diary, "The humidity target of the workshop is 50 percent.").item_id
+
+    def told() -> set[tuple[str, ...]]:
+        hits = diary.keeper.recall("user", Asked("humidity target", mode="text")).hits
+        return {hit.item.contradicts for hit in hits}
+
+    assert told() == {(first,), (later,)}
+    for text, contradict in (
+        ("The humidity target of the workshop is 55 percent.", True),
+        ("The humidity target of the workshop is 45 percent.", False),
+        ("Humidity is a target of nobody.", False),
+        ("The humidity target of the workshop is 50 percent.", True),
+    ):
+        diary.engine.do(ReviseItem(later, text=text))
+        assert told() == ({(first,), (later,)} if contradict else {()}), text
 
 
 def test_what_is_simply_true_is_the_same_whenever_it_is_said_again(diary: Diary) -> None:

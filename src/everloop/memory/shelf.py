@@ -14,6 +14,7 @@ import msgspec
 from everloop.errors import NotFound
 from everloop.log import Reader, visible
 from everloop.log.record import microseconds, moment
+from everloop.memory.alike import likeness
 from everloop.memory.events import PIVOTAL, Origin
 from everloop.memory.scopes import OWNER, Asker
 
@@ -209,7 +210,7 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
     witnesses = _grouped(reader, _WITNESSES, _json([item.version for item in found]))
     repeats = _grouped(reader, _REPEATS, positions)
     sources = _grouped(reader, _SOURCES, positions)
-    contradicts = _grouped(reader, _CONTRADICTS, positions)
+    contradicts = _contradictions(reader, positions)
     mentioned = {each for group in (sources, contradicts) for ids in group.values() for each in ids}
     seen = _seen(reader, who, mentioned)
     return [
@@ -243,16 +244,41 @@ _REPEATS = f"""
 SELECT r.item, r.position FROM json_each(?) j JOIN memory_repeats r ON r.item = j.value
 WHERE {visible("r")}
 """  # noqa: S608 - our own condition
+
+
+def _text(item: str, upto: str = "true") -> str:
+    """What an item says, or said, as SQL."""
+    return (
+        f"(SELECT t.text FROM memory_versions t WHERE t.item = {item} AND {upto}"  # noqa: S608
+        f" AND {visible('t')} ORDER BY t.position DESC LIMIT 1)"
+    )
+
+
+_THEN = "t.position < p.at"
 _CONTRADICTS = f"""
-SELECT r.item, r.other_id AS other FROM json_each(?1) j JOIN memory_relations r ON r.item = j.value
-WHERE r.relation = 'contradicts' AND {visible("r")}
-UNION
-SELECT mine.position, i.item_id FROM json_each(?1) j
-JOIN memory_items mine ON mine.position = j.value
-JOIN memory_relations r ON r.other_id = mine.item_id JOIN memory_items i ON i.position = r.item
-WHERE r.relation = 'contradicts' AND {visible("r")}
-ORDER BY 2
-"""  # noqa: S608 - our own condition
+WITH pairs(item, other, at) AS (
+    SELECT r.item, o.position, r.position FROM json_each(?1) j
+    JOIN memory_relations r ON r.item = j.value JOIN memory_items o ON o.item_id = r.other_id
+    WHERE r.relation = 'contradicts' AND {visible("r")} AND {visible("o")}
+    UNION
+    SELECT mine.position, r.item, r.position FROM json_each(?1) j
+    JOIN memory_items mine ON mine.position = j.value
+    JOIN memory_relations r ON r.other_id = mine.item_id
+    WHERE r.relation = 'contradicts' AND {visible("r")}
+)
+SELECT p.item, i.item_id, {_text("p.item")}, {_text("p.other")},
+    {_text("p.item", _THEN)}, {_text("p.other", _THEN)}
+FROM pairs p JOIN memory_items i ON i.position = p.other ORDER BY i.item_id
+"""  # noqa: S608 - our own conditions
+
+
+def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
+    """What contradicts each item. If one of the two was revised since, their words now decide."""
+    groups: dict[int, dict[str, None]] = {}
+    for item, other, mine, theirs, *then in reader.rows(_CONTRADICTS, (positions,)):
+        if [mine, theirs] == then or likeness(mine, theirs)[0] == "contradicts":
+            groups.setdefault(item, {})[other] = None
+    return {item: list(others) for item, others in groups.items()}
 
 
 def _pinned(marks: dict[str, int]) -> bool:
