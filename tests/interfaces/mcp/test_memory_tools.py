@@ -1,6 +1,12 @@
 """Memories over MCP: what is taken in, and on whose words; what is found, and where."""
 
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.interfaces.mcp.guests import Guest, at
 
 from everloop.app import Engine
@@ -16,6 +22,8 @@ from everloop.memory.commands import (
     RevokeAudience,
 )
 from everloop.memory.events import AudienceGranted, Remembered
+from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.testing.embedder import WordEmbedder
 
 HOST = "agent:test-host"
 USER = Context()
@@ -126,6 +134,31 @@ def test_recall_finds_in_the_scope_and_in_global_and_nowhere_else(
     _say(engine, "mem-c", "My own parrot is ill.", "user")
     answer = guest.call("recall", query="parrot", scope="project:zoo", mode="text")
     assert {hit["memory"]["id"] for hit in answer["memories"]} == {"mem-a", "mem-b"}
+    assert answer["notices"] == []
+
+
+class _LateBeside(WordEmbedder):
+    """An embedder that is done in the background only after an answer was given."""
+
+    def __init__(self) -> None:
+        self.answered = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if threading.current_thread().name == "everloop-embed":
+            self.answered.wait()
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("tool", ["recall", "manifest"])
+def test_who_asks_first_waits_until_meaning_can_be_searched(
+    room: Room, engine: Engine, tmp_path: Path, tool: str
+) -> None:
+    embedder = _LateBeside()
+    engine.memory.memory.space = VectorSpace(VectorCache(tmp_path / "vectors.db"), embedder)
+    _say(engine, "mem-a", "The parrot eats apples.")
+    with at(room) as guest:
+        answer = guest.call(tool, query="apples", scope="user")
+    embedder.answered.set()
     assert answer["notices"] == []
 
 

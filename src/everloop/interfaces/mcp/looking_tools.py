@@ -97,6 +97,8 @@ class LookingTools:
                 memories=[],
                 context_id="",
             )
+        if query.strip():
+            self._room.embed()
         wish = Wish(
             statuses=("promoted", "active"),
             memory_query=query,

@@ -1,12 +1,13 @@
 """What the tools share: the engine, who is at the door, the limits, and the work beside."""
 
 import threading
+from contextlib import suppress
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from everloop.app import Engine
-from everloop.errors import Invalid
+from everloop.errors import Invalid, ModelFailed
 from everloop.interfaces.mcp.callers import Callers
 from everloop.log import Context, Draft
 from everloop.log.facts import NoteWritten
@@ -39,9 +40,14 @@ class Room:
         self._lock = threading.Lock()
 
     def embed(self) -> None:
-        """Begin to give items their vectors, when meaning is first searched. It goes on beside."""
+        """Begin to give items their vectors, when meaning is first searched.
+
+        Who asks first waits for them, as long as is set; then it goes on beside.
+        """
         with self._lock:
             if self._embeds and self._embedding is None:
+                with suppress(ModelFailed):  # recall meets the same failure, and says so
+                    self.engine.memory.embed_missing(briefly=True)
                 self._embedding = self.engine.embed_in_background()
 
     def check_length(self, *texts: str) -> None:
