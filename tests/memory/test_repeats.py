@@ -9,6 +9,7 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.log import Context
 from everloop.memory.answers import Asked
+from everloop.memory.browsing import life
 from everloop.memory.commands import (
     GrantAudience,
     RelateItems,
@@ -17,6 +18,7 @@ from everloop.memory.commands import (
     ReviseItem,
 )
 from everloop.memory.keeper import Kept
+from everloop.memory.shelf import asker
 
 
 @pytest.fixture
@@ -139,6 +141,19 @@ def test_what_an_agent_said_does_not_stand_for_the_word_of_the_user(diary: Diary
     hits = diary.keeper.recall("user", Asked("what is Anna allergic to", mode="text")).hits
     assert [hit.item.item_id for hit in hits] == [mine.item_id]
     assert diary.keeper.remember(said, by=agent).item_id == mine.item_id
+
+
+def test_what_says_nearly_the_same_is_kept_and_linked_to_it(diary: Diary) -> None:
+    lines = "we sand it, let it dry for a night, turn the board, and oil the other side as well"
+    long = f"Before a board is oiled, {lines}; then the rag goes into the water outside the door."
+    first = remember(diary, long)
+    other = remember(diary, long.replace("for a night", "for a whole night"))
+    assert (other.new, other.varies, other.contradicts) == (True, first.item_id, ())
+    with diary.log.reading() as reader:
+        for one, another in ((first, other), (other, first)):
+            known = life(reader, asker(reader, "user"), one.item_id)
+            assert [item.item_id for item in known.variants] == [another.item_id]
+        assert life(reader, asker(reader, "user"), first.item_id).contradictions == ()
 
 
 def test_of_many_things_alike_the_one_that_is_asked_for_comes_first(diary: Diary) -> None:

@@ -1,9 +1,9 @@
 """Whether two texts say the same thing, or nearly the same and yet something else.
 
 Pure, and careful: only what says every word of the other, in its order, counts as a repetition,
-for it is not kept as an item of its own. What says of the same thing another number, date or name,
-the opposite, or "not", is set side by side. A number or a name can also be the thing itself: what
-two rooms are like is no contradiction.
+for it is not kept as an item of its own; what says nearly every word varies it. What says of the
+same thing another number, date or name, the opposite, or "not", is set side by side. A number or a
+name can also be the thing itself: what two rooms are like is no contradiction.
 """
 
 import re
@@ -21,7 +21,7 @@ WORDS_MIN = 3
 ALIGNED_MAX = 100  # words of a text that is compared word by word
 SAID_KEPT = 64  # texts that are not analysed again
 
-Likeness = Literal["repeats", "contradicts", "differs"]
+Likeness = Literal["repeats", "varies", "contradicts", "differs"]
 
 _MONEY = "$\u20ac\u00a3\u00a5"
 _NUMBER = re.compile(
@@ -52,13 +52,14 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
         return "differs", shared
     turned = _turned(a.words, b.words) or _denies(a.plain) != _denies(b.plain)
     same = not turned and _marks(a.plain) == _marks(b.plain)
-    if same and shared >= REPEATS and a.bare == b.bare:
+    near: Likeness = "varies" if same and shared >= REPEATS else "differs"
+    if near == "varies" and a.bare == b.bare:
         return "repeats", shared
-    if same and (shared < REPEATS or not _exchanged(a.bare, b.bare)):
-        return "differs", shared
+    if same and (near == "differs" or not _exchanged(a.bare, b.bare)):
+        return near, shared
     if about >= TOPIC and min(len(a.words), len(b.words)) >= WORDS_MIN and _of_one(a, b, turned):
         return "contradicts", max(shared, about)
-    return "differs", shared
+    return near, shared
 
 
 class _Said(NamedTuple):

@@ -66,6 +66,7 @@ class Life(msgspec.Struct, frozen=True):
     repeats: tuple[Repeat, ...]
     citations: tuple[Link, ...]
     contradictions: tuple[Item, ...]
+    variants: tuple[Item, ...]  # what says nearly the same
     retired_because: str
 
 
@@ -146,7 +147,7 @@ def revised_at(reader: Reader, seen: Sequence[Item]) -> dict[str, datetime]:
 
 
 def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
-    """An item with its versions, repeats, citations and contradictions.
+    """An item with its versions, repeats, citations, contradictions and variants.
 
     An older version that was not for this asker stays hidden, and so does what repeated it. `known`
     says which citers of other domains they may know of.
@@ -170,6 +171,7 @@ def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
         repeats=tuple(repeats),
         citations=tuple(links(reader, who, item.item_id, known)),
         contradictions=tuple(these(reader, who, item.contradicts)),
+        variants=tuple(these(reader, who, _variants(reader, item))),
         retired_because=str(notes[0][0]) if notes and who.owner else "",
     )
 
@@ -204,6 +206,10 @@ def _page(
     return complete(reader, sieve.asker, [item_of(row) for row in rows]), number
 
 
+def _variants(reader: Reader, item: Item) -> list[str]:
+    return [row[0] for row in reader.rows(_VARIANTS, (item.position, item.item_id))]
+
+
 def _version(reader: Reader, row: Sequence[Any]) -> Version:
     position, title, text, scope, by, at = row
     witnesses = tuple(found[0] for found in reader.rows(_WITNESSES, (position,)))
@@ -227,6 +233,13 @@ SELECT r.position, r.text, r.similarity, l.actor, l.recorded_at
 FROM memory_repeats r JOIN log l ON l.position = r.position
 WHERE r.item = ? AND {visible("r")} ORDER BY r.position
 """  # noqa: S608 - our own condition
+_VARIANTS = f"""
+SELECT r.other_id FROM memory_relations r
+WHERE r.item = ?1 AND r.relation = 'repeats' AND {visible("r")}
+UNION
+SELECT i.item_id FROM memory_relations r JOIN memory_items i ON i.position = r.item
+WHERE r.other_id = ?2 AND r.relation = 'repeats' AND {visible("r")}
+"""  # noqa: S608 - our own conditions
 _BECAUSE = "SELECT source FROM log_because WHERE dependant = ? ORDER BY source"
 _RETIRED = f"""
 SELECT m.note FROM memory_marks m WHERE m.item = ? AND m.mark = 'retired' AND {visible("m")}

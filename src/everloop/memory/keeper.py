@@ -4,7 +4,7 @@ It notices repetitions before they are stored, answers questions and says why, a
 that the background has to do. Everything it changes, it changes by commands.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
@@ -48,6 +48,7 @@ class Kept(msgspec.Struct, frozen=True):
     position: int
     similarity: float = 0.0
     contradicts: tuple[str, ...] = ()
+    varies: str = ""  # the item that says nearly the same, if one does
 
 
 class WhyNot(msgspec.Struct, frozen=True):
@@ -129,9 +130,8 @@ class Keeper:
         else:
             receipts = list(self._do_many(told, by=by))
         kept = [_kept(*row) for row in zip(told, receipts, alike, strict=True)]
-        against = [(one.item_id, other) for one in kept for other in one.contradicts]
-        if against:
-            self._do_many([RelateItems(*pair, "contradicts") for pair in against], by=by)
+        if related := [relation for one in kept for relation in _relations(one)]:
+            self._do_many(related, by=by)
         return kept
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
@@ -248,7 +248,16 @@ def _kept(told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike) -> Ke
     if isinstance(told, RepeatItem):
         return Kept(told.item_id, False, receipt.position, told.similarity)
     against = tuple(item_id for item_id, relation, _ in alike if relation == "contradicts")
-    return Kept(told.item_id, True, receipt.position, contradicts=against)
+    varies = next((item_id for item_id, relation, _ in alike if relation == "varies"), "")
+    return Kept(told.item_id, True, receipt.position, contradicts=against, varies=varies)
+
+
+def _relations(kept: Kept) -> Iterator[RelateItems]:
+    """What is recorded beside a new item."""
+    for other in kept.contradicts:
+        yield RelateItems(kept.item_id, other, "contradicts")
+    if kept.varies:
+        yield RelateItems(kept.item_id, kept.varies, "repeats")
 
 
 def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:

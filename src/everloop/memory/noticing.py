@@ -1,4 +1,4 @@
-"""What something new repeats or contradicts: among what there is, and what came with it.
+"""What something new repeats, varies or contradicts: among what there is, and what came with it.
 
 Only what shares a good part of its words is compared with it. So whatever is like it holds some of
 its rarest words, and only where those stand is looked at: that costs little in a large memory too.
@@ -121,13 +121,14 @@ class Batch:
 
 
 def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetime) -> Alike:
-    """What something new repeats or contradicts, of what still holds, nearest first."""
+    """What something new repeats, varies or contradicts, of what still holds, nearest first."""
     holding = [said for said in near if said.holds_until is None or said.holds_until > now]
     found = [(said, *likeness(new.text, said.text)) for said in holding if said.titled_as(new)]
     related = [
         (said.item_id, how, similarity)
         for said, how, similarity in found
-        if how == "contradicts" or (how == "repeats" and said.may_stand_for(new, author))
+        if how in {"contradicts", "varies"}
+        or (how == "repeats" and said.may_stand_for(new, author))
     ]
     return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 

@@ -103,6 +103,10 @@ def _draw_life(screen: Screen, told: Life, session: Session) -> None:
             ],
             cut=True,
         )
+    if told.variants:
+        screen.gap()
+        screen.say(("Nearly the same", STRONG))
+        items.table(screen, told.variants, session.now)
     if told.contradictions:
         screen.gap()
         screen.say(("Contradicted by", STRONG))

@@ -44,6 +44,7 @@ def remember(session: Session, asked: Namespace) -> None:
         "similarity": kept.similarity,
         "item": item,
         "contradicts": others,
+        "varies": kept.varies,
         "positions": positions,
         "gave_way": [each.item_id for each in gone],
     }
@@ -114,6 +115,8 @@ def _draw(screen: Screen, session: Session, told: Told, positions: list[int]) ->
         if item is not None:
             items.table(screen, [item], session.now)
         screen.say(("If it happened again, say when: --happened today.", FAINT))
+    if kept.varies:
+        screen.say("It is nearly the same as ", (handle(kept.varies), NAME), ". Both are kept.")
     if others and item is not None:
         screen.say(("It contradicts what was said before.", WARNING), " Both are kept:")
         items.against(screen, [item, *others], session.now)

@@ -154,6 +154,7 @@ class LifeOut(Shown):
     repeats: list[RepeatOut]
     citations: list[LinkOut]
     contradictions: list[ItemOut]
+    variants: list[ItemOut]
     retired_because: str
 
 
@@ -194,6 +195,7 @@ class KeptOut(Shown):
     new: bool
     position: int
     contradicts: list[str]
+    varies: str
 
 
 class Among(BaseModel):
@@ -277,7 +279,7 @@ def remember(new: New, house: HouseDep, by: SpeakerDep) -> KeptOut:
 
 @router.get("/memories/{item_id}")
 def one_memory(item_id: str, house: HouseDep) -> LifeOut:
-    """A memory with its versions, repeats, citations and contradictions."""
+    """A memory with its versions, repeats, citations, contradictions and variants."""
     with house.engine.reading() as reader:
         return LifeOut.model_validate(browsing.life(reader, asker(reader, OWNER), item_id))
 

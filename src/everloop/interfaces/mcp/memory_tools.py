@@ -81,6 +81,7 @@ class MemoryTools:
             id=kept.item_id,
             new=kept.new,
             contradicts=list(kept.contradicts),
+            varies=kept.varies,
         )
 
     def zoom(

@@ -113,6 +113,9 @@ class Remembered(BaseModel):
     id: str
     new: bool = Field(description="False: it was known already, and nothing was stored twice.")
     contradicts: list[str] = Field(description="Ids of memories that say otherwise; tell the user.")
+    varies: str = Field(
+        default="", description="Id of a memory that says nearly the same; empty if none does."
+    )
 
 
 class Level(BaseModel):

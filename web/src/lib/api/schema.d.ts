@@ -624,7 +624,7 @@ export interface paths {
         };
         /**
          * One Memory
-         * @description A memory with its versions, repeats, citations and contradictions.
+         * @description A memory with its versions, repeats, citations, contradictions and variants.
          */
         get: operations["one_memory_api_memories__item_id__get"];
         put?: never;
@@ -2064,6 +2064,8 @@ export interface components {
             new: boolean;
             /** Position */
             position: number;
+            /** Varies */
+            varies: string;
         };
         /**
          * Knock
@@ -2174,6 +2176,8 @@ export interface components {
             repeats: components["schemas"]["RepeatOut"][];
             /** Retired Because */
             retired_because: string;
+            /** Variants */
+            variants: components["schemas"]["ItemOut"][];
             /** Versions */
             versions: components["schemas"]["everloop__interfaces__http__memories__VersionOut"][];
         };
