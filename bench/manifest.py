@@ -36,7 +36,8 @@ from everloop.lessons.manifest_settings import ManifestSettings
 from everloop.lessons.state import text_digest
 from everloop.log import Command, Context, Draft, Receipt, open_log
 from everloop.memory.keeper import Keeper
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.settings import Settings
 
 LESSONS, FEW, MEMORIES, SKILLS = 10_000, 100, 100_000, 50

@@ -20,7 +20,8 @@ from everloop.log import Event, open_log
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.events import AudienceGranted, Origin, Remembered
 from everloop.memory.keeper import Keeper
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.memory.words import question
 from everloop.settings import Settings

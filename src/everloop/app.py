@@ -273,7 +273,7 @@ class Engine:
         receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
         vectors = self.log.file.path.parent / VECTORS
         if erased and vectors.exists():
-            cache = importlib.import_module("everloop.memory.vectors").VectorCache(vectors)
+            cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
             cache.forget(erased)
             cache.close()
         with self.log.file.reading() as reader:
@@ -337,8 +337,8 @@ def _open_space(path: Path, settings: MemorySettings) -> Any:
     embedder = importlib.import_module("everloop.adapters.embedders").chosen_embedder(settings)
     if embedder is None:
         return None
-    vectors = importlib.import_module("everloop.memory.vectors")
-    return vectors.VectorSpace(vectors.VectorCache(path), embedder)
+    cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(path)
+    return importlib.import_module("everloop.memory.vectors").VectorSpace(cache, embedder)
 
 
 def _narrative_model(settings: Settings) -> Model:

@@ -13,7 +13,8 @@ from everloop.memory.commands import RateItem, RememberItem, RetireItem, ReviseI
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
 from everloop.memory.shelf import asker, count
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.settings import Settings
 from everloop.testing.embedder import WordEmbedder

@@ -12,7 +12,8 @@ from everloop.memory.events import Origin, Remembered
 from everloop.memory.keeper import Keeper
 from everloop.memory.register import SAVED_ROWS_MIN
 from everloop.memory.snapshots import Header, Snapshot
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.testing.embedder import WordEmbedder
 
 WORDS = ("garden", "oak", "rose", "bee", "straw", "winter", "house", "fence", "apple", "path")
@@ -118,3 +119,16 @@ def test_only_what_is_asked_for_is_loaded(tmp_path: Path) -> None:
     assert found["a"].tolist() == [0, 1, 2, 3, 4]
     assert found["b"].shape == (2, 3)
     assert snapshot.load(Header(4, "ab", None, "model", (1, 1))) is None
+
+
+def test_wherever_a_byte_of_it_is_another_one_it_is_thrown_away(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrays"
+    snapshot = Snapshot(path)
+    snapshot.save(HEADER, {"numbers": np.arange(20)})
+    whole = path.read_bytes()
+    for at in range(0, len(whole) - 20 * 8, 2):  # all that says what the numbers are
+        for other in b"\0(9":
+            path.write_bytes(whole[:at] + bytes([other]) + whole[at + 1 :])
+            found = snapshot.load(HEADER)
+            assert found is None or found["numbers"].tolist() == list(range(20))
+            assert snapshot.header() in {None, HEADER} or found is None

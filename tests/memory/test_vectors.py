@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from tests.memory.test_ghosts import Diary
 
 from everloop.app import Engine
+from everloop.errors import Unavailable
+from everloop.log import Context
 from everloop.memory.answers import Asked
 from everloop.memory.commands import RememberItem
 from everloop.memory.limits import MemorySettings
@@ -14,7 +17,8 @@ from everloop.memory.measures import Floats
 from everloop.memory.outlook import Outlook
 from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.roster import Roster
-from everloop.memory.vectors import SCAN_FROM, VectorCache, VectorSpace
+from everloop.memory.vector_cache import SCAN_FROM, VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.settings import Settings
 from everloop.testing.embedder import WordEmbedder
 
@@ -106,6 +110,80 @@ def test_a_damaged_cache_is_thrown_away(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.db")
     assert cache.load("one", {1_000: b"a"}) == {}
     cache.close()
+
+
+def overwrite(path: Path, begin: int, what: bytes) -> None:
+    """Damage a file, from a page of it on."""
+    whole = path.read_bytes()
+    path.write_bytes(whole[:begin] + what + whole[begin + len(what) :])
+
+
+@pytest.mark.parametrize("what", [bytes(4_096), b"\xff" * 4_096])
+def test_a_cache_that_is_damaged_inside_is_thrown_away_when_that_is_found(
+    tmp_path: Path, what: bytes
+) -> None:
+    cache, wanted = VectorCache(tmp_path / "vectors.db"), dict.fromkeys(range(3_000), b"d")
+    cache.save("one", [(n, b"d", b"v" * 100) for n in wanted])
+    cache.close()
+    for page in range(2, 60):
+        overwrite(tmp_path / "vectors.db", page * 4_096, what)
+    cache = VectorCache(tmp_path / "vectors.db")
+    assert cache.load("one", wanted) == {}
+    assert cache.known("one", wanted) == set()
+    cache.save("one", [(7, b"d", b"new")])
+    assert cache.load("one", wanted) == {7: b"new"}
+    cache.close()
+
+
+def test_a_cache_that_cannot_be_opened_says_so_and_words_go_on(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    (tmp_path / "diary" / "vectors.db").mkdir()
+    diary.say_all()
+    assert diary.keeper.remember(RememberItem("", "Moths eat wool."), by=Context()).new
+    with pytest.raises(Unavailable, match=r"vectors\.db"):
+        diary.keeper.embed_missing()
+    answer = diary.keeper.recall("user", Asked("red roses"))
+    assert answer.hits[0].item.item_id == "item-0"
+    assert "The vectors cannot be read, so only words were searched" in answer.notes[0]
+    diary.log.close()
+
+
+def test_a_cache_that_cannot_be_written_says_so_and_words_go_on(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say("first", "The first thing of all.")
+    diary.keeper.embed_missing()
+    diary.say_all()
+    other = apsw.Connection(str(tmp_path / "diary" / "vectors.db"))
+    other.execute("CREATE TRIGGER full BEFORE INSERT ON placed BEGIN SELECT RAISE(ABORT, 'x'); END")
+    with pytest.raises(Unavailable, match=r"vectors\.db"):
+        diary.keeper.embed_missing()
+    answer = diary.keeper.recall("user", Asked("red roses"))
+    assert answer.hits[0].item.item_id == "item-0"
+    assert "words alone find them" in answer.notes[0]
+    other.close()
+    diary.log.close()
+
+
+def test_a_vector_that_no_embedder_made_is_made_again(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    diary.keeper.embed_missing()
+    right = [hit.why for hit in diary.keeper.recall("user", Asked("red roses")).hits]
+    short = bytes(2 * WordEmbedder.dimensions - 2)
+    nan = np.full(WordEmbedder.dimensions, np.nan, np.float16).tobytes()
+    large = np.full(WordEmbedder.dimensions, 99, np.float16).tobytes()
+    other = apsw.Connection(str(tmp_path / "diary" / "vectors.db"))
+    places = [row[0] for row in other.execute("SELECT place FROM placed ORDER BY place")]
+    wrong = list(zip((short, nan, large), places, strict=False))
+    other.executemany("UPDATE placed SET vector = ? WHERE place = ?", wrong)
+    other.close()
+    cache = VectorCache(tmp_path / "diary" / "vectors.db")
+    diary.keeper.memory.space = VectorSpace(cache, WordEmbedder())
+    assert "words alone find them" in diary.keeper.recall("user", Asked("red roses")).notes[0]
+    assert diary.keeper.embed_missing() == 3
+    assert [hit.why for hit in diary.keeper.recall("user", Asked("red roses")).hits] == right
+    cache.close()
+    diary.log.close()
 
 
 def test_changing_the_embedder_embeds_anew_and_words_go_on(tmp_path: Path) -> None:

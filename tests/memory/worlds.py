@@ -23,7 +23,8 @@ from everloop.memory.commands import (
 )
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
-from everloop.memory.vectors import EXACT_MAX, VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import EXACT_MAX, VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.settings import Settings
 from everloop.testing.chance import Chance

@@ -11,7 +11,8 @@ from everloop.app import USER, Engine
 from everloop.memory.answers import Asked, Mode
 from everloop.memory.keeper import Keeper
 from everloop.memory.shelf import Filter
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.testing.embedder import WordEmbedder
 from everloop.testing.stage import Stage
 from everloop.thread import browsing

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from everloop.errors import Invalid, ModelFailed
+from everloop.errors import Invalid, ModelFailed, Unavailable
 from everloop.log import Reader, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
@@ -145,7 +145,13 @@ class Memory:
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
             return False
-        lacking = self.space.refresh(reader, ranking.roster)
+        try:
+            lacking = self.space.refresh(reader, ranking.roster)
+        except Unavailable as problem:
+            ranking.notes.append(
+                f"The vectors cannot be read, so only words were searched: {problem}"
+            )
+            return False
         if lacking:
             ranking.notes.append(
                 "Some items are still being embedded; until then words alone find them."

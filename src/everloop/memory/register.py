@@ -109,7 +109,7 @@ class Register:
             self._roster = Roster(arrays, kept.head)
             self._saved, self._model = len(self._roster), kept.model
         elif header != kept:
-            self._snapshot.drop()  # of another log, or of what was purged since
+            self._snapshot.throw_away()  # of another log, or of what was purged since
 
     def _header(self, reader: Reader, head: int, model: str) -> Header | None:
         """What a roster up to `head` is of, as this reader sees the log."""

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -16,7 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 2
+FORMAT = 3
+DAMAGED = (OSError, ValueError, EOFError, TokenError, MemoryError)  # numpy's, of odd headers
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -53,8 +55,8 @@ class Snapshot:
                 return _contents(file).header
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, EOFError):
-            self.drop()
+        except DAMAGED:
+            self.throw_away()
             return None
 
     def load(self, header: Header) -> Arrays | None:
@@ -63,25 +65,31 @@ class Snapshot:
             with self._path.open("rb") as file:
                 contents = _contents(file)
                 return _arrays(file, contents.checksums) if contents.header == header else None
-        except (OSError, ValueError, EOFError):
-            self.drop()
+        except DAMAGED:
+            self.throw_away()
             return None
 
     def save(self, header: Header, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep these arrays instead of what there was."""
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        sums = {name: _checksum(array) for name, array in whole.items()}
+        sums = {name: _checksum(name, array) for name, array in whole.items()}
         contents = np.frombuffer(msgspec.json.encode(_Contents(header, sums)), np.uint8)
         with suppress(OSError):  # a full disk, say: then the next process reads the log instead
             with os.fdopen(os.open(self._new, _WRITING, 0o600), "wb") as file:
                 for array in (contents, *whole.values()):
                     np.save(file, array, allow_pickle=False)
             self._new.replace(self._path)
-        self._new.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._new.unlink(missing_ok=True)
 
     def drop(self) -> None:
         """Forget it."""
         self._path.unlink(missing_ok=True)
+
+    def throw_away(self) -> None:
+        """Forget it, if it is of no use. Where nothing can be written, it is passed over."""
+        with suppress(OSError):
+            self.drop()
 
 
 def _contents(file: BinaryIO) -> _Contents:
@@ -93,10 +101,10 @@ def _arrays(file: BinaryIO, checksums: Mapping[str, int]) -> Arrays:
     found: Arrays = {}
     for name, checksum in checksums.items():
         found[name] = np.load(file, allow_pickle=False)
-        if _checksum(found[name]) != checksum:
+        if _checksum(name, found[name]) != checksum:
             raise ValueError(f"{name} is not as it was saved")
     return found
 
 
-def _checksum(array: NDArray[Any]) -> int:
-    return crc32(array.ravel().view(np.uint8).data)
+def _checksum(name: str, array: NDArray[Any]) -> int:
+    return crc32(array.ravel().view(np.uint8).data, crc32(name.encode()))

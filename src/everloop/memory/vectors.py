@@ -1,7 +1,6 @@
 """The meaning leg: vectors of passages, kept as a cache and searched in memory.
 
-A vector belongs to a text and a model, never to the log: the cache is a file of its own, by model
-and passage with the digest of its text, and can be deleted. The space in memory holds one vector
+A vector belongs to a text and a model, never to the log. The space in memory holds one vector
 per passage, by its row in the roster, and searches only among those that it is told to. It is exact
 while it is small; a large one looks through one bit per dimension first, measures only the best
 candidates exactly, and keeps half of each number. Place 0 holds no vector and stands for a lacking
@@ -10,148 +9,29 @@ one.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.log.sql import Row, number, rows
 from everloop.memory.looking import BEFORE_WEIGHT, Held, Look
 from everloop.memory.measures import Floats, narrowed, rounded, signs_of, widened
-from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.roster import Column, Roster
 from everloop.memory.rows import NONE, Rows
-from everloop.memory.snapshots import Arrays, Snapshot
+from everloop.memory.snapshots import Arrays
+from everloop.memory.vector_cache import VectorCache
 from everloop.ports import Embedder, Progress
 
 KEPT = ("rows", "vectors", "signs", "middle")  # of a space, each by this and its model's name
 
 EXACT_MAX = 8_000  # vectors searched exactly; beyond, signs come first
-SCAN_FROM = 2_000  # vectors wanted at once from which on it is faster to read all there are
 BATCH, BATCH_CHARACTERS = 32, 4_000  # texts embedded at once, and how long they are together
 SAVED_TOGETHER = 8 * BATCH
 SIGNED_TOGETHER = 10_000  # vectors whose signs are made at once
+SQUARE_MAX = 1.2  # of a unit vector's length, in half precision; more is damage
 
-Vector = tuple[int, bytes, bytes]  # a passage, the digest of its text, and the vector of that
-
-# Vectors lie in the order of their passages, so what comes goes to the end of the file. Sorted by
-# the digests of texts, each would cost a page that lies anywhere.
-ROOM = 2**44  # passages for which a model has places
-_SCHEMA = """
-DROP TABLE IF EXISTS vectors;
-DROP TABLE IF EXISTS kept;
-CREATE TABLE IF NOT EXISTS models (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
-CREATE TABLE IF NOT EXISTS placed (
-    place  INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL,
-    vector BLOB NOT NULL
-) STRICT;
-"""
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
-_ONE = "SELECT ?2, digest, vector FROM placed WHERE place = ?1 + ?2"
-_MANY = "SELECT place - ?1, digest, vector FROM placed WHERE place BETWEEN ?1 + ?2 AND ?1 + ?3"
-_KNOWN = "SELECT place - ?1, digest FROM placed WHERE place BETWEEN ?1 + ?2 AND ?1 + ?3"
-_FORGET = "DELETE FROM placed WHERE place >= ?1 AND place < ?2"
-
-
-class VectorCache:
-    """Vectors on disk, by model and passage. Losing it costs only the time to make them again.
-
-    Each stands beside the digest of the text that it was made of: if the passage has another text
-    by now, as in a log that was restored, it has no vector.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._first: dict[str, int] = {}  # places of models
-        self._db = self._open()
-
-    def load(self, model: str, wanted: Mapping[int, bytes]) -> dict[int, bytes]:
-        """The vectors of passages whose texts have these digests, in half precision."""
-        kept = self._kept(model, wanted)
-        there = {p: vector for p, digest, vector in kept if wanted.get(p) == digest}
-        return {passage: there[passage] for passage in wanted if passage in there}
-
-    def known(self, model: str, wanted: Mapping[int, bytes]) -> set[int]:
-        """Those of these passages, which follow each other, that have a vector of their text."""
-        with self._lock:
-            first = self._first.get(model) or self._find(model)
-            bounds = (first, min(wanted), max(wanted))
-            kept = rows(self._db, _KNOWN, bounds) if first else []
-        return {passage for passage, digest in kept if wanted.get(passage) == digest}
-
-    def _kept(self, model: str, wanted: Mapping[int, bytes]) -> list[Row]:
-        """What is kept of some passages; if many are wanted, of all between them as well."""
-        with self._lock:
-            first = self._first.get(model) or self._find(model)
-            if not first:
-                return []
-            if len(wanted) > SCAN_FROM:
-                return rows(self._db, _MANY, (first, min(wanted), max(wanted)))
-            asked = [(first, passage) for passage in wanted]
-            return self._db.executemany(_ONE, asked).fetchall()
-
-    def _find(self, model: str) -> int:
-        """The first place of a model; 0 if nothing of it was ever kept."""
-        found = ROOM * number(self._db, "SELECT number FROM models WHERE name = ?", (model,))
-        if found:
-            self._first[model] = found
-        return found
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """Where arrays made of these vectors, and of what they belong to, may be kept."""
-        return Snapshot(self._path.with_suffix(".arrays"))
-
-    def state(self) -> int:
-        """Equal as long as no other process saved anything."""
-        with self._lock:
-            return self._db.data_version()
-
-    def save(self, model: str, vectors: Sequence[Vector]) -> None:
-        """Keep vectors, in half precision."""
-        with self._lock:
-            if model not in self._first:
-                self._db.execute("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
-            first = self._first.get(model) or self._find(model)
-            kept = [(first + passage, digest, vector) for passage, digest, vector in vectors]
-            with self._db if len(kept) > 1 else nullcontext():
-                self._db.executemany("REPLACE INTO placed VALUES (?, ?, ?)", kept)
-
-    def forget(self, positions: Sequence[int]) -> None:
-        """Drop the vectors of purged facts, of every model, and whatever was made of them."""
-        self.snapshot.drop()
-        with self._lock, self._db:
-            for (model,) in rows(self._db, "SELECT number FROM models"):
-                places = [model * ROOM + position * PASSAGES_MAX for position in positions]
-                self._db.executemany(_FORGET, [(at, at + PASSAGES_MAX) for at in places])
-        with self._lock:
-            rows(self._db, "PRAGMA wal_checkpoint(TRUNCATE)")  # no copy is left beside the file
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def _open(self) -> apsw.Connection:
-        """The cache's connection; a damaged file is thrown away, for it is only a cache."""
-        try:
-            return self._connect()
-        except (apsw.CorruptError, apsw.NotADBError):
-            self._path.unlink(missing_ok=True)
-            return self._connect()
-
-    def _connect(self) -> apsw.Connection:
-        db = apsw.Connection(str(self._path))
-        db.set_busy_timeout(5_000)
-        # All rows are read, for SQLite stops at the first one: later settings would not be made.
-        rows(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = 1")
-        db.execute(_SCHEMA)
-        return db
 
 
 class VectorSpace:
@@ -196,16 +76,34 @@ class VectorSpace:
             if not wanted:
                 return len(self._missing)
             self._made.clear()
-            there = self.cache.load(self.embedder.name, wanted)
+            there, vectors = self._loaded(wanted)
             self._missing |= {p: d for p, d in new if p not in there}
             for passage in there:
                 self._missing.pop(passage, None)
             passages = np.fromiter(there, np.int64, len(there))
-            halves = np.frombuffer(b"".join(there.values()), np.float16)
-            vectors = halves.reshape(-1, self.embedder.dimensions).astype(np.float32)
             self.add(np.searchsorted(roster.passage.all, passages), vectors)
             self._upto = new[-1][0] if new else self._upto
             return len(self._missing)
+
+    def _loaded(self, wanted: Mapping[int, bytes]) -> tuple[Mapping[int, bytes], Floats]:
+        """What there is of these passages. What no embedder can have made is thrown away."""
+        there = self.cache.load(self.embedder.name, wanted)
+        dimensions = self.embedder.dimensions
+        bad = [passage for passage, half in there.items() if len(half) != 2 * dimensions]
+        for passage in bad:
+            del there[passage]
+        halves = np.frombuffer(b"".join(there.values()), np.float16)
+        vectors = halves.reshape(-1, dimensions).astype(np.float32)
+        good = np.einsum("ij,ij->i", vectors, vectors) <= SQUARE_MAX  # and so numbers
+        if not good.all():
+            every = list(there)
+            for at in np.flatnonzero(~good):
+                bad.append(every[at])
+                del there[every[at]]
+            vectors = vectors[good]
+        if bad:
+            self.cache.drop(self.embedder.name, bad)
+        return there, vectors
 
     def embed_missing(
         self,

@@ -5,7 +5,7 @@ from argparse import Namespace
 from rich.text import Text
 
 from everloop.app import Engine
-from everloop.errors import Invalid, ModelFailed
+from everloop.errors import Invalid, Unavailable
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.dates import position_or_moment
 from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
@@ -62,7 +62,7 @@ def embed(session: Session, engine: Engine, question: Asked) -> None:
     try:
         with session.progress("reading for meaning") as progress:
             engine.memory.embed_missing(progress, briefly=True)
-    except ModelFailed:
+    except Unavailable:
         return  # recall meets the same failure and says so in its notes
 
 

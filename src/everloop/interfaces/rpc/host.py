@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from everloop.app import Engine
-from everloop.errors import ModelFailed
+from everloop.errors import Unavailable
 from everloop.log import Command, Context, Receipt
 
 
@@ -39,5 +39,5 @@ class Host:
         """Make the vectors that items lack, before their meaning is searched; some, if many."""
         try:
             self.engine.memory.embed_missing(briefly=True)
-        except ModelFailed:
+        except Unavailable:
             return  # recall meets the same failure, and says so
