@@ -21,6 +21,9 @@ class Endpoint(BaseHTTPRequestHandler):
     status: ClassVar[int] = 200
     asked: ClassVar[list[dict[str, Any]]] = []
     keys: ClassVar[list[str]] = []
+    first: ClassVar[Any] = None  # instead of the first vector
+    left_out: ClassVar[int] = 0  # how many vectors are
+    cut: ClassVar[int | None] = None  # after how many bytes the answer breaks off
 
     def do_POST(self) -> None:
         """Answer an embeddings request."""
@@ -31,11 +34,13 @@ class Endpoint(BaseHTTPRequestHandler):
             {"index": index, "embedding": [float(len(text)), 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
             for index, text in enumerate(body["input"])
         ]
-        answer = json.dumps({"data": list(reversed(data))}).encode()
+        if self.first is not None:
+            data[0]["embedding"] = self.first
+        answer = json.dumps({"data": list(reversed(data))[self.left_out :]}).encode()
         self.send_response(self.status)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(answer)
+        self.wfile.write(answer[: self.cut])
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
@@ -45,6 +50,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def url() -> Generator[str]:
     """The address of a running endpoint."""
     Endpoint.status, Endpoint.asked, Endpoint.keys = 200, [], []
+    Endpoint.first, Endpoint.left_out, Endpoint.cut = None, 0, None
     server = HTTPServer(("127.0.0.1", 0), Endpoint)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -82,6 +88,53 @@ def test_an_error_or_a_silent_server_is_a_failed_model_and_not_a_crash(url: str)
         EndpointEmbedder("http://127.0.0.1:9/v1", "model", dimensions=8).embed(["x"])
 
 
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ([1.0] * 7, "vectors of one length"),
+        ("AAAA", "vectors of one length"),
+        ([1.0] * 7 + [float("nan")], "not all numbers"),
+        ([1.0] * 7 + [1e999], "not all numbers"),
+        ({"values": []}, "vectors of one length"),
+    ],
+)
+def test_an_answer_that_is_no_vector_is_a_failed_model_that_says_what_is_wrong(
+    url: str, first: Any, told: str
+) -> None:
+    Endpoint.first = first
+    with pytest.raises(ModelFailed, match=told):
+        EndpointEmbedder(url, "model", dimensions=8).embed(["x", "y"])
+
+
+def test_however_long_a_vector_is_it_becomes_a_unit_vector(url: str) -> None:
+    Endpoint.first = [1e60] * 8
+    assert np.allclose(EndpointEmbedder(url, "model", dimensions=8).embed(["x"]), 8**-0.5)
+
+
+def test_too_few_vectors_are_refused(url: str) -> None:
+    Endpoint.left_out = 1
+    with pytest.raises(ModelFailed, match="2 vectors for 3 texts"):
+        EndpointEmbedder(url, "model", dimensions=8).embed(["x", "y", "z"])
+
+
+def test_an_answer_that_breaks_off_is_a_failed_model(url: str) -> None:
+    Endpoint.cut = 30
+    with pytest.raises(ModelFailed, match="failed"):
+        EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
+
+
+def test_a_busy_endpoint_is_not_told_to_have_another_key(url: str) -> None:
+    Endpoint.status = 429
+    with pytest.raises(ModelFailed, match="429") as refusal:
+        EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
+    assert "key" not in refusal.value.hint
+
+
+def test_vectors_of_two_lengths_are_not_of_one_model() -> None:
+    short, long = (EndpointEmbedder("http://x/v1", "model", dimensions=n) for n in (8, 16))
+    assert short.name != long.name
+
+
 def test_an_address_must_be_http() -> None:
     with pytest.raises(Invalid, match="not an endpoint"):
         EndpointEmbedder("file:///etc/passwd", "model", dimensions=8)
@@ -99,5 +152,5 @@ def test_the_settings_choose_the_embedder(url: str) -> None:
     settings = MemorySettings(embedder="endpoint", endpoint=url, endpoint_dimensions=8)
     chosen = chosen_embedder(settings)
     assert chosen is not None
-    assert chosen.name == f"nomic-embed-text@{url}"
+    assert chosen.name == f"nomic-embed-text@{url} 8"
     assert chosen_embedder(MemorySettings(embedder="none")) is None

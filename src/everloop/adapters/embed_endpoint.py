@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from http.client import HTTPException
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from everloop.errors import Invalid, ModelFailed
 
 BATCH = 64
+LATER = (408, 429, 500, 502, 503, 504)  # what passes by itself
 
 
 class EndpointEmbedder:
@@ -30,8 +32,8 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """The model, and where it runs: the same name elsewhere may be another model."""
-        return f"{self._model}@{self._url}"
+        """The model, where it runs and how long its vectors are: others may be of another model."""
+        return f"{self._model}@{self._url} {self._dimensions}"
 
     @property
     def dimensions(self) -> int:
@@ -45,15 +47,37 @@ class EndpointEmbedder:
             for start in range(0, len(texts), BATCH)
             for row in self._ask(list(texts[start : start + BATCH]))
         ]
-        vectors = np.asarray(rows, np.float32)
-        if vectors.shape != (len(texts), self._dimensions) or not np.isfinite(vectors).all():
+        vectors = self._vectors(rows)
+        if len(vectors) != len(texts):
             raise ModelFailed(
-                f"{self._model} gave vectors of the shape {vectors.shape}",
-                hint=f"Set the dimensions of the embedder; {self._dimensions} were expected.",
+                f"{self._model} gave {len(vectors)} vectors for {len(texts)} texts",
+                hint="The endpoint must give one for each.",
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        unit: NDArray[np.float32] = vectors / np.maximum(norms, 1e-12)
+        unit: NDArray[np.float32] = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
         return unit
+
+    def _vectors(self, rows: list[Any]) -> NDArray[np.float64]:
+        """The vectors of an answer, if they are some."""
+        try:
+            vectors = np.asarray(rows, np.float64)
+        except (ValueError, TypeError) as problem:
+            raise ModelFailed(
+                f"{self._model} gave something else than vectors of one length",
+                hint="Is it an embedding model?",
+            ) from problem
+        if vectors.ndim != 2 or vectors.shape[1] != self._dimensions:
+            raise ModelFailed(
+                f"{self._model} gave vectors of the shape {vectors.shape}, "
+                f"and memory.endpoint_dimensions is {self._dimensions}",
+                hint="Set the dimensions to how long its vectors are.",
+            )
+        if not np.isfinite(vectors).all():
+            raise ModelFailed(
+                f"{self._model} gave a vector that is not all numbers",
+                hint="The endpoint is at fault; look at what it says of it.",
+            )
+        return vectors
 
     def _ask(self, texts: list[str]) -> list[Any]:
         body = json.dumps({"model": self._model, "input": texts}).encode()
@@ -68,11 +92,19 @@ class EndpointEmbedder:
                 data = json.load(answer)["data"]
             return [entry["embedding"] for entry in sorted(data, key=lambda e: e["index"])]
         except urllib.error.HTTPError as problem:
+            problem.close()
             raise ModelFailed(
                 f"the embedding endpoint answered {problem.code}",
-                hint="Check the model's name and the key.",
+                hint="It is asked again later."
+                if problem.code in LATER
+                else "Check the model's name and the key.",
             ) from problem
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+        except (KeyError, TypeError) as problem:
+            raise ModelFailed(
+                "the embedding endpoint answered something else than embeddings",
+                hint="Check its address and the model's name.",
+            ) from problem
+        except (OSError, HTTPException, ValueError) as problem:
             raise ModelFailed(
                 f"the embedding endpoint failed: {problem}", hint="Is it running?"
             ) from problem
