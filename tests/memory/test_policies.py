@@ -1,13 +1,20 @@
 """What memory does in the background."""
 
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from tests.memory.test_ghosts import Diary
 from tests.memory.test_recall import Failing
 
+from everloop.errors import ModelFailed
 from everloop.memory.answers import Asked
 from everloop.memory.policies import Embedding
+from everloop.memory.vectors import BATCH
+from everloop.testing.embedder import WordEmbedder
 
 PATIENCE_S = 30
 
@@ -38,4 +45,79 @@ def test_a_failing_embedder_is_noted_and_does_not_end_the_background(tmp_path: P
     embedding.start()
     embedding.stop()
     assert embedding.problem is not None
+    diary.log.close()
+
+
+class Recovering(WordEmbedder):
+    """An embedder that fails twice."""
+
+    name = "recovering"
+    failures = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Make vectors, the third time."""
+        self.failures += 1
+        if self.failures <= 2:
+            raise ModelFailed("the embedding endpoint answered 429")
+        return super().embed(texts)
+
+
+def test_an_embedder_that_failed_for_a_while_is_asked_again_though_nothing_new_came(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = Recovering()
+    embedding = Embedding(diary.keeper, retry_s=0.01)
+    embedding.start()
+    assert embedding.idle.wait(PATIENCE_S)
+    assert embedding.problem is None
+    assert diary.keeper.recall("user", Asked("bees")).notes == ()
+    embedding.stop()
+    diary.log.close()
+
+
+class Held(WordEmbedder):
+    """An embedder that says when it was asked, and goes on when it is told to."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.asked, self.go = threading.Semaphore(0), threading.Semaphore(0)
+        self.times = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Make vectors, when it may."""
+        self.times += 1
+        self.asked.release()
+        self.go.acquire(timeout=PATIENCE_S)
+        return super().embed(texts)
+
+
+class Named(WordEmbedder):
+    """The same, that waits for nobody."""
+
+    name = Held.name
+
+
+def test_it_stops_after_the_batch_at_hand_and_keeps_that(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    for number in range(5 * BATCH):
+        diary.say(f"many-{number}", f"Thing number {number} of many.")
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = held = Held()
+    embedding = Embedding(diary.keeper)
+    embedding.start()
+    assert held.asked.acquire(timeout=PATIENCE_S)
+    stopping = threading.Thread(target=embedding.stop)
+    stopping.start()
+    while stopping.is_alive():
+        held.go.release()
+        stopping.join(0.01)
+    assert held.times < 5
+    space.embedder = Named()
+    assert diary.keeper.embed_missing() == (5 - held.times) * BATCH
     diary.log.close()

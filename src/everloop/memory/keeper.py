@@ -192,8 +192,14 @@ class Keeper:
             return WhyNot("rank", sentence, why)
         return WhyNot("here", f"It is in the answer, at rank {why.rank}.", why)
 
-    def embed_missing(self, progress: Progress | None = None, *, briefly: bool = False) -> int:
-        """Make the vectors that items lack; returns how many were made.
+    def embed_missing(
+        self,
+        progress: Progress | None = None,
+        *,
+        briefly: bool = False,
+        going: Callable[[], bool] = lambda: True,
+    ) -> int:
+        """Make the vectors that items lack, as long as `going`; returns how many were made.
 
         If somebody waits, `briefly`: for as long as is set, and the next time it goes on.
         """
@@ -205,8 +211,8 @@ class Keeper:
             texts = passage_texts(reader, list(lacking))
         space.settle(passage for passage in lacking if passage not in texts)
         until = self._clock.now() + timedelta(seconds=self._limits.embed_wait_s)
-        going = lambda: not briefly or self._clock.now() < until  # noqa: E731
-        made = space.embed_missing(lacking, texts, progress, going)
+        waits = lambda: going() and (not briefly or self._clock.now() < until)  # noqa: E731
+        made = space.embed_missing(lacking, texts, progress, waits)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:
                 self.memory.keep(reader)

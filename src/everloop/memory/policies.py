@@ -11,13 +11,18 @@ from everloop.memory.events import Remembered, Revised
 from everloop.memory.keeper import Keeper
 from everloop.ports import Progress
 
+RETRY_S, RETRY_MAX_S = 2.0, 60.0  # how long a failing embedder is left alone, at first and at most
+
 
 class Embedding:
     """A thread that gives items their vectors, now and as they come. Search goes on meanwhile."""
 
-    def __init__(self, keeper: Keeper, progress: Progress | None = None) -> None:
+    def __init__(
+        self, keeper: Keeper, progress: Progress | None = None, *, retry_s: float = RETRY_S
+    ) -> None:
         self._keeper = keeper
         self._progress = progress
+        self._retry_s = retry_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="everloop-embed", daemon=True)
         self.problem: EverloopError | None = None
@@ -40,11 +45,19 @@ class Embedding:
                 self._embed()
 
     def _embed(self) -> None:
-        """Make what is missing; a failing embedder is noted, and tried again with the next item."""
+        """Make what is missing. A failing embedder is tried again, after longer and longer."""
+        wait_s = self._retry_s
+        while not self._done() and not self._stop.wait(wait_s):
+            wait_s = min(2 * wait_s, RETRY_MAX_S)
+
+    def _done(self) -> bool:
+        """Whether nothing is missing any more, or nobody wants it; why not is noted."""
         self.idle.clear()
         try:
-            self._keeper.embed_missing(self._progress)
-            self.problem = None
-            self.idle.set()
+            self._keeper.embed_missing(self._progress, going=lambda: not self._stop.is_set())
         except EverloopError as problem:
             self.problem = problem
+            return False
+        self.problem = None
+        self.idle.set()
+        return True
