@@ -12,7 +12,7 @@ from everloop.adapters.machine import SystemMachine
 from everloop.adapters.models import Found
 from everloop.app import Engine
 from everloop.doctor import Doctor, Finding, opened
-from everloop.errors import Unavailable
+from everloop.errors import ModelFailed, Unavailable
 from everloop.log.facts import NoteWritten
 from everloop.memory.limits import MemorySettings
 from everloop.model_settings import ModelSettings
@@ -32,6 +32,7 @@ class FakeMachine:
     postgres: str = ""
     found: list[Found] = field(default_factory=list[Found])
     healths: list[ToolHealth] = field(default_factory=list[ToolHealth])
+    endpoint: ModelFailed | None = None  # what is wrong with it
 
     def program(self, name: str) -> str | None:
         """Where a program is."""
@@ -64,6 +65,12 @@ class FakeMachine:
         """How the MCP servers are."""
         del servers
         return self.healths
+
+    def try_endpoint(self, settings: MemorySettings) -> None:
+        """Have the embedding endpoint make a vector."""
+        del settings
+        if self.endpoint:
+            raise self.endpoint
 
     def postgres_version(self, url: str) -> str:
         """What the server says it is."""
@@ -250,6 +257,14 @@ def test_the_embedder_is_named_if_it_is_there(
     assert practice.find("embedder").verdict == verdict
 
 
+def test_an_endpoint_that_gives_no_vectors_needs_attention(practice: Practice) -> None:
+    practice.memory = MemorySettings(embedder="endpoint")
+    practice.machine.endpoint = ModelFailed("it answered 404", hint="Check the model's name.")
+    finding = practice.find("embedder")
+    assert (finding.verdict, finding.next_step) == ("attention", "Check the model's name.")
+    assert "it answered 404; words alone are searched" in finding.words
+
+
 @pytest.mark.parametrize("tenant", ["local", "anna"])
 def test_every_folder_of_a_new_home_is_private(tmp_path: Path, tenant: str) -> None:
     home = tmp_path / "new" / "home"
@@ -265,6 +280,8 @@ def test_this_machine_answers_every_question(tmp_path: Path) -> None:
     assert machine.version("python3").startswith("Python ")
     assert machine.free_bytes(tmp_path / "not" / "there") > 0
     assert machine.module("psycopg")
+    with pytest.raises(ModelFailed):
+        machine.try_endpoint(MemorySettings(endpoint="http://127.0.0.1:1/v1"))
     with pytest.raises(Unavailable):
         machine.postgres_version("postgresql://nobody@127.0.0.1:1/none")
 

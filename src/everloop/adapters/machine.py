@@ -12,6 +12,7 @@ from typing import Any
 from everloop.adapters.mcp_client import examine
 from everloop.adapters.models import Found, found_models
 from everloop.errors import Unavailable
+from everloop.memory.limits import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.thread.tool_servers import ToolHealth, ToolServer
 
@@ -60,6 +61,17 @@ class SystemMachine:
     def tool_servers(self, servers: Mapping[str, ToolServer]) -> list[ToolHealth]:
         """How the MCP servers are that are set."""
         return examine(servers) if servers else []
+
+    def try_endpoint(self, settings: MemorySettings) -> None:
+        """Have the embedding endpoint make a vector. Only here numpy is loaded."""
+        endpoint: Any = importlib.import_module("everloop.adapters.embed_endpoint")
+        endpoint.EndpointEmbedder(
+            settings.endpoint,
+            settings.endpoint_model,
+            key=settings.endpoint_key,
+            dimensions=settings.endpoint_dimensions,
+            timeout_s=TIMEOUT_S,
+        ).embed(["everloop"])
 
     def postgres_version(self, url: str) -> str:
         """What the server behind an address says it is."""
