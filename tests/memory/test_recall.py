@@ -27,6 +27,7 @@ from everloop.memory.commands import (
 from everloop.memory.keeper import Kept
 from everloop.memory.path import path
 from everloop.memory.shelf import Filter
+from everloop.testing.embedder import WordEmbedder
 from everloop.testing.stage import NEW_YEAR
 
 USER = "user"
@@ -189,6 +190,28 @@ def test_a_failing_embedder_leaves_words_and_the_answer_says_so(diary: Diary) ->
     assert "only words" in answer.notes[0]
     diary.keeper.memory.space = None
     assert "No embedder" in diary.keeper.recall(USER, Asked("red roses")).notes[0]
+
+
+class Blank(WordEmbedder):
+    """An embedder that has no direction for what it does not know."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Makes nothing of a question."""
+        vectors = super().embed(texts)
+        return vectors * 0 if texts[0].endswith("?") else vectors
+
+
+def test_a_question_without_a_direction_is_near_nothing_and_the_answer_says_so(
+    diary: Diary,
+) -> None:
+    diary.say_all()
+    assert diary.keeper.memory.space is not None
+    diary.keeper.memory.space.embedder = Blank()
+    diary.keeper.embed_missing()
+    answer = diary.keeper.recall(USER, Asked("bees?", mode="semantic"))
+    found = [hit.item.item_id for hit in answer.hits if hit.source == "words"]
+    assert found == ["item-2", "item-3"]  # which came after it
+    assert "only words were searched" in answer.notes[0]
 
 
 def test_items_without_a_vector_are_found_by_words_until_they_have_one(diary: Diary) -> None:

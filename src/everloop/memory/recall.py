@@ -145,6 +145,11 @@ class Memory:
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
             return False
+        if not query.any():  # everything would be as near as everything else
+            ranking.notes.append(
+                "The embedder made nothing of the question, so only words were searched."
+            )
+            return False
         try:
             lacking = self.space.refresh(reader, ranking.roster)
         except Unavailable as problem:
