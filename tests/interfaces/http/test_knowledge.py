@@ -225,6 +225,14 @@ def test_the_log_can_be_read_and_proved(house: Served) -> None:
         assert client.post("/api/log/proof").json()["ok"] is True
 
 
+@pytest.mark.parametrize("body", [b'{"text": "\xff"}', b"[" * 100_000])
+def test_a_body_that_cannot_be_read_is_refused_with_a_hint(shared: Served, body: bytes) -> None:
+    with shared.client() as client:
+        kind = {"content-type": "application/json"}
+        answer = client.post("/api/memories", content=body, headers=kind)
+        assert (answer.status_code, bool(answer.json()["hint"])) == (400, True)
+
+
 def test_an_address_that_is_no_route_says_so_in_json(shared: Served) -> None:
     with shared.client() as client:
         for method, status in (("GET", 404), ("POST", 405)):

@@ -84,7 +84,8 @@ def teach_errors(app: FastAPI) -> None:
 
     async def plain(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, HTTPException)
-        told = Problem(error=str(problem.detail))
+        hint = "Send JSON, in UTF-8." if problem.status_code == 400 else ""
+        told = Problem(error=str(problem.detail), hint=hint)
         return JSONResponse(told.model_dump(), problem.status_code, headers=problem.headers)
 
     app.add_exception_handler(EverloopError, ours)
