@@ -57,19 +57,13 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
         if item.text == command.text:
             return []
         raise Conflict(f"there is an item {command.item_id!r} with another text")
-    _check_words(command.title, command.text)
-    _check_time("durability", command.durability, allowed=DURABLE)
-    _check_time("happened_at", command.happened_at, allowed="")
-    if command.learned_via not in LEARNED:
-        raise Invalid(
-            f"{command.learned_via!r} is no way to learn", hint=f"Use {', '.join(LEARNED)}."
-        )
+    check_new(command)
     remembered = Remembered(
         item_id=command.item_id,
         title=command.title.strip() or title_of(command.text),
         text=command.text,
         kind=command.kind,
-        scope=check_scope(command.scope),
+        scope=command.scope,
         witnesses=tuple(sorted(set(command.witnesses))),
         origin=command.origin,
         learned_via=command.learned_via,
@@ -80,6 +74,22 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
         session=asking.by.session,
     )
     return [Draft(remembered, command.because)]
+
+
+def check_new(command: RememberItem) -> None:
+    """Pass what can be taken in.
+
+    Raises:
+        Invalid: it cannot, whatever is known already.
+    """
+    _check_words(command.title, command.text)
+    _check_time("durability", command.durability, allowed=DURABLE)
+    _check_time("happened_at", command.happened_at, allowed="")
+    if command.learned_via not in LEARNED:
+        raise Invalid(
+            f"{command.learned_via!r} is no way to learn", hint=f"Use {', '.join(LEARNED)}."
+        )
+    check_scope(command.scope)
 
 
 def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[Draft]:

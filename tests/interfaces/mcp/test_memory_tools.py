@@ -70,6 +70,17 @@ def test_without_the_users_words_nothing_is_remembered(guest: Guest, engine: Eng
     assert engine.log.head <= 1  # the admission alone
 
 
+def test_for_what_cannot_be_remembered_the_users_words_are_not_recorded(
+    guest: Guest, engine: Engine
+) -> None:
+    guest.call("remember", **TABS)
+    head = engine.log.head
+    assert "nothing to remember" in guest.refused("remember", **TABS | {"text": " "})
+    other = TABS | {"text": "The user is away."}
+    assert "not a time" in guest.refused("remember", **other, holds_until="tomorrow")
+    assert engine.log.head == head
+
+
 @pytest.mark.promise("P-MCP-3")
 def test_taking_back_the_users_words_takes_the_memory_with_them(
     guest: Guest, engine: Engine

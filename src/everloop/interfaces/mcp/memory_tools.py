@@ -3,6 +3,7 @@
 import hashlib
 from typing import Annotated, Final
 
+import msgspec
 from pydantic import Field
 
 from everloop.errors import Conflict, Invalid, NotFound
@@ -11,6 +12,7 @@ from everloop.interfaces.mcp.room import Room, Scope
 from everloop.interfaces.mcp.scoping import check_writable, elsewhere, place
 from everloop.interfaces.mcp.shapes import Level, Remembered, Zoomed, line
 from everloop.memory.commands import RememberItem
+from everloop.memory.decide import check_new
 from everloop.memory.events import Origin
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Item, asker
@@ -65,7 +67,6 @@ class MemoryTools:
         ):
             return self._already(known)
         taken = self._known(OWNER, item_id) is not None  # by what says something else now
-        note = self._room.note(by, confirmation)
         wanted = RememberItem(
             item_id="" if taken else item_id,
             text=text,
@@ -73,8 +74,9 @@ class MemoryTools:
             scope=scope,
             origin=Origin(host=by.actor.partition(":")[2], session=by.session),
             durability=holds_until or "durable",
-            because=(note,),
         )
+        check_new(wanted)  # before the user's words are recorded for it
+        wanted = msgspec.structs.replace(wanted, because=(self._room.note(by, confirmation),))
         kept = self._room.engine.memory.remember(wanted, by=by)
         return Remembered(
             notices=list(notices),
