@@ -8,7 +8,8 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Conflict, Invalid
 from everloop.log import Context
-from everloop.memory.commands import RememberItem, ReviseItem
+from everloop.memory.answers import Asked
+from everloop.memory.commands import RememberItem, RetireItem, ReviseItem
 
 
 @pytest.fixture
@@ -87,3 +88,18 @@ def test_an_item_without_a_title_gets_one_from_its_text(diary: Diary, text: str)
 def test_a_text_of_nothing_but_marks_is_its_own_title(diary: Diary) -> None:
     diary.engine.do(RememberItem("marks", "###"))
     assert diary.keeper.find("user", "marks").title == "###"
+
+
+def test_what_was_taken_in_anew_is_there_once_when_its_retraction_is_undone(diary: Diary) -> None:
+    position = diary.say("well", "The well is deep.")
+    taken_back = diary.log.retract([position], reason="a slip", actor="user").position
+    diary.say("well", "The well is deep.")
+    diary.log.retract([taken_back], reason="none after all", actor="user")
+
+    def found() -> list[str]:
+        hits = diary.keeper.recall("user", Asked("well", mode="text")).hits
+        return [hit.item.item_id for hit in hits]
+
+    assert found() == ["well"]
+    diary.engine.do(RetireItem("well"))
+    assert found() == []

@@ -72,7 +72,7 @@ class Sieve:
         self.asker = asker
         self.bindings: dict[str, Any] = {"principal": asker.principal}
         chosen = only or Filter()
-        conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen)]
+        conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_TAKEN_IN]
         if not chosen.retired:
             conditions.append(f"NOT EXISTS ({_mark_of('i.position', 'retired')})")
         if chosen.kinds:
@@ -140,6 +140,10 @@ def _mark_of(item: str, mark: str) -> str:
 _NEWEST = f"""NOT EXISTS (
     SELECT 1 FROM memory_versions n WHERE n.item = v.item AND n.position > v.position
     AND {visible("n")})"""  # noqa: S608 - our own condition
+# One that was taken back, taken in anew, and whose taking back was undone, is there twice.
+_LAST_TAKEN_IN = f"""NOT EXISTS (
+    SELECT 1 FROM memory_items twin WHERE twin.item_id = i.item_id AND twin.position > i.position
+    AND {visible("twin")})"""  # noqa: S608 - our own condition
 
 
 def asker(reader: Reader, principal: str) -> Asker:
