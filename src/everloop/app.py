@@ -52,7 +52,7 @@ from everloop.memory.keeper import Keeper
 from everloop.memory.limits import MemorySettings
 from everloop.memory.policies import Embedding
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
-from everloop.ports import Model, Progress, World
+from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import open_node_copy, open_store
 from everloop.thread.deciders import THREAD_DECIDERS
@@ -169,9 +169,9 @@ class Engine:
         heard = self._metered(model, "feedback") if model else None
         return Listener(self.log, self.do, heard, self._settings.sentiment)
 
-    def embed_in_background(self, progress: Progress | None = None) -> Embedding:
+    def embed_in_background(self) -> Embedding:
         """Give every item its vectors, now and as items come, until it is stopped."""
-        embedding = Embedding(self.memory, progress)
+        embedding = Embedding(self.memory)
         embedding.start()
         return embedding
 

@@ -102,6 +102,25 @@ class Named(WordEmbedder):
     name = Held.name
 
 
+def test_how_far_it_is_can_be_seen_while_it_goes_on(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    for number in range(3 * BATCH):
+        diary.say(f"many-{number}", f"Thing number {number} of many.")
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = held = Held()
+    embedding = Embedding(diary.keeper)
+    embedding.start()
+    for done in (0, BATCH, 2 * BATCH):
+        assert held.asked.acquire(timeout=PATIENCE_S)
+        assert embedding.stands == ((done, 3 * BATCH) if done else (0, 0))
+        held.go.release()
+    assert embedding.idle.wait(PATIENCE_S)
+    assert embedding.stands == (0, 0)
+    embedding.stop()
+    diary.log.close()
+
+
 def test_it_stops_after_the_batch_at_hand_and_keeps_that(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     for number in range(5 * BATCH):

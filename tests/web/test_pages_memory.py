@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.conftest import Visit
+from tests.web.conftest import WAIT_MS, Shot, Visit
 from tests.web.demo_house import demo_house, enter, item_saying
 from tests.web.house import house
 
 from everloop.app import USER
+from everloop.errors import ModelFailed
 from everloop.memory.commands import RememberItem
 
 pytestmark = pytest.mark.xdist_group("pages")
@@ -37,6 +38,37 @@ def test_why_and_why_not_show_the_way_of_a_memory(year: Path, tmp_path: Path, vi
         page.get_by_role("button", name="Follow it").click()
         expect(page.get_by_text("It is not in the answer.")).to_be_visible()
         expect(page.get_by_text("stopped here")).to_be_visible()
+
+
+def test_how_far_memories_are_read_for_meaning_is_shown_until_all_are(
+    tmp_path: Path, visit: Visit, shot: Shot
+) -> None:
+    with house(tmp_path) as home:
+        beside = home.running.embedding
+        assert beside is not None
+        assert beside.idle.wait(WAIT_MS / 1_000)
+        beside.stands, beside.problem = (120, 480), ModelFailed("the endpoint answered 429")
+        page = enter(home, visit, "/memory")
+        expect(page.get_by_role("progressbar", name="Reading for meaning")).to_be_visible()
+        expect(page.get_by_text("120 of 480 passages")).to_be_visible()
+        expect(page.get_by_text("answered 429")).to_be_visible()
+        shot(page, "memory-reading")
+        beside.stands, beside.problem = (0, 0), None
+        expect(page.get_by_role("progressbar")).to_have_count(0)
+
+
+def test_what_says_nearly_the_same_stands_below(tmp_path: Path, visit: Visit, shot: Shot) -> None:
+    lines = "we sand it, let it dry for a night, turn the board, and oil the other side as well"
+    long = f"Before a board is oiled, {lines}; then the rag goes into the water outside the door."
+    with house(tmp_path) as home:
+        home.engine.memory.remember(RememberItem("mem-one", long), by=USER)
+        other = long.replace("for a night", "for a whole night")
+        home.engine.memory.remember(RememberItem("mem-two", other), by=USER)
+        page = enter(home, visit, "/memory/mem-one")
+        near = page.get_by_role("heading", name="Nearly the same").locator("..")
+        shot(page, "memory-nearly-the-same")
+        near.get_by_role("link").click()
+        expect(page.locator(".prose").first).to_contain_text("a whole night")
 
 
 def test_something_is_remembered_and_taken_back(tmp_path: Path, visit: Visit) -> None:

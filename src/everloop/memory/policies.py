@@ -9,7 +9,6 @@ import threading
 from everloop.errors import EverloopError
 from everloop.memory.events import Remembered, Revised
 from everloop.memory.keeper import Keeper
-from everloop.ports import Progress
 
 RETRY_S, RETRY_MAX_S = 2.0, 60.0  # how long a failing embedder is left alone, at first and at most
 
@@ -17,15 +16,13 @@ RETRY_S, RETRY_MAX_S = 2.0, 60.0  # how long a failing embedder is left alone, a
 class Embedding:
     """A thread that gives items their vectors, now and as they come. Search goes on meanwhile."""
 
-    def __init__(
-        self, keeper: Keeper, progress: Progress | None = None, *, retry_s: float = RETRY_S
-    ) -> None:
+    def __init__(self, keeper: Keeper, *, retry_s: float = RETRY_S) -> None:
         self._keeper = keeper
-        self._progress = progress
         self._retry_s = retry_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="everloop-embed", daemon=True)
         self.problem: EverloopError | None = None
+        self.stands = (0, 0)  # how many vectors were made, of how many that were missing
         self.idle = threading.Event()  # set while nothing is missing
 
     def start(self) -> None:
@@ -54,10 +51,13 @@ class Embedding:
         """Whether nothing is missing any more, or nobody wants it; why not is noted."""
         self.idle.clear()
         try:
-            self._keeper.embed_missing(self._progress, going=lambda: not self._stop.is_set())
+            self._keeper.embed_missing(self._note, going=lambda: not self._stop.is_set())
         except EverloopError as problem:
             self.problem = problem
             return False
-        self.problem = None
+        self.problem, self.stands = None, (0, 0)
         self.idle.set()
         return True
+
+    def _note(self, done: int, total: int) -> None:
+        self.stands = (done, total)

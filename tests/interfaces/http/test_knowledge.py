@@ -4,10 +4,12 @@ import pytest
 from tests.interfaces.http.serving import Served
 
 from everloop.app import USER
+from everloop.errors import ModelFailed
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Member, Persona, Skill, SkillFile, Team
 from everloop.log import Context
 from everloop.memory.commands import CiteItem, RememberItem
+from everloop.memory.policies import Embedding
 
 AGENT = Context(actor="agent:x")
 
@@ -48,6 +50,18 @@ def test_a_preview_says_what_stands_on_a_memory_through_its_summary(house: Serve
         )
         assert client.post(path, json={}).status_code == 403
         assert client.post(path, json={"force": True}).status_code == 200
+
+
+def test_how_far_memories_are_read_for_meaning_is_told_and_what_keeps_it(house: Served) -> None:
+    house.running.embedding = beside = Embedding(house.engine.memory)
+    with house.client() as client:
+        told = client.get("/api/reading").json()
+        assert (told["done"], told["total"], told["problem"]) == (0, 0, "")
+        beside.stands, beside.problem = (3, 8), ModelFailed("the endpoint answered 429")
+        told = client.get("/api/reading").json()
+        assert (told["done"], told["total"]) == (3, 8)
+        assert "429" in told["problem"]
+    house.running.embedding = None
 
 
 def test_why_a_memory_is_not_in_an_answer_is_told_gate_by_gate(house: Served) -> None:

@@ -198,6 +198,15 @@ class KeptOut(Shown):
     varies: str
 
 
+class ReadingOut(BaseModel):
+    """How far memories are read for their meaning, and what keeps it from going on."""
+
+    embedder: str
+    done: int
+    total: int
+    problem: str
+
+
 class Among(BaseModel):
     """What to look among; nothing said: everything."""
 
@@ -330,6 +339,23 @@ def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
     answer = house.engine.memory.recall(OWNER, asked)
     groups = [GroupOut.model_validate(group) for group in side_by_side(answer.hits)]
     return AnswerOut(groups=groups, notes=list(answer.notes))
+
+
+@router.get("/reading")
+def reading(house: HouseDep) -> ReadingOut:
+    """How far memories are read for their meaning: nothing of nothing, if all of them are.
+
+    Until then, words alone find some of them.
+    """
+    space, beside = house.engine.memory.memory.space, house.running.embedding
+    done, total = beside.stands if beside else (0, 0)
+    problem = beside.problem if beside else None
+    return ReadingOut(
+        embedder=space.embedder.name if space else "",
+        done=done,
+        total=total,
+        problem=str(problem) if problem else "",
+    )
 
 
 @router.get("/memories/{item_id}/path")
