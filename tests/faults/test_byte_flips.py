@@ -110,6 +110,19 @@ def test_every_flipped_byte_of_a_record_is_found_and_the_rest_can_be_exported(
     assert wrong == {}
 
 
+def test_a_record_that_claims_a_position_beyond_all_others_hides_none_of_them(
+    specimen: Specimen, folder: Path
+) -> None:
+    wrong: dict[tuple[int, ...], object] = {}
+    heads = [(each, at) for each in specimen.extents[-6:] for at in range(4)]  # positions are there
+    for extent, at in heads:
+        for bit in range(8):
+            flipped = Flipped(folder, extent.start + at, 1 << bit)
+            if problems := blind_to(specimen, flipped, extent.rowid):
+                wrong[extent.rowid, at, bit] = problems
+    assert wrong == {}
+
+
 def unnoticed(specimen: Specimen, flipped: Flipped) -> str:
     """How a flip somewhere in the file changed what the log says without being noticed."""
     try:

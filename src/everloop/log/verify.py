@@ -27,9 +27,11 @@ from everloop.log.witnesses import differences, testimonies
 from everloop.ports import Progress
 
 PAGE = 1_000
-# A row whose position was damaged ends a scan early; then the others are read from the other end.
-_UPWARDS = f"SELECT {COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position"  # noqa: S608
-_DOWNWARDS = f"{_UPWARDS} DESC"
+# A row whose position was damaged may end a scan early; then the others are read from the other
+# end. Upwards, so many rows are read: one that claims a later position hides none after it.
+_FROM = f"SELECT {COLUMNS} FROM log WHERE position > ?1"  # noqa: S608 - our own column names
+_UPWARDS = f"{_FROM} ORDER BY position LIMIT ?2 - ?1"
+_DOWNWARDS = f"{_FROM} AND position <= ?2 ORDER BY position DESC"
 _UNTYPED = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError)
 _UNREADABLE = (*_UNTYPED, EverloopError)
 _RECORD_MIN = 64  # bytes that no stored record is smaller than: the digest alone has 32
@@ -171,18 +173,23 @@ class _Checker:
 
 def reach(reader: Reader) -> int:
     """The newest position the file knows of, even if that row is gone or unreadable."""
-    known = [0]
-    # Positions have no gaps, so an index knows how many there were before a row was lost.
-    for sql in ("SELECT max(position) FROM log", "SELECT count(*) FROM log INDEXED BY log_stream"):
-        try:
-            row = reader.db.execute(sql).fetchone()
-        except apsw.Error:
-            continue
-        if row and isinstance(row[0], int):
-            known.append(row[0])
+    last = _number(reader, "SELECT max(position) FROM log")
+    # An index knows of a row that was lost, and of a damaged position how it was before.
+    indexed = _number(reader, "SELECT max(position) FROM log INDEXED BY log_stream")
+    rows = _number(reader, "SELECT count(*) FROM log NOT INDEXED")
+    if 0 < rows <= indexed < last:  # all have a place without the last one's, which is damaged
+        return indexed
     # A damaged position may say anything, but the file has room for so many records only.
     room = int(reader.db.pragma("page_count")) * int(reader.db.pragma("page_size"))
-    return min(max(known), room // _RECORD_MIN)
+    return min(max(last, indexed), room // _RECORD_MIN)
+
+
+def _number(reader: Reader, sql: str) -> int:
+    """What a query says, if it is a number."""
+    with suppress(apsw.Error):
+        row = reader.db.execute(sql).fetchone()
+        return row[0] if row and isinstance(row[0], int) else 0
+    return 0
 
 
 def _page(reader: Reader, after: int, upto: int) -> list[Record | Damage]:
