@@ -22,7 +22,8 @@ from everloop.memory.commands import (
     RevokeAudience,
 )
 from everloop.memory.events import AudienceGranted, Remembered
-from everloop.memory.vectors import VectorCache, VectorSpace
+from everloop.memory.vector_cache import VectorCache
+from everloop.memory.vectors import VectorSpace
 from everloop.testing.embedder import WordEmbedder
 
 HOST = "agent:test-host"
