@@ -66,6 +66,7 @@ def test_what_says_nearly_the_same_stands_below(tmp_path: Path, visit: Visit, sh
         home.engine.memory.remember(RememberItem("mem-two", other), by=USER)
         page = enter(home, visit, "/memory/mem-one")
         near = page.get_by_role("heading", name="Nearly the same").locator("..")
+        expect(near).to_be_visible()
         shot(page, "memory-nearly-the-same")
         near.get_by_role("link").click()
         expect(page.locator(".prose").first).to_contain_text("a whole night")

@@ -24,6 +24,8 @@ from everloop.memory.expressions import CUES, WEEKDAY, cued, dated
 from everloop.memory.languages import FRENCH_DAYS, GERMAN_DAYS
 from everloop.memory.stretches import YEAR, Stretch
 
+LEAD = 120  # characters before a time that tell what it is to the question
+
 Kind = Literal["filter", "boost", "order"]
 Order = Literal["oldest", "newest"]
 
@@ -157,10 +159,11 @@ def _stretches(text: str, now: datetime, told: Kind) -> Iterator[TimeHint]:
     found = list(_narrowed(text, list(dated(text, now))))
     while found:
         (first, last), stretch = found.pop(0)
-        bound = _BOUND.search(text, 0, first)
+        before = text[max(0, first - LEAD) : first]
+        bound = _BOUND.search(before)
         side = _SIDES[bound["word"].casefold()] if bound else ""
         to_come = stretch[0] > local
-        sure = _is_sure(text[:first], text[first:last], side, stretch[0], local)
+        sure = _is_sure(before, text[first:last], side, stretch[0], local)
         if found and _joins(side, _JOIN.fullmatch(text, last, found[0][0][0])):
             (second, end), other = found.pop(0)
             stretch = _joined(text[first:last], text[second:end], stretch, other)
@@ -170,7 +173,7 @@ def _stretches(text: str, now: datetime, told: Kind) -> Iterator[TimeHint]:
         if to_come and (bound or told == "filter"):
             continue  # nothing was said then yet
         start, stop = (_zoned(moment, now) for moment in _bounded(side, *stretch))
-        span = (bound.start() if bound else first), last
+        span = (first - len(before) + bound.start() if bound else first), last
         yield TimeHint(span, told if sure else "boost", start, stop)
 
 
