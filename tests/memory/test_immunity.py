@@ -205,6 +205,19 @@ def test_what_a_user_revised_is_the_users(notes: Notebook) -> None:
         notes.retire("a", AGENT)
 
 
+def test_what_a_user_put_into_a_summary_does_not_go_because_an_agent_changes_a_source(
+    notes: Notebook,
+) -> None:
+    notes.make("both", "a", "b")
+    notes.do(ReviseItem("a", text="Said otherwise."), by=AGENT)  # nobody's words are lost
+    notes.make("again", "a", "b")
+    notes.do(ReviseItem("again", text="I saw to it myself."), by=USER)
+    with pytest.raises(Forbidden, match="a user's words were made from it"):
+        notes.do(ReviseItem("a", text="Said once more."), by=AGENT)
+    assert "again" in notes.listed()
+    notes.do(ReviseItem("a", text="The user's own word."), by=USER)
+
+
 def test_a_pinned_item_is_not_demoted(notes: Notebook) -> None:
     notes.do(PinItem("a"), USER)
     notes.make("s", "a")

@@ -101,11 +101,15 @@ def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[
 
 
 def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:
-    """Change what is given; if nothing is different, nothing happens. A user's words are theirs."""
+    """Change what is given; if nothing is different, nothing happens. A user's words are theirs.
+
+    `asking.known` says whether a user's words were made from it: they would go with its old ones.
+    """
     known = _known(item, command.item_id)
-    if written_by_user(known.author) and not written_by_user(asking.by.actor):
+    if not written_by_user(asking.by.actor) and (written_by_user(known.author) or asking.known):
+        told = "a user's words were made from it" if asking.known else "it was written by a user"
         raise Forbidden(
-            f"{command.item_id} was written by a user",
+            f"{command.item_id} cannot be changed: {told}",
             hint="Remember what you learned as an item of your own; memory shows both.",
         )
     witnesses = known.witnesses if command.witnesses is None else command.witnesses

@@ -60,7 +60,7 @@ def _context(command: KeepContext) -> str:
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RememberItem, _item, ITEM, decide.remember_item),
     Decider(RepeatItem, _item, ITEM, decide.repeat_item),
-    Decider(ReviseItem, _item, ITEM, decide.revise_item),
+    Decider(ReviseItem, _item, ITEM, decide.revise_item, also=immunity.against_revising),
     Decider(PinItem, _item, ITEM, decide.pin_item),
     Decider(UnpinItem, _item, ITEM, decide.unpin_item),
     Decider(CiteItem, _item, ITEM, decide.cite_item, also=immunity.where_cited),

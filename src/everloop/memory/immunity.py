@@ -17,9 +17,9 @@ import msgspec
 
 from everloop.log import Reader, visible
 from everloop.log.record import moment
-from everloop.memory.commands import CiteItem, DemoteItem, RetireItem
+from everloop.memory.commands import CiteItem, DemoteItem, RetireItem, ReviseItem
 from everloop.memory.events import Retired
-from everloop.memory.scopes import Asker
+from everloop.memory.scopes import Asker, written_by_user
 from everloop.memory.shelf import Filter, Sieve, find
 
 Known = Callable[[Reader, Asker, Collection[str]], Collection[str]]
@@ -122,6 +122,13 @@ def against_retiring(reader: Reader, command: RetireItem) -> list[str]:
     return user_citers(reader, command.item_id)
 
 
+def against_revising(reader: Reader, command: ReviseItem) -> bool:
+    """Whether a user put words of their own into something that was made from it."""
+    return any(
+        written_by_user(row[0]) for row in reader.rows(_WRITERS, {"item_id": command.item_id})
+    )
+
+
 def against_demoting(reader: Reader, command: DemoteItem) -> list[str]:
     """The citers that a user wrote; and the summary, if it does not say what the item says now."""
     named = {"item_id": command.item_id, "summary": command.in_favour_of}
@@ -174,6 +181,12 @@ CROSS JOIN memory_citations c ON c.item = i.position AND {visible("i")} AND {_OP
 """
 _USER_CITERS = f"{_KIN} SELECT DISTINCT c.citer FROM {_TO_KIN} WHERE c.by_user ORDER BY c.citer"  # noqa: S608
 
+_WRITERS = f"""
+{_KIN}
+SELECT DISTINCT l.actor FROM made CROSS JOIN memory_items i ON i.item_id = made.item_id
+CROSS JOIN memory_versions v ON v.item = i.position JOIN log l ON l.position = v.position
+WHERE made.item_id <> :item_id AND {visible("i")} AND {visible("v")}
+"""  # noqa: S608 - our own conditions
 _STANDING = f"""
 {_KIN}
 SELECT c.citer, max(c.by_user), min(opened.recorded_at) FROM {_TO_KIN}
