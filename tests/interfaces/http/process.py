@@ -43,9 +43,12 @@ class ServerProcess:
 
     def ask_to_end(self) -> tuple[int, str]:
         """End it as a person does; its exit code, and what it complained about."""
-        self._process.send_signal(signal.SIGTERM)
-        more, complaints = self._process.communicate(timeout=WAIT_S)
-        self.said.append(more)
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        with self._process:
+            self._process.send_signal(signal.SIGTERM)
+            self.said.append(self._process.stdout.read())  # also what was read ahead of the link
+            complaints = self._process.stderr.read()
         return self._process.returncode, complaints
 
     def close(self) -> None:
