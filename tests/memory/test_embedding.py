@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.memory.test_ghosts import Diary
 
+from everloop.errors import Unavailable
 from everloop.memory.answers import Asked
 from everloop.memory.passages import passages
 from everloop.memory.vectors import BATCH_CHARACTERS
@@ -53,15 +54,25 @@ def slow(diary: Diary, each: Callable[[], None]) -> Slow:
 def test_who_asks_waits_a_little_and_the_next_one_finds_more_vectors(diary: Diary) -> None:
     slow(diary, lambda: diary.stage.clock.tick(seconds=4))
     total = len(passages(diary.keeper.find("user", "long").text)) + 1
-    made = [diary.keeper.embed_missing(briefly=True)]
+    made = [diary.keeper.embed_briefly()]
     assert 0 < made[0] < total
     answer = diary.keeper.recall("user", Asked("where is the windmill"))
     assert answer.hits[0].item.item_id == "short"
     assert "still being embedded" in answer.notes[0]
     while made[-1]:
-        made.append(diary.keeper.embed_missing(briefly=True))
+        made.append(diary.keeper.embed_briefly())
     assert sum(made) == total
     assert diary.keeper.recall("user", Asked("windmill")).notes == ()
+
+
+def test_who_waits_is_not_told_of_a_failure_that_recall_will_tell_of(diary: Diary) -> None:
+    def fails() -> None:
+        raise Unavailable("the disk is full")
+
+    slow(diary, fails)
+    assert diary.keeper.embed_briefly() == 0
+    with pytest.raises(Unavailable):
+        diary.keeper.embed_missing()
 
 
 def test_what_was_made_until_it_was_broken_off_is_kept(diary: Diary) -> None:

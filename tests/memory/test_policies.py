@@ -14,6 +14,7 @@ from everloop.errors import ModelFailed
 from everloop.memory.answers import Asked
 from everloop.memory.policies import Embedding
 from everloop.memory.vectors import BATCH
+from everloop.ports import Embedder
 from everloop.testing.embedder import WordEmbedder
 
 PATIENCE_S = 30
@@ -38,9 +39,7 @@ def test_items_get_their_vectors_in_the_background_now_and_as_they_come(tmp_path
 def test_a_failing_embedder_is_noted_and_does_not_end_the_background(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
-    space = diary.keeper.memory.space
-    assert space is not None
-    space.embedder = Failing()
+    set_embedder(diary, Failing())
     embedding = Embedding(diary.keeper)
     embedding.start()
     embedding.stop()
@@ -67,9 +66,7 @@ def test_an_embedder_that_failed_for_a_while_is_asked_again_though_nothing_new_c
 ) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
-    space = diary.keeper.memory.space
-    assert space is not None
-    space.embedder = Recovering()
+    set_embedder(diary, Recovering())
     embedding = Embedding(diary.keeper, retry_s=0.01)
     embedding.start()
     assert embedding.idle.wait(PATIENCE_S)
@@ -102,13 +99,24 @@ class Named(WordEmbedder):
     name = Held.name
 
 
-def test_how_far_it_is_can_be_seen_while_it_goes_on(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "diary")
-    for number in range(3 * BATCH):
-        diary.say(f"many-{number}", f"Thing number {number} of many.")
+def set_embedder(diary: Diary, embedder: Embedder) -> None:
+    """Let another one make the vectors from now on."""
     space = diary.keeper.memory.space
     assert space is not None
-    space.embedder = held = Held()
+    space.embedder = embedder
+
+
+def filled(tmp_path: Path, *, batches: int) -> tuple[Diary, Held]:
+    """A diary with so many batches of things that lack vectors, and who will make them."""
+    diary, held = Diary(tmp_path / "diary"), Held()
+    for number in range(batches * BATCH):
+        diary.say(f"many-{number}", f"Thing number {number} of many.")
+    set_embedder(diary, held)
+    return diary, held
+
+
+def test_how_far_it_is_can_be_seen_while_it_goes_on(tmp_path: Path) -> None:
+    diary, held = filled(tmp_path, batches=3)
     embedding = Embedding(diary.keeper)
     embedding.start()
     for done in (0, BATCH, 2 * BATCH):
@@ -122,12 +130,7 @@ def test_how_far_it_is_can_be_seen_while_it_goes_on(tmp_path: Path) -> None:
 
 
 def test_it_stops_after_the_batch_at_hand_and_keeps_that(tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "diary")
-    for number in range(5 * BATCH):
-        diary.say(f"many-{number}", f"Thing number {number} of many.")
-    space = diary.keeper.memory.space
-    assert space is not None
-    space.embedder = held = Held()
+    diary, held = filled(tmp_path, batches=5)
     embedding = Embedding(diary.keeper)
     embedding.start()
     assert held.asked.acquire(timeout=PATIENCE_S)
@@ -137,6 +140,6 @@ def test_it_stops_after_the_batch_at_hand_and_keeps_that(tmp_path: Path) -> None
         held.go.release()
         stopping.join(0.01)
     assert held.times < 5
-    space.embedder = Named()
+    set_embedder(diary, Named())
     assert diary.keeper.embed_missing() == (5 - held.times) * BATCH
     diary.log.close()

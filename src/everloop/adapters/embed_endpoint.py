@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from everloop.errors import Invalid, ModelFailed
 
 BATCH = 64
+TIMEOUT_S = 60.0
 LATER = (408, 429, 500, 502, 503, 504)  # what passes by itself
 
 
@@ -20,7 +21,7 @@ class EndpointEmbedder:
     """Texts to vectors by `POST {url}/embeddings`."""
 
     def __init__(
-        self, url: str, model: str, *, key: str = "", dimensions: int, timeout_s: float = 60.0
+        self, url: str, model: str, *, key: str = "", dimensions: int, timeout_s: float = TIMEOUT_S
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise Invalid(f"{url!r} is not an endpoint", hint="Give its http(s) address.")

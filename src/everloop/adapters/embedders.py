@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from everloop.adapters.embed_endpoint import EndpointEmbedder
+from everloop.adapters.embed_endpoint import TIMEOUT_S, EndpointEmbedder
 from everloop.adapters.embed_granite import PACKAGE, GraniteEmbedder
 from everloop.adapters.embed_hub import HubEmbedder
 from everloop.memory.limits import MemorySettings
@@ -12,14 +12,20 @@ from everloop.ports import Embedder
 def chosen_embedder(settings: MemorySettings) -> Embedder | None:
     """The embedder, or None if there is to be none or its weights are not installed."""
     if settings.embedder == "endpoint":
-        return EndpointEmbedder(
-            settings.endpoint,
-            settings.endpoint_model,
-            key=settings.endpoint_key,
-            dimensions=settings.endpoint_dimensions,
-        )
+        return endpoint_embedder(settings)
     if settings.embedder == "hub":
         return HubEmbedder(settings.hub_model, dimensions=settings.hub_dimensions)
     if settings.embedder == "granite" and find_spec(PACKAGE) is not None:
         return GraniteEmbedder()
     return None
+
+
+def endpoint_embedder(settings: MemorySettings, *, timeout_s: float = TIMEOUT_S) -> Embedder:
+    """The embedder behind the endpoint that is set."""
+    return EndpointEmbedder(
+        settings.endpoint,
+        settings.endpoint_model,
+        key=settings.endpoint_key,
+        dimensions=settings.endpoint_dimensions,
+        timeout_s=timeout_s,
+    )

@@ -64,14 +64,8 @@ class SystemMachine:
 
     def try_endpoint(self, settings: MemorySettings) -> None:
         """Have the embedding endpoint make a vector. Only here numpy is loaded."""
-        endpoint: Any = importlib.import_module("everloop.adapters.embed_endpoint")
-        endpoint.EndpointEmbedder(
-            settings.endpoint,
-            settings.endpoint_model,
-            key=settings.endpoint_key,
-            dimensions=settings.endpoint_dimensions,
-            timeout_s=TIMEOUT_S,
-        ).embed(["everloop"])
+        embedders: Any = importlib.import_module("everloop.adapters.embedders")
+        embedders.endpoint_embedder(settings, timeout_s=TIMEOUT_S).embed(["everloop"])
 
     def postgres_version(self, url: str) -> str:
         """What the server behind an address says it is."""

@@ -22,7 +22,7 @@ from everloop.log.log import Log
 from everloop.log.reader import Reader
 from everloop.log.record import Record, chain
 from everloop.log.schema import COLUMNS
-from everloop.log.sql import let_go
+from everloop.log.sql import let_go, number
 from everloop.log.witnesses import differences, testimonies
 from everloop.ports import Progress
 
@@ -176,19 +176,17 @@ def reach(reader: Reader) -> int:
     last = _number(reader, "SELECT max(position) FROM log")
     # An index knows of a row that was lost, and of a damaged position how it was before.
     indexed = _number(reader, "SELECT max(position) FROM log INDEXED BY log_stream")
-    rows = _number(reader, "SELECT count(*) FROM log NOT INDEXED")
-    if 0 < rows <= indexed < last:  # all have a place without the last one's, which is damaged
-        return indexed
+    if indexed < last and 0 < _number(reader, "SELECT count(*) FROM log NOT INDEXED") <= indexed:
+        return indexed  # all have a place without the last one's, which is damaged
     # A damaged position may say anything, but the file has room for so many records only.
     room = int(reader.db.pragma("page_count")) * int(reader.db.pragma("page_size"))
     return min(max(last, indexed), room // _RECORD_MIN)
 
 
 def _number(reader: Reader, sql: str) -> int:
-    """What a query says, if it is a number."""
+    """What a query says, if it is a number that can be read."""
     with suppress(apsw.Error):
-        row = reader.db.execute(sql).fetchone()
-        return row[0] if row and isinstance(row[0], int) else 0
+        return number(reader.db, sql)
     return 0
 
 

@@ -17,7 +17,7 @@ from everloop.memory.commands import GrantAudience
 from everloop.memory.events import PIVOTAL
 from everloop.memory.immunity import Known, Link, links, nobody
 from everloop.memory.scopes import Asker
-from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, find, item_of
+from everloop.memory.shelf import COLUMNS, PAIRS, Filter, Item, Sieve, complete, find, item_of
 
 HANDLE: Final = 8  # characters of an id's end that are shown; enough to be unique for a person
 HANDLE_MIN: Final = 4
@@ -207,7 +207,8 @@ def _page(
 
 
 def _variants(reader: Reader, item: Item) -> list[str]:
-    return [row[0] for row in reader.rows(_VARIANTS, (item.position, item.item_id))]
+    asked = {"items": f"[{item.position}]", "relation": "repeats"}
+    return [row[0] for row in reader.rows(_VARIANTS, asked)]
 
 
 def _version(reader: Reader, row: Sequence[Any]) -> Version:
@@ -233,13 +234,7 @@ SELECT r.position, r.text, r.similarity, l.actor, l.recorded_at
 FROM memory_repeats r JOIN log l ON l.position = r.position
 WHERE r.item = ? AND {visible("r")} ORDER BY r.position
 """  # noqa: S608 - our own condition
-_VARIANTS = f"""
-SELECT r.other_id FROM memory_relations r
-WHERE r.item = ?1 AND r.relation = 'repeats' AND {visible("r")}
-UNION
-SELECT i.item_id FROM memory_relations r JOIN memory_items i ON i.position = r.item
-WHERE r.other_id = ?2 AND r.relation = 'repeats' AND {visible("r")}
-"""  # noqa: S608 - our own conditions
+_VARIANTS = f"{PAIRS} SELECT i.item_id FROM pairs p JOIN memory_items i ON i.position = p.other"  # noqa: S608
 _BECAUSE = "SELECT source FROM log_because WHERE dependant = ? ORDER BY source"
 _RETIRED = f"""
 SELECT m.note FROM memory_marks m WHERE m.item = ? AND m.mark = 'retired' AND {visible("m")}

@@ -5,6 +5,7 @@ that the background has to do. Everything it changes, it changes by commands.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from everloop.errors import NotFound
+from everloop.errors import NotFound, Unavailable
 from everloop.log import Context, Log, Reader, Receipt
 from everloop.log.sql import one
 from everloop.memory.answers import Answer, Asked, Why
@@ -192,17 +193,21 @@ class Keeper:
             return WhyNot("rank", sentence, why)
         return WhyNot("here", f"It is in the answer, at rank {why.rank}.", why)
 
-    def embed_missing(
-        self,
-        progress: Progress | None = None,
-        *,
-        briefly: bool = False,
-        going: Callable[[], bool] = lambda: True,
-    ) -> int:
-        """Make the vectors that items lack, as long as `going`; returns how many were made.
+    def embed_briefly(self, progress: Progress | None = None) -> int:
+        """Make some of the vectors that items lack, while somebody waits who will search meaning.
 
-        If somebody waits, `briefly`: for as long as is set, and the next time it goes on.
+        It takes as long as is set, and the next time it goes on. If it fails, recall meets the same
+        failure, and says so.
         """
+        until = self._clock.now() + timedelta(seconds=self._limits.embed_wait_s)
+        with suppress(Unavailable):
+            return self.embed_missing(progress, lambda: self._clock.now() < until)
+        return 0
+
+    def embed_missing(
+        self, progress: Progress | None = None, going: Callable[[], bool] = lambda: True
+    ) -> int:
+        """Make the vectors that items lack, as long as `going`; returns how many were made."""
         space = self.memory.space
         if space is None:
             return 0
@@ -210,9 +215,7 @@ class Keeper:
             lacking = space.lacking(reader)
             texts = passage_texts(reader, list(lacking))
         space.settle(passage for passage in lacking if passage not in texts)
-        until = self._clock.now() + timedelta(seconds=self._limits.embed_wait_s)
-        waits = lambda: going() and (not briefly or self._clock.now() < until)  # noqa: E731
-        made = space.embed_missing(lacking, texts, progress, waits)
+        made = space.embed_missing(lacking, texts, progress, going)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:
                 self.memory.keep(reader)

@@ -51,7 +51,7 @@ class Embedding:
         """Whether nothing is missing any more, or nobody wants it; why not is noted."""
         self.idle.clear()
         try:
-            self._keeper.embed_missing(self._note, going=lambda: not self._stop.is_set())
+            self._keeper.embed_missing(self._note, lambda: not self._stop.is_set())
         except EverloopError as problem:
             self.problem = problem
             return False

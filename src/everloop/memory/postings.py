@@ -34,7 +34,6 @@ class Posting(NamedTuple):
 
 Recent = tuple["array[int]", "array[float]"]  # rows, and how often a term stands in each
 
-NONE: Recent = (array("q"), array("d"))
 _FIRST = np.array([True])
 NOWHERE = Posting(np.empty(0, np.int64), np.empty(0))
 
@@ -60,7 +59,8 @@ class Postings:
         with self._lock:
             self._refresh(reader, roster)
             return [
-                len(self._list(reader, head, term).rows) + len(self._recent.get(term, NONE)[0])
+                len(self._list(reader, head, term).rows)
+                + (len(self._recent[term][0]) if term in self._recent else 0)
                 for term in terms
             ]
 
@@ -120,7 +120,7 @@ class Postings:
         wanted = np.fromstring(text, np.int64, sep=",")
         rows = passages.searchsorted(wanted)
         there = passages.take(rows, mode="clip") == wanted
-        return _counted(rows if there.all() else rows[there])
+        return counted(rows if there.all() else rows[there])
 
     def _waiting(self, reader: Reader, term: str) -> Posting:
         """Where a term stands in what is not in the index yet, as far as the lists should reach."""
@@ -144,7 +144,7 @@ class Postings:
             self._kept -= len(self._listed.popitem(last=False)[1].rows)
 
 
-def _counted(rows: Rows) -> Posting:
+def counted(rows: Rows) -> Posting:
     """Rows with repetitions, in order, as rows and counts."""
     new = rows[1:] != rows[:-1]
     if new.all():  # as rare terms do, each stands once where it stands

@@ -16,7 +16,7 @@ from everloop.log import Reader
 from everloop.log.record import moment
 from everloop.memory.commands import RememberItem
 from everloop.memory.noticing import COMPARED_MAX, Said, Telling, telling
-from everloop.memory.postings import Postings
+from everloop.memory.postings import Postings, counted
 from everloop.memory.roster import Roster
 from everloop.memory.rows import Mask, Rows
 from everloop.memory.scopes import Asker
@@ -69,8 +69,7 @@ def sharing(places: Places, who: Asker, new: RememberItem, terms: Sequence[str])
 def _holding(held: Rows, wanted: Telling, places: Places) -> Rows:
     """The rows that hold enough of the terms, of those in which the first ones stand."""
     held.sort(kind="stable")  # already nearly so
-    starts = np.flatnonzero(np.concatenate(([True], held[1:] != held[:-1])))[: len(held)]
-    rows, times = held[starts], np.diff(starts, append=len(held))
+    rows, times = counted(held)
     for left in range(len(wanted.terms) - wanted.first, -1, -1):
         enough = times + left >= wanted.least
         rows, times = rows[enough], times[enough]

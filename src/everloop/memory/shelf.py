@@ -258,18 +258,22 @@ def _text(item: str, upto: str = "true") -> str:
     )
 
 
-_THEN = "t.position < p.at"
-_CONTRADICTS = f"""
+# What stands in a relation, from either side, and since when.
+PAIRS = f"""
 WITH pairs(item, other, at) AS (
-    SELECT r.item, o.position, r.position FROM json_each(?1) j
+    SELECT r.item, o.position, r.position FROM json_each(:items) j
     JOIN memory_relations r ON r.item = j.value JOIN memory_items o ON o.item_id = r.other_id
-    WHERE r.relation = 'contradicts' AND {visible("r")} AND {visible("o")}
+    WHERE r.relation = :relation AND {visible("r")} AND {visible("o")}
     UNION
-    SELECT mine.position, r.item, r.position FROM json_each(?1) j
+    SELECT mine.position, r.item, r.position FROM json_each(:items) j
     JOIN memory_items mine ON mine.position = j.value
     JOIN memory_relations r ON r.other_id = mine.item_id
-    WHERE r.relation = 'contradicts' AND {visible("r")}
+    WHERE r.relation = :relation AND {visible("r")}
 )
+"""  # noqa: S608 - our own conditions
+_THEN = "t.position < p.at"
+_CONTRADICTS = f"""
+{PAIRS}
 SELECT p.item, i.item_id, {_text("p.item")}, {_text("p.other")},
     {_text("p.item", _THEN)}, {_text("p.other", _THEN)}
 FROM pairs p JOIN memory_items i ON i.position = p.other ORDER BY i.item_id
@@ -279,7 +283,8 @@ FROM pairs p JOIN memory_items i ON i.position = p.other ORDER BY i.item_id
 def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
     """What contradicts each item. If one of the two was revised since, their words now decide."""
     groups: dict[int, dict[str, None]] = {}
-    for item, other, mine, theirs, *then in reader.rows(_CONTRADICTS, (positions,)):
+    asked = {"items": positions, "relation": "contradicts"}
+    for item, other, mine, theirs, *then in reader.rows(_CONTRADICTS, asked):
         if [mine, theirs] == then or likeness(mine, theirs)[0] == "contradicts":
             groups.setdefault(item, {})[other] = None
     return {item: list(others) for item, others in groups.items()}

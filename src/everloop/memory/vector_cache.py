@@ -68,7 +68,7 @@ class VectorCache:
         """Those of these passages, which follow each other, that have a vector of their text."""
 
         def found(db: apsw.Connection) -> list[Row]:
-            first = self._first.get(model) or self._find(db, model)
+            first = self._find(db, model)
             bounds = (first, min(wanted), max(wanted))
             return rows(db, _KNOWN, bounds) if first else []
 
@@ -76,7 +76,7 @@ class VectorCache:
 
     def _kept(self, db: apsw.Connection, model: str, wanted: Mapping[int, bytes]) -> list[Row]:
         """What is kept of some passages; if many are wanted, of all between them as well."""
-        first = self._first.get(model) or self._find(db, model)
+        first = self._find(db, model)
         if not first:
             return []
         if len(wanted) > SCAN_FROM:
@@ -86,10 +86,12 @@ class VectorCache:
 
     def _find(self, db: apsw.Connection, model: str) -> int:
         """The first place of a model; 0 if nothing of it was ever kept."""
-        found = ROOM * number(db, "SELECT number FROM models WHERE name = ?", (model,))
-        if found:
-            self._first[model] = found
-        return found
+        if model not in self._first:
+            found = number(db, "SELECT number FROM models WHERE name = ?", (model,))
+            if not found:
+                return 0
+            self._first[model] = ROOM * found
+        return self._first[model]
 
     @property
     def snapshot(self) -> Snapshot:
@@ -110,7 +112,7 @@ class VectorCache:
         def write(db: apsw.Connection) -> None:
             if model not in self._first:
                 db.execute("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
-            first = self._first.get(model) or self._find(db, model)
+            first = self._find(db, model)
             kept = [(first + passage, digest, vector) for passage, digest, vector in vectors]
             with db if len(kept) > 1 else nullcontext():
                 db.executemany("REPLACE INTO placed VALUES (?, ?, ?)", kept)
@@ -121,7 +123,7 @@ class VectorCache:
         """Throw vectors away that are none, so that they are made again."""
 
         def delete(db: apsw.Connection) -> None:
-            first = self._first.get(model) or self._find(db, model)
+            first = self._find(db, model)
             with db:
                 places = [(first + passage,) for passage in passages]
                 db.executemany("DELETE FROM placed WHERE place = ?", places)

@@ -5,7 +5,7 @@ from argparse import Namespace
 from rich.text import Text
 
 from everloop.app import Engine
-from everloop.errors import Invalid, Unavailable
+from everloop.errors import Invalid
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.dates import position_or_moment
 from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
@@ -59,11 +59,8 @@ def embed(session: Session, engine: Engine, question: Asked) -> None:
     """
     if question.mode == "text":
         return
-    try:
-        with session.progress("reading for meaning") as progress:
-            engine.memory.embed_missing(progress, briefly=True)
-    except Unavailable:
-        return  # recall meets the same failure and says so in its notes
+    with session.progress("reading for meaning") as progress:
+        engine.memory.embed_briefly(progress)
 
 
 def _draw(

@@ -1,13 +1,12 @@
 """What the tools share: the engine, who is at the door, the limits, and the work beside."""
 
 import threading
-from contextlib import suppress
 from typing import Annotated, Final
 
 from pydantic import Field
 
 from everloop.app import Engine
-from everloop.errors import Invalid, ModelFailed
+from everloop.errors import Invalid
 from everloop.interfaces.mcp.callers import Callers
 from everloop.log import Context, Draft
 from everloop.log.facts import NoteWritten
@@ -46,8 +45,7 @@ class Room:
         """
         with self._lock:
             if self._embeds and self._embedding is None:
-                with suppress(ModelFailed):  # recall meets the same failure, and says so
-                    self.engine.memory.embed_missing(briefly=True)
+                self.engine.memory.embed_briefly()
                 self._embedding = self.engine.embed_in_background()
 
     def check_length(self, *texts: str) -> None:

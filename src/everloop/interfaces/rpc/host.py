@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import msgspec
 
 from everloop.app import Engine
-from everloop.errors import Unavailable
 from everloop.log import Command, Context, Receipt
 
 
@@ -37,7 +36,4 @@ class Host:
 
     def embed(self) -> None:
         """Make the vectors that items lack, before their meaning is searched; some, if many."""
-        try:
-            self.engine.memory.embed_missing(briefly=True)
-        except Unavailable:
-            return  # recall meets the same failure, and says so
+        self.engine.memory.embed_briefly()
