@@ -11,7 +11,7 @@ from everloop.errors import Invalid
 from everloop.lessons.shelf import LessonSeen, audible, load
 from everloop.log import Reader
 from everloop.memory.scopes import Asker
-from everloop.memory.words import TERMS_MAX, analyse, question
+from everloop.memory.words import EITHER, TERMS_MAX, analyse, question, spoken
 
 WHOLE = 0.3  # for holding the whole question as it stands
 FIELDS = ("description", "body")
@@ -30,7 +30,7 @@ def recall(reader: Reader, who: Asker, query: str, *, limit: int) -> list[Recall
     Raises:
         Invalid: there is nothing to look for.
     """
-    terms = question(query).terms[:TERMS_MAX]
+    terms = question(query, spoken(query) or ()).terms[:TERMS_MAX]
     if not terms:
         raise Invalid("there is nothing to look for", hint="Ask with at least one word.")
     found = {name: {term: _rows(reader, name, term) for term in terms} for name in FIELDS}
@@ -46,8 +46,9 @@ def recall(reader: Reader, who: Asker, query: str, *, limit: int) -> list[Recall
 
 
 def _rows(reader: Reader, field: str, term: str) -> set[int]:
-    """The wordings that hold a term in a field."""
-    match = f'{field} : "{term}"'
+    """The wordings that hold a term in a field, or one of several."""
+    either = " OR ".join(f'"{one}"' for one in term.split(EITHER))
+    match = f"{field} : ({either})"
     return {row[0] for row in reader.rows(_MATCH, (match,))}
 
 

@@ -18,13 +18,23 @@ from everloop.memory.measures import Floats, largest
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import Posting
 from everloop.memory.rows import Rows, best_first, distinct, passing
+from everloop.memory.tongues import LANGUAGES
 from everloop.memory.vectors import VectorSpace
-from everloop.memory.words import ROWS_MAX, TERMS_MAX, Question, rarest
+from everloop.memory.words import (
+    LANGUAGE_MARK,
+    ROWS_MAX,
+    TERMS_MAX,
+    Question,
+    question,
+    rarest,
+    spoken,
+)
 
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
 SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
 
+_IN_LANGUAGES = [LANGUAGE_MARK + code for code in LANGUAGES]
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
 """
@@ -56,8 +66,9 @@ class Source(NamedTuple):
     holdings: Holdings
 
 
-def by_words(outlook: Outlook, asked: Question, source: Source) -> Found:
+def by_words(outlook: Outlook, text: str, source: Source) -> Found:
     """The passages that fit a question by its words."""
+    asked = _asked(outlook, text, source)
     terms: Sequence[str] = asked.terms
     sizes = source.holdings.sizes(outlook, terms, source.lookup)
     if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
@@ -71,6 +82,18 @@ def by_words(outlook: Outlook, asked: Question, source: Source) -> Found:
         stand = [_holding(source, outlook, phrase) for phrase in asked.phrases]
         held += held_by(outlook, stand)
     return _scored(outlook, held)
+
+
+def _asked(outlook: Outlook, text: str, source: Source) -> Question:
+    """What a question looks for: in its language, or in all of what it looks at, if none tells."""
+    languages = spoken(text)
+    if languages is None:
+        if outlook.languages is None:
+            sizes = source.holdings.sizes(outlook, _IN_LANGUAGES, source.lookup)
+            both = zip(LANGUAGES, sizes, strict=True)
+            outlook.languages = tuple(code for code, size in both if size)
+        languages = outlook.languages
+    return question(text, languages)
 
 
 def by_meaning(outlook: Outlook, space: VectorSpace, query: Floats) -> Found:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from everloop.memory.roster import Roster
 from everloop.memory.rows import NONE, Mask, Rows, passing
+from everloop.memory.tongues import Languages
 
 LINKED_MAX = 10_000  # rows whose neighbours are worked out for all at once
 SAMPLED = 10_000  # rows that tell how long all are on average
@@ -30,6 +31,7 @@ class Outlook:
         self.size = len(allowed)  # above every row that is allowed
         self.parted = parted  # whether some item is in several passages
         self.sizes: dict[str, int] = {}  # by term, how many rows hold it
+        self.languages: Languages | None = None  # besides English; not known until it is asked for
         self.kept: dict[str, Any] = {}  # by term, what `holdings.py` knows of it
         self.kept_rows = 0  # of these together, roughly
         self.seen: Any = None  # which vectors it lets through, as `looking.py` knows it

@@ -17,6 +17,7 @@ from everloop.log import Reader
 from everloop.memory.indexing import WAITING, indexed_upto
 from everloop.memory.roster import Roster
 from everloop.memory.rows import Rows
+from everloop.memory.words import EITHER
 
 KEPT_ROWS_MAX = 8_000_000  # of all lists together
 RECENT_MAX = 10_000  # passages whose terms are held in memory, before the lists are read anew
@@ -48,7 +49,8 @@ class Postings:
     def of(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> list[Posting]:
         """Where each term stands, in every passage up to the reader's newest position, `head`.
 
-        Passages that came later may be in the lists as well.
+        Of several terms any of which will do, where one of them stands. Passages that came later
+        may be in the lists as well.
         """
         with self._lock:
             self._refresh(reader, roster)
@@ -65,6 +67,8 @@ class Postings:
             ]
 
     def _of(self, reader: Reader, head: int, term: str) -> Posting:
+        if EITHER in term:
+            return _either([self._of(reader, head, one) for one in term.split(EITHER)])
         listed = self._list(reader, head, term)
         recent = self._recent.get(term)
         if recent is None:
@@ -152,6 +156,17 @@ def counted(rows: Rows) -> Posting:
     starts = np.concatenate((_FIRST, new)).nonzero()[0]
     counts = np.diff(starts, append=len(rows))
     return Posting(rows[starts], counts.astype(np.float64))
+
+
+def _either(postings: Sequence[Posting]) -> Posting:
+    """Where any of several terms stands, and how often the one does that stands there most."""
+    rows = np.concatenate([posting.rows for posting in postings])
+    if not len(rows):
+        return NOWHERE
+    counts = np.concatenate([posting.counts for posting in postings])
+    order = np.argsort(rows, kind="stable")
+    rows, starts = np.unique(rows[order], return_index=True)
+    return Posting(rows, np.maximum.reduceat(counts[order], starts))
 
 
 def _joined(first: Posting, then: Posting) -> Posting:

@@ -31,7 +31,6 @@ from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete,
 from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
 from everloop.memory.vectors import VectorSpace
-from everloop.memory.words import question
 
 TEXT_MAX = 10_000
 READ_MAX = 1_000  # items kept with a standing
@@ -132,7 +131,7 @@ class Memory:
         standing = ranking.standing
         lookup = partial(self._postings.of, reader, ranking.roster, standing.head)
         source = Source(reader, lookup, self._holdings)
-        found = by_words(ranking.outlook, question(asked.text), source)
+        found = by_words(ranking.outlook, asked.text, source)
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:

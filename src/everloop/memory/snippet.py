@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 
 from everloop.memory.passages import passages
-from everloop.memory.words import analyse, question
+from everloop.memory.tongues import Languages
+from everloop.memory.words import EITHER, analyse, question, spoken
 
 LEAD: Final = 40  # characters shown before the first match
 
@@ -24,10 +25,15 @@ class Snippet(msgspec.Struct, frozen=True):
 
 def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     """What to show of a text: where most of what was asked stands together, or its beginning."""
-    wanted = frozenset(question(asked).terms)
+    known = spoken(asked)
+    languages = (spoken(text) or ()) if known is None else known
+    terms = question(asked, languages).terms
+    wanted = frozenset(one for term in terms for one in term.split(EITHER))
     flat = _SPACE.sub(" ", _passage(text, wanted)).strip()
     hits = [
-        (word.span(), held) for word in _WORD.finditer(flat) if (held := _held(word[0], wanted))
+        (word.span(), held)
+        for word in _WORD.finditer(flat)
+        if (held := _held(word[0], wanted, languages))
     ]
     start = _start(flat, _densest(hits, width)) if hits else 0
     lead = "…" if start else ""
@@ -45,8 +51,8 @@ def _passage(text: str, wanted: frozenset[str]) -> str:
     return max(found, key=lambda passage: len(_held(passage, wanted)))
 
 
-def _held(text: str, wanted: frozenset[str]) -> frozenset[str]:
-    terms = analyse(text)
+def _held(text: str, wanted: frozenset[str], languages: Languages | None = None) -> frozenset[str]:
+    terms = analyse(text, languages)
     return wanted.intersection(terms.words) | wanted.intersection(terms.marks)
 
 

@@ -194,7 +194,7 @@ class MemoryWords(Projection):
     """
 
     name = "memory_words"
-    version = 4
+    version = 5
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (

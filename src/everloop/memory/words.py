@@ -6,16 +6,27 @@ digits and characters beyond ASCII). Promises that what is typed is found: infle
 not, inside `snake_case`, `camelCase`, paths and dotted names, in whole and in part, in scripts
 without spaces, and under a name that is spelt like a stop word (Will, May, The Who). Words stand in
 their order and come first, so a quoted phrase matches across styles; marks (whole identifiers,
-names) follow them. Knows nothing about SQLite connections, scopes or ranking.
+names, stems of another language than English) follow them. Knows nothing about SQLite connections,
+scopes or ranking.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
+
+from everloop.memory.tongues import (
+    ENGLISH,
+    FOREIGN,
+    GRAMMAR,
+    Languages,
+    languages_of,
+    stem_in,
+    stems,
+)
 
 TERMS_MAX: Final = 12  # of a question
 ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
@@ -23,16 +34,9 @@ WHOLE_LENGTH_MAX: Final = 64
 PLAIN_KEPT: Final = 50_000  # runs of text that need not be taken apart again
 NAME_MARK: Final = "·"
 
-# Words of grammar, in their folded form; questions drop them, items keep them for phrases.
-STOP_WORDS: Final = frozenset(
-    """
-    a about also am an and any are as at be been being but by can could d did do does doing done
-    for from had has have having he her here him his how i if in into is it its just ll m may me
-    might mine must my no not of on or our over re s shall she should so some such t than that the
-    their them then there these they this those to too under us ve very was we were what when
-    where which who whom whose why will with would you your yours
-    """.split()  # noqa: SIM905  # 90 quoted words are harder to read
-)
+STOP_WORDS: Final = ENGLISH  # questions drop them, items keep them for phrases
+LANGUAGE_MARK: Final = "§"  # before a language's code, in what is in that language
+EITHER: Final = "|"  # between terms any of which will do
 
 _PICTURES: Final = (
     "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
@@ -65,7 +69,8 @@ _LETTERS = str.maketrans(
     }
     | {"œ": "oe", "Œ": "OE"}
 )
-# PyStemmer: C, no types; the cache is ours, below. Latin letters say nothing about the language.
+# PyStemmer: C, no types; the cache is ours, below. Latin letters say nothing about the language, so
+# each word has its English stem; `tongues.py` adds others where a text tells more.
 _Stemmer: Any = import_module("Stemmer").Stemmer
 _LATIN: Any = _Stemmer("english", 0)
 _SCRIPTS: Final = (
@@ -88,7 +93,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question looks for. Phrases are preferred, not required."""
+    """What a question looks for. Phrases are preferred, not required.
+
+    A term can be several, any of which will do: the stems of a word in several languages.
+    """
 
     terms: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
@@ -96,12 +104,13 @@ class Question:
     def match(self) -> str:
         """The FTS5 MATCH expression; empty when there is nothing to look for."""
         quoted = [f'"{" ".join(phrase)}"' for phrase in self.phrases]
-        return " OR ".join([*quoted, *(f'"{term}"' for term in self.terms)])
+        either = (term for terms in self.terms for term in terms.split(EITHER))
+        return " OR ".join([*quoted, *(f'"{term}"' for term in either)])
 
 
-def analyse(text: str) -> Terms:
-    """The terms of a text."""
-    words, marks = _terms(text)
+def analyse(text: str, languages: Languages | None = None) -> Terms:
+    """The terms of a text; in these languages, besides English, or in the one that it tells."""
+    words, marks = _terms(text, languages)
     return Terms(tuple(words), tuple(marks))
 
 
@@ -111,9 +120,10 @@ def document(text: str) -> str:
     return " ".join([*words, *marks])
 
 
-def _terms(text: str) -> tuple[list[str], Iterable[str]]:
+def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], Iterable[str]]:
     """The words of a text, and its marks, each once. No chunk reaches across white space."""
-    runs = _unaccented(text).split()
+    folded = _unaccented(text)
+    runs = folded.split()
     known = list(map(_plain.get, runs))
     words: list[str] = []
     marks: dict[str, None] = {}
@@ -127,22 +137,59 @@ def _terms(text: str) -> tuple[list[str], Iterable[str]]:
             said, marked = _taken_apart(run)
             words += said
             marks |= dict.fromkeys(marked)
+    if languages or (languages is None and _perhaps_foreign(runs)):
+        marks |= dict.fromkeys(_foreign(_said(folded), languages))
+        for word in words:
+            marks.pop(word, None)
     return words, marks
 
 
-def question(text: str) -> Question:
+def _foreign(said: Sequence[str], languages: Languages | None) -> Iterator[str]:
+    """What words are found by in some languages, or in the one that they tell; and marks for it."""
+    languages = languages_of(said) or () if languages is None else languages
+    yield from (LANGUAGE_MARK + code for code in languages)
+    yield from stems(said, languages)
+
+
+def spoken(text: str) -> Languages | None:
+    """The languages that a text may be in, by its words; none for English; None if none tells."""
+    folded = _unaccented(text)
+    runs = folded.split()
+    if _perhaps_foreign(runs):
+        return languages_of(_said(folded))
+    return None if ENGLISH.isdisjoint(runs) else ()
+
+
+def _perhaps_foreign(runs: Sequence[str]) -> bool:
+    """Whether a text holds grammar of another language, as English hardly ever does."""
+    return not FOREIGN.isdisjoint(runs) or (len(runs) > 0 and runs[0].lower() in FOREIGN)
+
+
+def _said(folded: str) -> list[str]:
+    """The words of a text that are in Latin letters, as they stand there."""
+    tokens = (token for chunk in _CHUNK.findall(folded) for token in _tokens(chunk))
+    return [word for token in tokens for word in token.said if word < "\u0370" and word.isalpha()]
+
+
+def question(text: str, languages: Languages = ()) -> Question:
     """What `text` asks for: no grammar, each term once, in reading order.
 
     A stop word counts as a name when it is capitalised inside a sentence or owns something
     ("Will's"), and is then looked up as that name. If nothing but stop words remain, they are all
-    looked up.
+    looked up. Words are looked up by their stems in all these languages, besides English; if it is
+    in one of them itself, without the grammar of that.
     """
     terms: dict[str, None] = {}
     folded = _unaccented(text)
+    own = (languages and languages_of(_said(folded))) or ()
+    little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
     for found in _CHUNK.finditer(folded):
         for token in _tokens(found.group()):
             terms.update(dict.fromkeys(token.wholes))
-            terms.update(dict.fromkeys(word for word in token.words if word not in _STOP_STEMS))
+            if languages:
+                terms.update(dict.fromkeys(_either(token, languages, little)))
+            else:
+                terms.update(dict.fromkeys(word for word in token.words if word not in _STOP_STEMS))
             if token.names and (token.owns or not _opens(folded, found.start())):
                 terms.update(dict.fromkeys(token.names))
     if not terms:  # names first
@@ -151,6 +198,14 @@ def question(text: str) -> Question:
     terms.update(dict.fromkeys(_spelt_without_umlauts(text)))
     quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
+
+
+def _either(token: "_Token", languages: Languages, little: Collection[str]) -> Iterator[str]:
+    """The words of a token that are no grammar, each with its stems in all these languages."""
+    for word, said in zip(token.words, token.said or token.words, strict=True):
+        if word not in _STOP_STEMS and said not in little:
+            also = (stem_in(code, said) for code in languages if token.said)
+            yield EITHER.join(dict.fromkeys((word, *also)))
 
 
 def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
@@ -177,6 +232,7 @@ class _Token(NamedTuple):
     """One run of text without spaces, taken apart."""
 
     words: tuple[str, ...]
+    said: tuple[str, ...] = ()  # what the words are the stems of; nothing where they are no stems
     wholes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     owns: bool = False
@@ -188,7 +244,7 @@ def _tokens(chunk: str) -> tuple[_Token, ...]:
     """A chunk taken apart. Most are met again and again, so what was made of them is kept."""
     plain = chunk.isdigit() or (chunk.isalpha() and chunk.islower())
     if plain and chunk.isascii():  # as most are
-        return (_Token((_stem(chunk),)),)
+        return (_Token((_stem(chunk),), (chunk,)),)
     return tuple(_chunk(chunk))
 
 
@@ -234,7 +290,7 @@ def _chunk(chunk: str) -> Iterator[_Token]:
         return
     for run in _UNSPACED.findall(chunk):
         pairs = tuple(run[i : i + 2] for i in range(len(run) - 1))
-        yield _Token(pairs or (run,), tuple(run) if pairs else (), marked=bool(pairs))
+        yield _Token(pairs or (run,), wholes=tuple(run) if pairs else (), marked=bool(pairs))
     for spaced in filter(None, _UNSPACED.split(chunk)):
         yield _spaced(spaced)
 
@@ -245,8 +301,10 @@ def _spaced(chunk: str) -> _Token:
     parts = [part for segment in segments for part in _CAMEL.split(segment)]
     wholes = tuple(dict.fromkeys(_wholes(segments, parts)))
     names = tuple(_names(parts))
+    said = tuple(part.casefold() for part in parts)
     return _Token(
-        words=tuple(_stem(part.casefold()) for part in parts),
+        words=tuple(map(_stem, said)),
+        said=said,
         wholes=wholes,
         names=names,
         owns=bare != chunk,

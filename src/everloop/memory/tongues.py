@@ -1,0 +1,199 @@
+"""Which language a text in Latin letters is in, as far as its little words tell, and its stems.
+
+Letters of other scripts say it themselves; of Latin ones nobody knows whether "hat" is English or
+German. So the words of grammar are counted, and of a short text it often cannot be told. Words are
+given as the word leg folds them: in small letters, without accents.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final
+
+SURE = 2  # words of grammar that tell a language
+FEW, TELLING = 8, 3  # in so few words without English, one of so many letters does
+TIED_MAX = 3  # languages that a text may be in, as far as it tells
+
+Languages = tuple[str, ...]
+
+# By the code of a language: its stemmer's name, and its commonest words of grammar.
+_GRAMMAR: Final = {
+    "cs": (
+        "czech",
+        """
+        a ale byl byla bylo co do ja jak je jsem jsme jsou kde kdo kdy ma mam muj moje my na ne nebo
+        o od on ona oni po pri pro proc se si ta ten to ty v vy z za ze
+        """,
+    ),
+    "da": (
+        "danish",
+        """
+        af at da de den der det dette dig din du eller en er et for fra han har havde hun hvad hvem
+        hvor hvorfor ikke ingen jeg kan med men mig min mine mit nar og ogsa om pa sig skal som til
+        var vi vil
+        """,
+    ),
+    "de": (
+        "german",
+        """
+        aber als am an auch auf aus bei beim bin bis das dass dein dem den der des dich die dir du
+        ein eine einem einen einer er es fur habe haben hat hatte ich ihm ihn ihr im in ist kein
+        keine mein meine mich mir mit nach nicht noch nur oder schon sehr sein seine sich sie sind
+        uber um und uns unser unter vom von vor wann war waren warum was weil wenn wer werden wie
+        wir wird wo wurde wurden zu zum zur
+        """,
+    ),
+    "es": (
+        "spanish",
+        """
+        a al como con cuando cual de del donde el ella ellos en era es esta estaba estan este esto
+        fue ha han hasta hay he la las le les lo los mas me mi mis muy no nos nosotros nuestro o
+        para pero por porque que quien se ser si sin sobre son su sus tambien te tengo tiene tu un
+        una unas unos y ya yo
+        """,
+    ),
+    "fi": (
+        "finnish",
+        """
+        ei emme en et etta han he ja jos joka kanssa kuin kun me mika miksi milloin mina minun missa
+        mutta myos nama ne niin ole olen oli olin ollut on ovat se sen sina sinun tai tama te
+        """,
+    ),
+    "fr": (
+        "french",
+        """
+        a ai as au aux avait avec c ce ces cet cette chez comment d dans de des dont du elle elles
+        en est et etait ete il ils j je l la le les leur leurs ma mais me mes mon n ne nos notre
+        nous on ont ou par pas plus pour pourquoi qu quand que quel quelle qui quoi s sa sans se
+        sera ses son sont sous sur ta te tes ton tu un une votre vous y
+        """,
+    ),
+    "hu": (
+        "hungarian",
+        """
+        a az azt csak de egy en es ez ezt ha hogy hol is ki meg mert mi miert mikor mint mit nagyon
+        nem o ok te ti vagy vagyok van volt lesz
+        """,
+    ),
+    "it": (
+        "italian",
+        """
+        a abbiamo ai al alla anche che chi ci come con cosa da dal dalla degli dei del della delle
+        di dove e ed era gli ha hanno ho i il in io la le lei lo loro lui ma mi mia mio ne nel nella
+        noi non o per perche piu quando questa questo sono su sua sul sulla suo ti tu tua tuo un una
+        uno voi
+        """,
+    ),
+    "nl": (
+        "dutch",
+        """
+        aan al bij dan dat de den deze die dit een en er geen haar had heb hebt heeft het hij hoe ik
+        in is je jij jouw jullie maar met mijn naar niet nog of om onder ons onze ook op over te uit
+        van voor waar waarom wanneer waren was wat we werd wie wij wordt zij zijn ze
+        """,
+    ),
+    "no": (
+        "norwegian",
+        """
+        at av da de deg den det dette din du ei eller en er et for fra hadde han har hun hva hvem
+        hvor hvorfor ikke ingen jeg kan med meg men min mine mitt nar og ogsa om pa seg skal som til
+        var vi vil
+        """,
+    ),
+    "pl": (
+        "polish",
+        """
+        albo ale bo byl byla bylo co czy dla do gdzie i ich ja jak jest kiedy kto lub ma mam moj
+        moja my na nie o od on ona oni oraz po przy sa sie ta te ten to tu ty w wy z za ze
+        """,
+    ),
+    "pt": (
+        "portuguese",
+        """
+        a ao aos as com como da das de do dos e ela ele eles em era essa esse esta este eu foi ha
+        isso ja mais mas me meu minha muito na nao nas no nos o onde os ou para pela pelo por porque
+        quando que quem sao se sem ser seu sim sua tem tenho um uma voce
+        """,
+    ),
+    "ro": (
+        "romanian",
+        """
+        a ai al am au ca cand care ce cu cum dar de din e ea ei el ele era este eu fost imi in isi
+        la mai mi noi nu o pe pentru sa sau se si sunt tu un unde voi
+        """,
+    ),
+    "sv": (
+        "swedish",
+        """
+        att av dar de den det detta dig din du efter eller en ett for fran han hade har hon hur i
+        ingen inte jag kan med men mig min mina mitt nar ni ocksa och om pa ska skulle som till vad
+        var varfor vem vi vid ar
+        """,
+    ),
+    "tr": (
+        "turkish",
+        """
+        ama ben benim bir biz bu cok da daha de degil gibi icin ile kim mi nasil ne neden nerede o
+        olan oldu onlar sen senin siz su var ve veya yok
+        """,
+    ),
+}
+LANGUAGES: Final = tuple(_GRAMMAR)
+GRAMMAR: Final = {code: frozenset(words.split()) for code, (_, words) in _GRAMMAR.items()}
+ENGLISH: Final = frozenset(
+    """
+    a about also am an and any are as at be been being but by can could d did do does doing done
+    for from had has have having he her here him his how i if in into is it its just ll m may me
+    might mine must my no not of on or our over re s shall she should so some such t than that the
+    their them then there these they this those to too under us ve very was we were what when
+    where which who whom whose why will with would you your yours
+    """.split()  # noqa: SIM905  # 130 quoted words are harder to read
+)
+FOREIGN: Final = frozenset[str]().union(*GRAMMAR.values()) - ENGLISH
+
+# These alone tell nothing: they are English words or names as well.
+_ALSO_ENGLISH: Final = frozenset(
+    """
+    alla ben bin care come comment con dan das dei del den des die dig din dit era fur han hat hay
+    hoe kim las les los mas men met mia mit mon noi ons para pas per plus pour sans sen sera ses sin
+    ska son sous sur tai tes til ton uno van var vid vil voi war
+    """.split()  # noqa: SIM905  # as above
+)
+
+_Stemmer: Any = import_module("Stemmer").Stemmer  # PyStemmer: C, no types; the cache is ours
+
+
+def languages_of(words: Collection[str]) -> Languages | None:
+    """The languages that a text may be in, by its words; none for English; None if none tells."""
+    said = frozenset(words)
+    english = len(said & ENGLISH)
+    if said.isdisjoint(FOREIGN):
+        return () if english else None
+    held = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    most = max(map(len, held.values()))
+    if most <= english:
+        return ()
+    best = tuple(code for code, little in held.items() if len(little) == most)
+    telling = held[best[0]] - _ALSO_ENGLISH - ENGLISH
+    alone = len(words) <= FEW and not english and max(map(len, telling), default=0) >= TELLING
+    sure = alone or (most >= SURE and telling)
+    return best if sure and len(best) <= TIED_MAX else None
+
+
+def stems(words: Sequence[str], languages: Languages) -> Iterator[str]:
+    """What words are found by in these languages; their words of grammar are left out."""
+    for code in languages:
+        grammar = GRAMMAR[code]
+        yield from (stem_in(code, word) for word in words if word not in grammar)
+
+
+@lru_cache(maxsize=50_000)
+def stem_in(code: str, word: str) -> str:
+    """A word without its endings in a language."""
+    stem: str = _stemmer(code).stemWord(word)
+    return stem
+
+
+@lru_cache
+def _stemmer(code: str) -> Any:
+    return _Stemmer(_GRAMMAR[code][0], 0)

@@ -1,0 +1,110 @@
+"""Languages in Latin letters: which one a text is in, and that its words are found inflected."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.log import Context
+from everloop.memory.answers import Asked
+from everloop.memory.commands import GrantAudience, RememberItem
+from everloop.memory.snippet import snippet
+from everloop.memory.words import document, question, spoken
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """An empty diary."""
+    opened = Diary(tmp_path / "diary")
+    yield opened
+    opened.log.close()
+
+
+def found(diary: Diary, text: str, principal: str = "user") -> list[str]:
+    """The ids of the items that a question finds, by words."""
+    asked = Asked(text, mode="text")
+    return [hit.item.item_id for hit in diary.keeper.recall(principal, asked).hits]
+
+
+USER = Context()
+SAID = {
+    "cs": ("Včera jsme koupili nové knihy a dali je na stůl", "kniha", "kde je moje kniha?"),
+    "da": ("Vi har købt to biler af min bror", "bil", "Hvor er bilen?"),
+    "de": ("Wir haben zwei Häuser in der Stadt gekauft", "Haus", "Wo ist das Haus?"),
+    "es": ("Los libros están en la mesa de la cocina", "libro", "¿Dónde está el libro?"),
+    "fi": ("Minä en ole lukenut niitä kirjoja mutta talossa on tilaa", "talo", "missä on talo?"),
+    "fr": ("Les chevaux sont dans le pré avec nous", "cheval", "Où est mon cheval ?"),
+    "hu": ("A könyvek ott vannak és nem olvastam el egyet sem", "könyv", "hol van a könyv?"),
+    "it": ("Ho messo i libri della nonna nella stanza", "libro", "Dove sono i miei libri?"),
+    "nl": ("Wij hebben de huizen van mijn oma verkocht", "huis", "Waar is het huis?"),
+    "no": ("Jeg har parkert bilene til min far på taket", "bil", "Hvor er bilen min?"),
+    "pl": ("Nie wiem gdzie jest książka z biblioteki", "książki", "gdzie są książki?"),
+    "pt": ("Os livros da minha mãe não estão aqui", "livro", "Onde está o meu livro?"),
+    "ro": ("Mașinile sunt în garaj și nu pornesc", "mașină", "unde este mașina?"),
+    "sv": ("Hundarna har inte fått någon mat av mig", "hund", "Var är min hund?"),
+    "tr": ("Bu evler çok güzel ama biz bir tane istiyoruz", "ev", "bu ev nerede?"),
+}
+
+
+@pytest.mark.parametrize("code", SAID)
+def test_words_are_found_inflected_whether_or_not_the_question_tells_its_language(
+    diary: Diary, code: str
+) -> None:
+    text, word, asked = SAID[code]
+    assert code in (spoken(text) or ())
+    diary.keeper.remember(RememberItem("meant", text), by=USER)
+    diary.keeper.remember(RememberItem("other", "The dentist moved to Friday"), by=USER)
+    assert found(diary, word) == ["meant"]
+    assert found(diary, asked)[:1] == ["meant"]
+
+
+@pytest.mark.parametrize(("asked", "word"), [("Häusern", "Haus"), ("Büchern", "Buch")])
+def test_a_question_may_be_inflected_another_way_than_what_it_looks_for(
+    diary: Diary, asked: str, word: str
+) -> None:
+    diary.keeper.remember(RememberItem("a", f"Ich habe {word} noch nicht gesehen"), by=USER)
+    assert found(diary, asked) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I saw Die Hard with Anna in Los Angeles",
+        "We ate at La Tour and had a crème brûlée",
+        "The war was over and the men were tired",
+        "Remember to call Ida de Vries about the van",
+        "dentist appointment moved",
+        "war stories",
+        "MIT hat, met Ben",
+        "Budget 2026: den, kitchen, garage",
+    ],
+)
+def test_english_is_not_taken_for_another_language(text: str) -> None:
+    assert not spoken(text)
+    assert "§" not in document(text)
+
+
+def test_a_word_is_not_dropped_because_it_is_grammar_in_another_language() -> None:
+    assert question("war stories", ("de",)).terms[0] == "war"
+
+
+def test_grammar_is_dropped_from_questions_in_their_own_language() -> None:
+    assert question("Wo habe ich das Auto geparkt?", ("de",)).terms == ("auto", "geparkt")
+
+
+def test_an_asker_does_not_feel_in_which_languages_others_wrote(diary: Diary) -> None:
+    """A hidden German note must not make a guest's question look for German stems."""
+    guest = RememberItem("theirs", "Kind regards from the team", witnesses=("guest",))
+    diary.engine.do(GrantAudience("guest", ("user",)), by=USER)
+    diary.keeper.remember(guest, by=USER)
+    before = found(diary, "Kinder", "guest")
+    hidden = RememberItem("hidden", "Die Kinder sind nicht mit uns gefahren", witnesses=("me",))
+    diary.keeper.remember(hidden, by=USER)
+    assert found(diary, "Kinder", "guest") == before == []
+    assert sorted(found(diary, "Kinder", "user")) == ["hidden", "theirs"]
+
+
+def test_what_was_found_by_its_stem_is_marked() -> None:
+    shown = snippet("Wir haben zwei Häuser in der Stadt gekauft", "Haus")
+    assert [shown.text[first:last] for first, last in shown.matches] == ["Häuser"]
