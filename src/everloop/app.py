@@ -334,11 +334,13 @@ def _open_space(path: Path, settings: MemorySettings) -> Any:
     """The vector space of the chosen embedder, if there is one. Only here numpy is loaded."""
     if settings.embedder == "none":
         return None
-    embedder = importlib.import_module("everloop.adapters.embedders").chosen_embedder(settings)
+    embedders: Any = importlib.import_module("everloop.adapters.embedders")
+    embedder = embedders.chosen_embedder(settings)
     if embedder is None:
         return None
+    hasty = embedders.hasty_embedder(settings, embedder)
     cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(path)
-    return importlib.import_module("everloop.memory.vectors").VectorSpace(cache, embedder)
+    return importlib.import_module("everloop.memory.vectors").VectorSpace(cache, embedder, hasty)
 
 
 def _narrative_model(settings: Settings) -> Model:

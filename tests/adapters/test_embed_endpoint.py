@@ -3,7 +3,8 @@
 import json
 import threading
 from collections.abc import Generator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +12,15 @@ import pytest
 
 from everloop.adapters.embed_endpoint import EndpointEmbedder
 from everloop.adapters.embedders import chosen_embedder
+from everloop.app import Engine
 from everloop.errors import Invalid, ModelFailed
+from everloop.log import Context
+from everloop.memory.answers import Asked
+from everloop.memory.commands import RememberItem
 from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+
+HELD_MAX_S = 20
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -24,11 +32,14 @@ class Endpoint(BaseHTTPRequestHandler):
     first: ClassVar[Any] = None  # instead of the first vector
     left_out: ClassVar[int] = 0  # how many vectors are
     cut: ClassVar[int | None] = None  # after how many bytes the answer breaks off
+    held: ClassVar[threading.Event | None] = None  # what it waits for before it answers
 
     def do_POST(self) -> None:
         """Answer an embeddings request."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append(body)
+        if self.held is not None:
+            self.held.wait(HELD_MAX_S)
         self.keys.append(self.headers.get("Authorization", ""))
         data = [
             {"index": index, "embedding": [float(len(text)), 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
@@ -50,8 +61,8 @@ class Endpoint(BaseHTTPRequestHandler):
 def url() -> Generator[str]:
     """The address of a running endpoint."""
     Endpoint.status, Endpoint.asked, Endpoint.keys = 200, [], []
-    Endpoint.first, Endpoint.left_out, Endpoint.cut = None, 0, None
-    server = HTTPServer(("127.0.0.1", 0), Endpoint)
+    Endpoint.first, Endpoint.left_out, Endpoint.cut, Endpoint.held = None, 0, None, None
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -154,3 +165,20 @@ def test_the_settings_choose_the_embedder(url: str) -> None:
     assert chosen is not None
     assert chosen.name == f"nomic-embed-text@{url} 8"
     assert chosen_embedder(MemorySettings(embedder="none")) is None
+
+
+def test_a_question_waits_for_a_slow_endpoint_as_long_as_is_set(tmp_path: Path, url: str) -> None:
+    settings = Settings(
+        memory=MemorySettings(
+            embedder="endpoint", endpoint=url, endpoint_dimensions=8, endpoint_wait_s=0.1
+        )
+    )
+    Endpoint.held = threading.Event()
+    with Engine.open(tmp_path, settings=settings) as engine:
+        engine.memory.remember(RememberItem("a", "The spare key hangs in the shed"), by=Context())
+        assert engine.memory.embed_briefly() == 0
+        answer = engine.memory.recall("user", Asked("spare key"))
+        Endpoint.held.set()
+        assert [hit.item.item_id for hit in answer.hits] == ["a"]
+        assert "only words were searched" in answer.notes[0]
+        assert engine.memory.embed_missing() == 1

@@ -20,6 +20,13 @@ def chosen_embedder(settings: MemorySettings) -> Embedder | None:
     return None
 
 
+def hasty_embedder(settings: MemorySettings, chosen: Embedder) -> Embedder:
+    """The chosen embedder as it is asked while somebody waits: it gives up sooner."""
+    if settings.embedder == "endpoint":
+        return endpoint_embedder(settings, timeout_s=settings.endpoint_wait_s)
+    return chosen
+
+
 def endpoint_embedder(settings: MemorySettings, *, timeout_s: float = TIMEOUT_S) -> Embedder:
     """The embedder behind the endpoint that is set."""
     return EndpointEmbedder(

@@ -201,13 +201,20 @@ class Keeper:
         """
         until = self._clock.now() + timedelta(seconds=self._limits.embed_wait_s)
         with suppress(Unavailable):
-            return self.embed_missing(progress, lambda: self._clock.now() < until)
+            return self.embed_missing(progress, lambda: self._clock.now() < until, hasty=True)
         return 0
 
     def embed_missing(
-        self, progress: Progress | None = None, going: Callable[[], bool] = lambda: True
+        self,
+        progress: Progress | None = None,
+        going: Callable[[], bool] = lambda: True,
+        *,
+        hasty: bool = False,
     ) -> int:
-        """Make the vectors that items lack, as long as `going`; returns how many were made."""
+        """Make the vectors that items lack, as long as `going`; returns how many were made.
+
+        `hasty` says that somebody waits for it: a slow endpoint is given less time.
+        """
         space = self.memory.space
         if space is None:
             return 0
@@ -215,7 +222,7 @@ class Keeper:
             lacking = space.lacking(reader)
             texts = passage_texts(reader, list(lacking))
         space.settle(passage for passage in lacking if passage not in texts)
-        made = space.embed_missing(lacking, texts, progress, going)
+        made = space.embed_missing(lacking, texts, progress, going, hasty=hasty)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:
                 self.memory.keep(reader)

@@ -26,6 +26,12 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     endpoint_dimensions: Annotated[
         int, Meta(ge=8, multiple_of=8, description="How long that model's vectors are.")
     ] = 768
+    endpoint_wait_s: Annotated[
+        float,
+        Meta(
+            ge=0.1, description="How long a question waits for it; then words alone are searched."
+        ),
+    ] = 10
     hub_model: Annotated[
         str, Meta(description="A model of the hub, run by fastembed (extra `hub`).")
     ] = "BAAI/bge-small-en-v1.5"

@@ -140,7 +140,7 @@ class Memory:
             ranking.notes.append("No embedder is at hand, so only words were searched.")
             return False
         try:
-            query = self.space.embedder.embed([asked.text])[0]
+            query = self.space.hasty.embed([asked.text])[0]
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
             return False

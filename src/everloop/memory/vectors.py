@@ -43,15 +43,26 @@ class VectorSpace:
     _waiting: dict[int, bytes]
 
     def __init__(
-        self, cache: VectorCache, embedder: Embedder, *, exact_max: int = EXACT_MAX
+        self,
+        cache: VectorCache,
+        embedder: Embedder,
+        hasty: Embedder | None = None,
+        *,
+        exact_max: int = EXACT_MAX,
     ) -> None:
         self.embedder = embedder
+        self._hasty = hasty
         self.cache = cache
         self._exact_max = exact_max
         self._lock = threading.Lock()
         self._state = 0
         self._made: set[int] = set()  # passages whose vectors were saved since the last refresh
         self._begin(Roster())
+
+    @property
+    def hasty(self) -> Embedder:
+        """The embedder for while somebody waits; it may give up sooner."""
+        return self._hasty or self.embedder
 
     def __len__(self) -> int:
         """How many passages have a vector."""
@@ -111,21 +122,23 @@ class VectorSpace:
         texts: Mapping[int, str],
         progress: Progress | None = None,
         going: Callable[[], bool] = lambda: True,
+        *,
+        hasty: bool = False,
     ) -> int:
         """Make and keep the vectors of passages with these digests and texts, as long as `going`.
 
-        A text that several of them have is embedded once. Returns how many were. Whatever breaks
-        it off, what was made until then is kept.
+        `hasty` says that somebody waits for it. A text that several of them have is embedded once.
+        Returns how many were. Whatever breaks it off, what was made until then is kept.
         """
         having: dict[bytes, list[int]] = {}
         for passage in texts:
             having.setdefault(lacking[passage], []).append(passage)
         said = {digest: texts[passages[0]] for digest, passages in having.items()}
         made: list[tuple[bytes, Floats]] = []
-        done = 0
+        done, embedder = 0, self.hasty if hasty else self.embedder
         try:
             for digests in _together(sorted(said, key=lambda digest: len(said[digest])), said):
-                vectors = self.embedder.embed([said[digest] for digest in digests])
+                vectors = embedder.embed([said[digest] for digest in digests])
                 made += zip(digests, vectors.astype(np.float16), strict=True)
                 done += len(digests)
                 if progress:
