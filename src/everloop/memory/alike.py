@@ -35,6 +35,17 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
+# Something that was done: a verb of the past early in the text, of which none says what changed.
+_CHANGED = "chang|mov|switch|renam|migrat|upgrad|downgrad|rais|lower|increas|decreas|reschedul"
+_PAST = (
+    "ate|began|bought|brought|built|came|chose|did|drank|drew|drove|flew|found|gave|got|held"
+    "|knew|left|lent|lost|made|met|paid|ran|read|rode|said|sang|sat|saw|sent|shot|sold|spent|spoke"
+    "|swam|taught|told|took|went|won|woke|wrote"
+)
+_DONE = re.compile(
+    rf"\W*(?:[\w'\u2019-]+ ){{0,2}}(?:{_PAST}|(?!(?:{_CHANGED})\w*ed\b)\w{{2,}}[^e\W]ed)\b",
+    re.IGNORECASE,
+)
 _LEAD = re.compile(
     r"^(?:(?![-\u2212]\d)\W)*(?:(?:please|just|also|and)\W+)*"
     r"(?:(?:remember|note|fyi|btw|by the way|for the record|do(?:n['\u2019]t| not) forget)\b"
@@ -47,7 +58,7 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     """How a text relates to another, and how much they share, 0 to 1."""
     a, b = _said(one), _said(other)
     shared = max(_overlap(a.pairs, b.pairs), _overlap(a.gist, b.gist))
-    about = _overlap(a.topic, b.topic)
+    about = max(_overlap(a.topic, b.topic), _of_a_thing(a, b))
     if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
         return "differs", shared
     turned = _turned(a.words, b.words) or _denies(a.plain) != _denies(b.plain)
@@ -71,6 +82,7 @@ class _Said(NamedTuple):
     pairs: set[tuple[str, ...]]
     gist: set[tuple[str, ...]]  # of its bare words
     topic: set[tuple[str, ...]]
+    thing: set[str] | None  # what it speaks of, if it says where that ends
 
 
 @lru_cache(maxsize=SAID_KEPT)
@@ -80,7 +92,7 @@ def _said(text: str) -> _Said:
     said = words if plain == text else analyse(plain).words
     bare = tuple(word for word in said if word not in _BARE)
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
-    return _Said(plain, said, bare, _pairs(words), gist, _topic(words))
+    return _Said(plain, said, bare, _pairs(words), gist, _topic(words), _thing(said))
 
 
 def _marks(text: str) -> tuple[list[str], list[str], list[str]]:
@@ -113,16 +125,32 @@ def _of_one(a: _Said, b: _Said, turned: bool) -> bool:
     """Whether two texts on one topic speak of the same thing.
 
     The thing stands before the first "is" or "has". In a text without one, what is said of it
-    stands in one place, and not at the beginning.
+    stands in one place, and not at the beginning. What was done once more, with another number or
+    name, was done twice.
     """
-    things = _thing(a.words), _thing(b.words)
-    if None not in things:
-        return things[0] == things[1]
+    if a.thing is not None and b.thing is not None:
+        return a.thing == b.thing
     if max(len(a.words), len(b.words)) > ALIGNED_MAX:
+        return False
+    if not turned and _DONE.match(a.plain) and _DONE.match(b.plain):
         return False
     aligned = SequenceMatcher(None, a.words, b.words, autojunk=False).get_opcodes()
     starts = [start for how, start, *_ in aligned if how != "equal"]
     return len(starts) == 1 and (turned or 2 * starts[0] >= len(a.words))
+
+
+def _of_a_thing(a: _Said, b: _Said) -> float:
+    """How much two texts share that say what the same thing is, but for the names that they say."""
+    if not a.thing or a.thing != b.thing:
+        return 0.0
+    return _overlap(_nameless(a, a.thing), _nameless(b, a.thing))
+
+
+def _nameless(said: _Said, thing: set[str]) -> set[tuple[str, ...]]:
+    """The words of a thing and what is said of it, without names."""
+    named = {word for name in _NAME.findall(said.plain) for word in analyse(name).words}
+    left_out = (named | _SAYING) - thing
+    return {word for word in said.topic if word[0] not in left_out}
 
 
 def _thing(words: Sequence[str]) -> set[str] | None:
