@@ -33,7 +33,7 @@ from everloop.thread.commands import RecordModelCall
 from everloop.thread.conductor import Conductor
 from everloop.thread.context import Preparing
 from everloop.thread.feedback import Feedback
-from everloop.thread.policies import Remembering, SummingUp, Sweeping
+from everloop.thread.policies import Remembering, Renewing, SummingUp, Sweeping
 from everloop.thread.pyramid import Pyramid, by_model
 from everloop.thread.talk import Talk
 from everloop.thread.toolbox import MODEL, ThreadTools
@@ -80,6 +80,7 @@ class Running:
         )
         self.remembering = Remembering(engine.log, engine.do_many)
         self.summing_up = SummingUp(engine.log, self.pyramid, engine.world.clock)
+        self.renewing = Renewing(engine.log, engine.do, engine.memory)
         self.sweeping = Sweeping(
             engine.log, engine.do, engine.world.clock, settings.memory.quiet_days
         )
@@ -95,6 +96,7 @@ class Running:
         self.remembering.start()
         self.summing_up.start()
         self.feedback.start()
+        self.renewing.start()
         self.sweeping.start()
         self.embedding = self.engine.embed_in_background()
         threading.Thread(target=self._models.prepare, name="everloop-model", daemon=True).start()
@@ -107,6 +109,7 @@ class Running:
         self.remembering.stop()
         self.summing_up.stop()
         self.feedback.stop()
+        self.renewing.stop()
         self.sweeping.stop()
         if self.embedding is not None:
             self.embedding.stop()

@@ -6,13 +6,23 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.memory.notebook import ENGINE, USER, Notebook
+from tests.log.nodes import eventually
+from tests.memory.notebook import AGENT, ENGINE, USER, Notebook
 
-from everloop.memory.commands import ReviseItem
-from everloop.memory.compress import Compressor, Consolidated, Refusal
-from everloop.memory.shelf import count
+from everloop.app import Engine
+from everloop.memory.commands import RememberItem, ReviseItem
+from everloop.memory.compress import Compressed, Compressor, Consolidated, Refusal
+from everloop.memory.events import Origin
+from everloop.memory.extract import extractive
+from everloop.memory.limits import MemorySettings
+from everloop.memory.shelf import asker, count
 from everloop.memory.staleness import StaleWindow, lacking, stale_windows, summary_of
 from everloop.memory.zoom import zoom
+from everloop.settings import Settings
+from everloop.testing.stage import Stage
+from everloop.thread.policies import Renewing
+
+WORDS_ALONE = Settings(memory=MemorySettings(embedder="none"))
 
 
 @pytest.fixture
@@ -269,3 +279,55 @@ def test_renewing_what_somebody_else_renewed_meanwhile_changes_nothing(notes: No
     head = notes.log.head
     assert notes.compressor.renew(found, notes.recalled) == first
     assert notes.log.head == head
+
+
+def test_what_one_host_sums_up_it_makes_again_itself(notes: Notebook) -> None:
+    first = position(notes, "ash")
+    week = RememberItem(
+        "week",
+        "Trees.",
+        kind="summary",
+        origin=Origin(host="pyramid"),
+        derived_from=("ash",),
+        because=(first,),
+    )
+    notes.do(week, ENGINE)
+    notes.do(ReviseItem("ash", text="ash was felled."))
+    with notes.reading() as reader:
+        found = [stale_windows(reader, notes.who(reader), but_by=host) for host in ("", "pyramid")]
+    assert [len(some) for some in found] == [1, 0]
+
+
+def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Path) -> None:
+    names = ("ash", "birch", "cedar")
+    with Engine.open(tmp_path, settings=WORDS_ALONE, world=Stage().world) as engine:
+        for name in names:
+            text = f"The {name} in the garden is tall, and the {name} needs water in June."
+            engine.do(RememberItem(name, text, title=f"The {name}"), by=AGENT)
+        writer = Compressor(engine.log, engine.do, extractive())
+        first = writer.compress(names)
+        assert isinstance(first, Compressed)
+        renewing = Renewing(engine.log, engine.do, engine.memory)
+        renewing.start()
+        try:
+            engine.do(
+                ReviseItem("birch", text="The birch was felled in May, the garden is bright.")
+            )
+            eventually(lambda: bool(holders(engine, names)) and renewing.idle.is_set())
+            assert "felled" in engine.memory.find("user", holders(engine, names)).text
+            gone = engine.memory.find("user", "cedar").position
+            engine.log.retract([gone], reason="wrong", actor="user")
+            eventually(lambda: bool(holders(engine, names[:2])) and renewing.idle.is_set())
+        finally:
+            renewing.stop()
+        summary = engine.memory.find("user", holders(engine, names[:2]))
+        assert set(summary.derived_from) == {"ash", "birch"}
+        assert "cedar" not in summary.text
+        assert engine.memory.find("user", "ash").retired
+
+
+def holders(engine: Engine, item_ids: tuple[str, ...]) -> str:
+    """The current summary of just these items, if there is one."""
+    with engine.reading() as reader:
+        found = summary_of(reader, asker(reader, "user"), item_ids)
+    return found.item_id if found else ""

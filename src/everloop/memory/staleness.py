@@ -54,13 +54,16 @@ def lacking(reader: Reader, who: Asker, windows: Iterable[Sequence[str]]) -> lis
     ]
 
 
-def stale_windows(reader: Reader, who: Asker, *, since: int = 0) -> list[StaleWindow]:
+def stale_windows(
+    reader: Reader, who: Asker, *, since: int = 0, but_by: str = ""
+) -> list[StaleWindow]:
     """The windows whose summaries were lost or overtaken by what was recorded after `since`.
 
-    A summary that the user retracted is not missed: it was not wanted.
+    A summary that the user retracted is not missed: it was not wanted. Those of the host `but_by`
+    are its own to make again.
     """
     found: dict[frozenset[str], StaleWindow] = {}
-    for position, summary_id, why in _overtaken(reader, since):
+    for position, summary_id, why in _overtaken(reader, since, but_by):
         present = _present(reader, who, position, DEPTH_MAX) or ()
         for window in _by_audience(reader, who, list(present)):
             if not _served(reader, who, window):
@@ -85,11 +88,11 @@ def window_stream(reader: Reader, item_ids: Iterable[str]) -> str:
 
 
 def _overtaken(
-    reader: Reader, since: int
+    reader: Reader, since: int, but_by: str
 ) -> Iterable[tuple[int, str, Literal["retracted", "revised"]]]:
     """Summaries that no longer count, or no longer say what their sources say; oldest first."""
-    gone: dict[int, str] = dict(reader.rows(_GONE, (since,)))
-    revised: dict[int, str] = dict(reader.rows(_REVISED, (since,)))
+    gone: dict[int, str] = dict(reader.rows(_GONE, (since, but_by)))
+    revised: dict[int, str] = dict(reader.rows(_REVISED, (since, but_by)))
     for position in sorted({*gone, *revised}):
         if position in revised:
             yield position, revised[position], "revised"
@@ -210,11 +213,12 @@ WHERE m.item = ?1 AND l.kind = 'memory.retired' AND NOT EXISTS (
         SELECT hidden_by FROM log_hidden WHERE position = ?1))
 """
 _IN_SIGHT = "EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = i.branch AND i.position <= s.cap)"
+_OTHERS = "ifnull(json_extract(i.origin, '$.host'), '') IS NOT nullif(?2, '')"
 _GONE = f"""
 SELECT i.position, i.item_id
 FROM temp.active a JOIN log_hidden h ON h.hidden_by = a.position
 JOIN memory_items i ON i.position = h.position
-WHERE a.position > ? AND i.kind = 'summary' AND {_IN_SIGHT}
+WHERE a.position > ?1 AND i.kind = 'summary' AND {_IN_SIGHT} AND {_OTHERS}
 """  # noqa: S608 - our own conditions
 _GONE_SUMMARY = f"""
 SELECT i.position FROM memory_items i
@@ -232,8 +236,8 @@ SELECT DISTINCT i.position, i.item_id FROM memory_versions v
 JOIN memory_items source ON source.position = v.item
 JOIN memory_sources s ON s.source_id = source.item_id
 JOIN memory_items i ON i.position = s.position
-WHERE v.position > ? AND v.position <> v.item AND i.position < v.position AND i.kind = 'summary'
-AND {visible("v")} AND {visible("source")} AND {visible("i")} AND NOT {RETIRED}
+WHERE v.position > ?1 AND v.position <> v.item AND i.position < v.position AND i.kind = 'summary'
+AND {_OTHERS} AND {visible("v")} AND {visible("source")} AND {visible("i")} AND NOT {RETIRED}
 """  # noqa: S608 - our own conditions
 
 

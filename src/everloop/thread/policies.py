@@ -1,18 +1,28 @@
 """When this happened, do that: what conversations need in the background.
 
-Messages become memory as they come; closed stretches of the past are summed up; what no longer
-holds steps back. Each is found by asking the log what it lacks, by one process of all that have it
-open. None holds up a reply.
+Messages become memory as they come; closed stretches of the past are summed up, and what lost its
+summary is summed up again; what no longer holds steps back. Each is found by asking the log what it
+lacks, by one process of all that have it open. None holds up a reply.
 """
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 
+from everloop.errors import ModelFailed, Rejected
 from everloop.log import Log
 from everloop.log.facts import BranchStood, Retracted
 from everloop.log.ownership import Claim
 from everloop.log.record import microseconds
+from everloop.memory.answers import Asked
+from everloop.memory.compress import Compressor
+from everloop.memory.events import Revised
+from everloop.memory.extract import extractive
+from everloop.memory.keeper import Keeper
+from everloop.memory.scopes import OWNER
+from everloop.memory.shelf import asker
+from everloop.memory.staleness import StaleWindow, stale_windows
 from everloop.memory.sweeping import sweep
 from everloop.ports import Clock, Progress
 from everloop.thread import browsing
@@ -27,13 +37,14 @@ from everloop.thread.events import (
     TurnStopped,
 )
 from everloop.thread.importing import DoMany
-from everloop.thread.pyramid import Pyramid
+from everloop.thread.pyramid import HOST, Pyramid
 from everloop.thread.remembering import remember_messages
 
 CLAIM = "thread.keeping"
 LOOK_EVERY_S = 60.0
 SAID = (MessageSent, MessageImported, AnswerGiven, TurnStopped, TurnFailed, TurnLeftUncertain)
 MOVED = (BranchStood, Retracted)  # other messages are in sight now
+OVERTAKING = (*MOVED, Revised)  # summaries may be lost now, or say what no longer is
 
 
 class Remembering(Duty):
@@ -82,6 +93,49 @@ class SummingUp(Duty):
                 sum_up(self._log, self._pyramid, self._clock, stopped=self.stopping.is_set)
                 seen = now
             self.stopping.wait(self._look_every_s)
+
+
+class Renewing(Duty):
+    """A thread that says again in fewer words what lost its summary, or changed since.
+
+    What the pyramid makes it makes again itself.
+    """
+
+    def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
+        super().__init__(log, "memory.renewing", "everloop-renew", self._work)
+        self._compressor, self._keeper = Compressor(log, do, extractive()), keeper
+        self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
+
+    def renew(self) -> int:
+        """Give every window a summary again that lost it; returns how many were tried."""
+        self.idle.clear()
+        tried: set[tuple[str, ...]] = set()
+        while stale := next((one for one in self._stale() if one.item_ids not in tried), None):
+            if self.stopping.is_set():
+                return len(tried)
+            tried.add(stale.item_ids)
+            with suppress(Rejected, ModelFailed):  # it has become too much for one, say
+                self._compressor.renew(stale, self._found)
+        self.idle.set()
+        return len(tried)
+
+    def _work(self, claim: Claim) -> None:
+        head = self._log.head
+        self.renew()
+        for fact in self._log.follow(after=head, stop=self.stopping):
+            if not claim.held:
+                return
+            if isinstance(fact.event, OVERTAKING):
+                self.renew()
+
+    def _stale(self) -> list[StaleWindow]:
+        with self._log.reading() as reader:
+            return stale_windows(reader, asker(reader, OWNER), but_by=HOST)
+
+    def _found(self, text: str, number: int) -> list[str]:
+        self._keeper.embed_briefly()
+        answer = self._keeper.recall(OWNER, Asked(text, limit=number))
+        return [hit.item.item_id for hit in answer.hits]
 
 
 class Sweeping(Duty):
