@@ -183,21 +183,34 @@ def question(text: str, languages: Languages = ()) -> Question:
     folded = _unaccented(text)
     own = (languages and languages_of(_said(folded))) or ()
     little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
-    for found in _CHUNK.finditer(folded):
-        for token in _tokens(found.group()):
-            terms.update(dict.fromkeys(token.wholes))
-            if languages:
-                terms.update(dict.fromkeys(_either(token, languages, little)))
-            else:
-                terms.update(dict.fromkeys(word for word in token.words if word not in _STOP_STEMS))
-            if token.names and (token.owns or not _opens(folded, found.start())):
-                terms.update(dict.fromkeys(token.names))
+    at = 0
+    for run in folded.split():
+        at = folded.index(run, at)
+        word = None if languages else _plain.get(run)
+        if word is None:
+            terms.update(dict.fromkeys(_asked(run, (folded, at), languages, little)))
+        elif word not in _STOP_STEMS:
+            terms[word] = None
+        at += len(run)
     if not terms:  # names first
         tokens = (token for chunk in _CHUNK.findall(folded) for token in _tokens(chunk))
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
     terms.update(dict.fromkeys(_spelt_without_umlauts(text)))
     quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
+
+
+def _asked(
+    run: str, place: tuple[str, int], languages: Languages, little: Collection[str]
+) -> Iterator[str]:
+    """What to look for of what stands between two spaces, at a place in a text."""
+    folded, at = place
+    for found in _CHUNK.finditer(run):
+        for token in _tokens(found.group()):
+            yield from token.wholes
+            yield from _either(token, languages, little)
+            if token.names and (token.owns or not _opens(folded, at + found.start())):
+                yield from token.names
 
 
 def _either(token: "_Token", languages: Languages, little: Collection[str]) -> Iterator[str]:
