@@ -9,6 +9,8 @@ from tests.web.demo_house import demo_house, enter
 from tests.web.house import house
 from tests.web.test_thread import act, say
 
+from everloop.memory.commands import RememberItem
+
 pytestmark = pytest.mark.xdist_group("web")
 
 WIDE = " --> ".join(f"{name}[A step called {name}]" for name in "ABCDEF")
@@ -96,6 +98,28 @@ def test_what_helped_a_memory_is_said_in_words(year: Path, tmp_path: Path, visit
         page = enter(home, visit, "/memory?view=ask&q=what%20is%20the%20humidity%20target")
         expect(page.get_by_text("beside what fits").first).to_be_visible()
         expect(page.get_by_text("neighbours")).to_have_count(0)
+
+
+def test_an_answer_shows_where_the_words_stand_and_sets_apart_what_hardly_fits(
+    tmp_path: Path, visit: Visit
+) -> None:
+    filling = "Nothing of note was said about the weather. "
+    with house(tmp_path) as home:
+        for name, text in (
+            (
+                "deep",
+                f"# Notes\n\n{filling * 60}\n\nThe **spare key** hangs in the shed. 🗝️ Wirklich.",
+            ),
+            ("far", "The key of C minor suits the song, and every other song as well, he said."),
+        ):
+            home.engine.do(RememberItem(name, text))
+        page = visit(home.link())
+        page.get_by_label("Write a message").wait_for()
+        page.goto(f"{home.address}/memory?view=ask&q=where%20is%20the%20spare%20key")
+        rows = page.locator("#main ol > li")
+        expect(rows.nth(0).locator("mark")).to_have_text(["spare", "key"])
+        expect(rows.nth(0)).to_contain_text("The spare key hangs in the shed.")
+        expect(rows.nth(1)).to_contain_text("Further away")
 
 
 def test_the_first_words_offered_know_the_time_zone_of_the_device(

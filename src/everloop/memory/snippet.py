@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -21,6 +22,12 @@ class Snippet(msgspec.Struct, frozen=True):
 
     text: str
     matches: tuple[tuple[int, int], ...]
+
+    def parts(self) -> list[tuple[str, bool]]:
+        """It in pieces, each with whether it was looked for."""
+        bounds = (0, *(at for match in self.matches for at in match), len(self.text))
+        pieces = (self.text[first:last] for first, last in pairwise(bounds))
+        return [(piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece]
 
 
 def snippet(text: str, asked: str, width: int = 240) -> Snippet:

@@ -28,6 +28,8 @@ def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
         found = client.get("/api/recall", params={"query": "key", "mode": "text"}).json()
         hit = found["groups"][0]["hits"][0]
         assert hit["why"]["legs"][0]["leg"]
+        assert [part["text"] for part in hit["shown"] if part["found"]] == ["key"]
+        assert "".join(part["text"] for part in hit["shown"]) == "The key is under the mat."
         assert client.get(f"{path}/retirement").json() == {"cited_by": [], "needs_force": False}
         done = client.post(f"{path}/retirement", json={"reason": "lost"}).json()
         assert client.get("/api/recall?query=key&mode=text").json()["groups"] == []

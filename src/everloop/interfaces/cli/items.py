@@ -5,7 +5,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from everloop.interfaces.cli.inert import inert, one_line
+from everloop.interfaces.cli.inert import one_line
 from everloop.interfaces.cli.moments import age, is_day, local_short
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.log import Reader, Receipt
@@ -70,13 +70,8 @@ def highlighted(text: str, asked: str, style: str) -> Text:
     """A piece of text, with the words that were looked for."""
     if not asked:
         return styled((one_line(text, TEXT_WIDTH), style))
-    shown = snippet(text, asked, TEXT_WIDTH)
-    drawn, done = Text(), 0
-    for first, last in shown.matches:
-        drawn.append(inert(shown.text[done:first]), style)
-        drawn.append(inert(shown.text[first:last]), MATCH)
-        done = last
-    return drawn.append(inert(shown.text[done:]), style)
+    parts = snippet(text, asked, TEXT_WIDTH).parts()
+    return styled(*((part, MATCH if found else style) for part, found in parts))
 
 
 def against(screen: Screen, items: Sequence[Item], now: datetime) -> None:

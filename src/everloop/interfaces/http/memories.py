@@ -11,8 +11,8 @@ from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
 from everloop.interfaces.http.shown import DoneOut, ImpactOut, Shown, impact_out
 from everloop.memory import browsing
-from everloop.memory.abreast import side_by_side
-from everloop.memory.answers import Asked
+from everloop.memory.abreast import Abreast, side_by_side
+from everloop.memory.answers import Asked, Recalled
 from everloop.memory.commands import (
     PinItem,
     RateItem,
@@ -25,6 +25,7 @@ from everloop.memory.immunity import standing
 from everloop.memory.path import path
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
+from everloop.memory.snippet import snippet
 from everloop.memory.zoom import zoom
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
@@ -92,13 +93,21 @@ class WhyOut(Shown):
     boosts: list[tuple[str, float]]
 
 
+class PartOut(Shown):
+    """A piece of a text, and whether it was looked for."""
+
+    text: str
+    found: bool
+
+
 class HitOut(Shown):
-    """A memory that was found."""
+    """A memory that was found, and the part of it that the question is about."""
 
     item: ItemOut
     similarity: float
     source: str
     why: WhyOut
+    shown: list[PartOut]
 
 
 class GroupOut(Shown):
@@ -337,7 +346,7 @@ def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
     """Memories by words and meaning, each with why it ranks where it does."""
     asked = Asked(wanted.query, wanted.limit, wanted.mode, wanted.only())
     answer = house.engine.memory.recall(OWNER, asked)
-    groups = [GroupOut.model_validate(group) for group in side_by_side(answer.hits)]
+    groups = [_group_out(group, wanted.query) for group in side_by_side(answer.hits)]
     return AnswerOut(groups=groups, notes=list(answer.notes))
 
 
@@ -388,6 +397,22 @@ def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDe
     if log.record(position).kind.startswith(ACCESS):
         raise Forbidden("who is let in is not retracted", hint="Revoke or rename the device.")
     return DoneOut(position=log.retract([position], reason=letting.reason, actor=by.actor).position)
+
+
+def _group_out(group: Abreast, query: str) -> GroupOut:
+    hits = [_hit_out(hit, query) for hit in group.hits]
+    return GroupOut(hits=hits, contradictory=group.contradictory)
+
+
+def _hit_out(hit: Recalled, query: str) -> HitOut:
+    parts = snippet(hit.item.text, query).parts()
+    return HitOut(
+        item=ItemOut.model_validate(hit.item),
+        similarity=hit.similarity,
+        source=hit.source,
+        why=WhyOut.model_validate(hit.why),
+        shown=[PartOut(text=text, found=found) for text, found in parts],
+    )
 
 
 def _aware(at: datetime | None) -> datetime | None:

@@ -1892,10 +1892,12 @@ export interface components {
         };
         /**
          * HitOut
-         * @description A memory that was found.
+         * @description A memory that was found, and the part of it that the question is about.
          */
         HitOut: {
             item: components["schemas"]["ItemOut"];
+            /** Shown */
+            shown: components["schemas"]["PartOut"][];
             /** Similarity */
             similarity: number;
             /** Source */
@@ -2510,6 +2512,16 @@ export interface components {
             later: boolean;
             /** Messages */
             messages: components["schemas"]["MessageOut"][];
+        };
+        /**
+         * PartOut
+         * @description A piece of a text, and whether it was looked for.
+         */
+        PartOut: {
+            /** Found */
+            found: boolean;
+            /** Text */
+            text: string;
         };
         /**
          * PasskeyOut
