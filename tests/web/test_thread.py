@@ -315,6 +315,7 @@ def test_everything_is_reached_by_keyboard(tmp_path: Path, visit: Visit, size: s
         page.keyboard.type("By keys alone")
         page.keyboard.press("Enter")
         expect(page.locator("[data-role=assistant]")).to_contain_text("One.")
+        expect(page.get_by_placeholder("Write", exact=True)).to_be_visible()  # it is over
         page.keyboard.press("Escape")
         page.keyboard.press("k")
         page.keyboard.press("r")
