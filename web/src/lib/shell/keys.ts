@@ -6,6 +6,9 @@ import { shell } from './shell.svelte';
 /** What is pressed together with a letter, as it stands on this device's keyboard. */
 export const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
 
+/** Where one writes in the palette. */
+export const PALETTE_INPUT = 'palette-input';
+
 const SECOND_KEY_MS = 900;
 let first = { key: '', at: 0 };
 
@@ -20,7 +23,7 @@ export function isWriting(target: EventTarget | null): boolean {
 /** Letters that are typed while the palette is on its way are its first ones, not commands. */
 export function onkeyahead(event: KeyboardEvent): void {
 	const isLetter = event.key.length === 1 && !event.metaKey && !event.ctrlKey && !event.altKey;
-	if (!shell.palette || !isLetter || document.querySelector('[role="dialog"]')?.contains(document.activeElement)) return;
+	if (!shell.palette || !isLetter || document.activeElement?.id === PALETTE_INPUT) return;
 	event.preventDefault();
 	event.stopPropagation();
 	shell.typed += event.key;
