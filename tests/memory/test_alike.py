@@ -109,6 +109,11 @@ def test_another_way_to_write_it_is_the_same(one: str, other: str) -> None:
         ("The CEO is Anna", "The CEO is Max"),
         ("The meeting moved to Thursday", "The meeting moved to Wednesday"),
         ("I sent the report to Max", "I never sent the report to Max"),
+        ("The left door uses code 4411", "The left door uses code 4422"),
+        ("Managed hosting costs 50 dollars", "Managed hosting costs 70 dollars"),
+        ("Alfred works at Google now", "Alfred works at Apple now"),
+        ("We decided to use Postgres in March", "We decided to use MySQL in March"),
+        ("We agreed on 5 percent", "We agreed on 7 percent"),
     ],
 )
 def test_a_number_a_name_or_a_not_sets_two_texts_side_by_side(one: str, other: str) -> None:
@@ -145,6 +150,11 @@ def test_the_opposite_is_a_contradiction(one: str, other: str) -> None:
         ("Meeting with Anna at 5", "Meeting with Ben at 6"),
         ("Anna is from Berlin", "Anna is with Tom"),
         ("I am from Germany", "I am with Anna"),
+        ("I have been to New York", "I have been to Los Angeles"),
+        ("I will meet Anna on Monday", "I will meet Bob on Friday"),
+        ("There is a meeting with Anna Schmidt", "There is a meeting with Bob Marley"),
+        ("I am reading War and Peace", "I am reading Anna Karenina"),
+        ("My cousins are Anna and Bob", "My cousins are Carl and Dora"),
         ("The project is called Apollo", "The project is led by Max"),
     ],
 )

@@ -27,7 +27,7 @@ def test_a_match_far_into_a_long_text_is_shown() -> None:
 
 def test_without_a_match_it_is_the_beginning() -> None:
     shown = snippet(FILLING * 100, "sourdough", width=60)
-    assert (shown.text, shown.matches) == ((FILLING * 100)[:60], ())
+    assert (shown.text, shown.matches) == (f"{(FILLING * 100)[:60]}…", ())
 
 
 def test_of_nothing_but_white_space_nothing_is_shown() -> None:

@@ -323,7 +323,30 @@ def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Pa
         summary = engine.memory.find("user", holders(engine, names[:2]))
         assert set(summary.derived_from) == {"ash", "birch"}
         assert "cedar" not in summary.text
-        assert engine.memory.find("user", "ash").retired
+        assert not engine.memory.find("user", "ash").retired  # it was not asked to step back
+
+
+def test_what_stepped_back_for_a_summary_steps_back_for_its_successor(notes: Notebook) -> None:
+    first = consolidate(notes, "ash", "birch")
+    notes.do(ReviseItem("ash", text="ash was felled."))
+    assert make_good(notes) == 1
+    with notes.reading() as reader:
+        now = summary_of(reader, notes.who(reader), ("ash", "birch"))
+        assert now is not None
+        assert now.item_id != first
+        assert [notes.item(name, reader).retired for name in ("ash", "birch")] == [True, True]
+
+
+@pytest.mark.parametrize("actor", ["user", "agent:x"])
+def test_a_summary_that_was_taken_back_is_not_made_again(notes: Notebook, actor: str) -> None:
+    consolidate(notes, "ash", "birch")
+    notes.do(ReviseItem("ash", text="ash was felled."))
+    make_good(notes)
+    with notes.reading() as reader:
+        now = summary_of(reader, notes.who(reader), ("ash", "birch"))
+    assert now is not None
+    notes.log.retract([now.position], reason="no", actor=actor)
+    assert stale(notes) == []
 
 
 def holders(engine: Engine, item_ids: tuple[str, ...]) -> str:

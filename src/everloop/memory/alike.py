@@ -31,20 +31,21 @@ _NUMBER = re.compile(
 _COMPARED = re.compile(r"[<>=!]=|&&|\|\||(?<=\w)[<>](?=\w)|(?<=\w )[<>](?= \w)")  # as in code
 _NEGATION = re.compile(
     r"\b(?:not|cannot|no|never|none|nobody|nothing|without|nicht|kein\w*|nie|niemals|jamais|nunca)\b"
-    r"|n['\u2019]t\b|\bn(?:e|['\u2019])[^.!?]*?\b(?:pas|plus|jamais)\b",
+    r"|n['\u2019]t\b|\bn(?:e|['\u2019])[^.!?]{0,60}?\b(?:pas|plus|jamais)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
-# Something that was done: a verb of the past early in the text, of which none says what changed.
-_CHANGED = "chang|mov|switch|renam|migrat|upgrad|downgrad|rais|lower|increas|decreas|reschedul"
-_PAST = (
-    "ate|began|bought|brought|built|came|chose|did|drank|drew|drove|flew|found|gave|got|held"
-    "|knew|left|lent|lost|made|met|paid|ran|read|rode|said|sang|sat|saw|sent|shot|sold|spent|spoke"
-    "|swam|taught|told|took|went|won|woke|wrote"
+# Something that can be done again and again.
+_VERBS = (
+    "added|answered|asked|ate|attended|booked|borrowed|bought|called|cleaned|closed|committed"
+    "|completed|cooked|created|deleted|deployed|downloaded|drank|emailed|finished|fixed|gave|helped"
+    "|installed|lent|made|merged|met|ordered|paid|played|posted|published|pushed|ran|read|received"
+    "|released|removed|reviewed|sang|saw|sent|shipped|spoke|swam|talked|taught|tested|told|took"
+    "|updated|uploaded|visited|walked|watched|went|wrote"
 )
 _DONE = re.compile(
-    rf"\W*(?:[\w'\u2019-]+ ){{0,2}}(?:{_PAST}|(?!(?:{_CHANGED})\w*ed\b)\w{{2,}}[^e\W]ed)\b",
-    re.IGNORECASE,
+    r"\W*(?:(?:(?i:i|we|he|she|they|you|the (?:user|team|agent))|[A-Z][\w'\u2019-]*) )?"
+    rf"(?:(?i:just|also|then|already) )?(?i:{_VERBS})\b"
 )
 _LEAD = re.compile(
     r"^(?:(?![-\u2212]\d)\W)*(?:(?:please|just|also|and)\W+)*"
@@ -141,7 +142,11 @@ def _of_one(a: _Said, b: _Said, turned: bool) -> bool:
 
 def _of_a_thing(a: _Said, b: _Said) -> float:
     """How much two texts share that say what the same thing is, but for the names that they say."""
-    if not a.thing or a.thing != b.thing:
+    if not a.thing or a.thing != b.thing or a.thing <= _ANYTHING:
+        return 0.0
+    if any(
+        next(word for word in said.words[1:] if word in _SAYING) not in _BEING for said in (a, b)
+    ):
         return 0.0
     return _overlap(_nameless(a, a.thing), _nameless(b, a.thing))
 
@@ -178,6 +183,8 @@ _PLAIN = frozenset(("not", "no", "never", "t", "is", "are", "was", "the", "a", "
 _SAYING = frozenset(
     "is are am was were be will has have had isn aren wasn weren won hasn haven hadn".split()  # noqa: SIM905
 )
+_BEING = frozenset(("is", "was", "isn", "wasn"))
+_ANYTHING = frozenset("he here i it she that there they this we who you".split())  # noqa: SIM905
 _PAIRS = """
 accept reject, agree disagree, alive dead, allow deny, allow forbid, available unavailable,
 cheap expensive, early late, enable disable, hot cold, like dislike, like hate, love hate,

@@ -153,12 +153,19 @@ class Compressor:
 
     def renew(
         self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
-    ) -> Consolidated | Refusal:
-        """Give a window a summary again. One that is out of date goes, unless it is immune."""
+    ) -> Consolidated | Compressed | Refusal:
+        """Give a window a summary again. One that is out of date goes, unless it is immune.
+
+        Sources step back for it if some had stepped back for the one before.
+        """
         with self.log.reading() as reader:
             goes = stale.why == "revised" and not _protected(reader, stale.summary_id)
+            wanted = msgspec.json.encode(stale.item_ids).decode()
+            stepped_back = reader.rows(_STEPPED_BACK, (wanted, stale.summary_id))
         if goes:
             self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
+        if not stepped_back:
+            return self.compress(stale.item_ids, budget=budget)
         return self.consolidate(
             stale.item_ids, recalled, by=Context(actor=ENGINE), budget=budget, recall_k=recall_k
         )
@@ -274,3 +281,9 @@ def _protected(reader: Reader, item_id: str) -> bool:
     except NotFound:
         return True
     return written_by_user(item.author) or bool(user_citers(reader, item_id))
+
+
+_STEPPED_BACK = """
+SELECT 1 FROM json_each(?) j JOIN memory_items i ON i.item_id = j.value
+JOIN memory_marks m ON m.item = i.position WHERE m.note = ? LIMIT 1
+"""

@@ -18,10 +18,9 @@ from everloop.memory.measures import Floats, largest
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import Posting
 from everloop.memory.rows import Rows, best_first, distinct, passing
-from everloop.memory.tongues import LANGUAGES
+from everloop.memory.tongues import LANGUAGES, MARK
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import (
-    LANGUAGE_MARK,
     ROWS_MAX,
     TERMS_MAX,
     Question,
@@ -34,7 +33,7 @@ POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
 SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
 
-_IN_LANGUAGES = [LANGUAGE_MARK + code for code in LANGUAGES]
+_IN_LANGUAGES = [MARK + code for code in LANGUAGES]
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
 """

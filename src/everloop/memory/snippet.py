@@ -45,7 +45,8 @@ def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     start = _start(flat, _densest(hits, width)) if hits else 0
     lead = "…" if start else ""
     shift = start - len(lead)
-    shown = f"{lead}{flat[start : start + width]}"
+    more = "…" if start + width < len(flat) else ""
+    shown = f"{lead}{flat[start : start + width]}{more}"
     spans = [(first - shift, last - shift) for (first, last), _ in hits if first >= start]
     return Snippet(shown, tuple(span for span in spans if span[1] <= len(shown)))
 

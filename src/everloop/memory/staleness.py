@@ -16,8 +16,9 @@ import msgspec
 from everloop.log import Reader, visible
 from everloop.log.facts import Retracted
 from everloop.log.record import fact_of
+from everloop.memory.decide import ENGINE
 from everloop.memory.events import Revised
-from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.scopes import Asker
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, item_of
 from everloop.memory.zoom import DEPTH_MAX, RETIRED
 
@@ -66,7 +67,7 @@ def stale_windows(
     for position, summary_id, why in _overtaken(reader, since, but_by):
         present = _present(reader, who, position, DEPTH_MAX) or ()
         for window in _by_audience(reader, who, list(present)):
-            if not _served(reader, who, window):
+            if not (_served(reader, who, window) or _declined(reader, window, position)):
                 stale = StaleWindow(window, summary_id, position, why)
                 found.setdefault(frozenset(window), stale)
     return list(found.values())
@@ -101,14 +102,21 @@ def _overtaken(
             yield position, gone[position], "revised" if overtaken else "retracted"
 
 
+def _declined(reader: Reader, window: Sequence[str], position: int) -> bool:
+    """Whether a later summary of the same items was not wanted."""
+    made = reader.rows(_MADE_OF, (window[0], position))
+    same = (at for (at,) in made if {row[0] for row in reader.rows(_SOURCES, (at,))} == set(window))
+    return any(_unwanted(reader, at) for at in same)
+
+
 def _unwanted(reader: Reader, position: int) -> bool:
-    """Whether the user took back or retired this very summary, and not something below it."""
+    """Whether somebody took back or retired this very summary, and not something below it."""
     if reader.rows(_RETIRED_BEFORE, (position,)):
         return True
     for (retraction,) in reader.rows(_HIDDEN_BY, (position,)):
         fact = fact_of(reader.record(retraction))
         named = isinstance(fact.event, Retracted) and position in fact.event.positions
-        if named and fact.actor == OWNER:
+        if named and fact.actor != ENGINE:
             return True
     return False
 
@@ -178,6 +186,7 @@ i.item_id, v.scope, (SELECT json_group_array(principal) FROM (
 """
 _HERE = f"i.item_id = :id AND NOT {RETIRED}"
 _SOURCES = "SELECT source_id FROM memory_sources WHERE position = ? ORDER BY source_id"
+_MADE_OF = "SELECT position FROM memory_sources WHERE source_id = ? AND position > ?"
 _SUMMARY = f"""
 i.kind = 'summary' AND NOT {RETIRED}
 AND i.position IN (SELECT position FROM memory_sources WHERE source_id = :first)

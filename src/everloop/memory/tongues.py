@@ -10,8 +10,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-SURE = 2  # words of grammar that tell a language
-FEW, TELLING = 8, 3  # in so few words without English, one of so many letters does
+SURE, AMONG = 2, 3  # words of grammar that tell a language; or one among so many others of it
+MARK: Final = "§"  # before a language's code, in what is in that language
 TIED_MAX = 3  # languages that a text may be in, as far as it tells
 
 Languages = tuple[str, ...]
@@ -151,14 +151,21 @@ ENGLISH: Final = frozenset(
 )
 FOREIGN: Final = frozenset[str]().union(*GRAMMAR.values()) - ENGLISH
 
-# These alone tell nothing: they are English words or names as well.
+# These tell nothing: they are English words, names or abbreviations as well.
 _ALSO_ENGLISH: Final = frozenset(
     """
-    alla ben bin care come comment con dan das dei del den des die dig din dit era fur han hat hay
-    hoe kim las les los mas men met mia mit mon noi ons para pas per plus pour sans sen sera ses sin
-    ska son sous sur tai tes til ton uno van var vid vil voi war
+    ai al ale alla ama au aux az ben bin bis bo ca care chi ci co com como con come comment cosa cu
+    da dal dan dar das de dei del den der des di die dig din dir dit do don dont dos dove du e ea ed
+    ei el ela ele elle em en er era es est est este et eu ez fi fra fur ha hat han har hay ho hoe hu
+    ich il ile io ja je ki kim la las le les li lo los ma mai mam man mas med meg mein men met mi
+    mia min mini mint mis mit moi mon mu my na nas ne nel ni noi non nos nu o od og ok ole om ons op
+    os ou pa para par pas pe per pe plus po por pour pro proc sa sal sans se sen sera ses si sim sin
+    sis ska sobre son sous su sun sur sus ta tai te tem ten tes ti til tu ton tot ty uma un una uno
+    us van var ve vi via vid vil voi volt von war wen y ya ze
     """.split()  # noqa: SIM905  # as above
 )
+
+_UNTELLING: Final = _ALSO_ENGLISH | ENGLISH
 
 _Stemmer: Any = import_module("Stemmer").Stemmer  # PyStemmer: C, no types; the cache is ours
 
@@ -169,29 +176,31 @@ def languages_of(words: Collection[str]) -> Languages | None:
     english = len(said & ENGLISH)
     if said.isdisjoint(FOREIGN):
         return () if english else None
-    held = {code: said & grammar for code, grammar in GRAMMAR.items()}
-    most = max(map(len, held.values()))
+    little = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    told = {code: (len(some), len(some - _UNTELLING)) for code, some in little.items()}
+    most, telling = max(told.values())
     if most <= english:
         return ()
-    best = tuple(code for code, little in held.items() if len(little) == most)
-    telling = held[best[0]] - _ALSO_ENGLISH - ENGLISH
-    alone = len(words) <= FEW and not english and max(map(len, telling), default=0) >= TELLING
-    sure = alone or (most >= SURE and telling)
+    best = tuple(code for code, counts in told.items() if counts == (most, telling))
+    sure = telling >= SURE or (telling and most >= max(AMONG, 2 * english))
     return best if sure and len(best) <= TIED_MAX else None
 
 
-def stems(words: Sequence[str], languages: Languages) -> Iterator[str]:
-    """What words are found by in these languages; their words of grammar are left out."""
+def marks(words: Sequence[str], languages: Languages) -> Iterator[str]:
+    """What words in these languages are found by: each language, and the stems of their words.
+
+    Words of grammar are left out. No stem is taken for a word of another language.
+    """
     for code in languages:
         grammar = GRAMMAR[code]
+        yield MARK + code
         yield from (stem_in(code, word) for word in words if word not in grammar)
 
 
 @lru_cache(maxsize=50_000)
 def stem_in(code: str, word: str) -> str:
-    """A word without its endings in a language."""
-    stem: str = _stemmer(code).stemWord(word)
-    return stem
+    """A word without its endings in a language, marked with that."""
+    return f"{MARK}{code}{_stemmer(code).stemWord(word)}"
 
 
 @lru_cache

@@ -35,6 +35,7 @@ from everloop.memory.events import (
 )
 from everloop.memory.indexing import TAKE_IN, WAITING, closes_group
 from everloop.memory.passages import PASSAGES_MAX, passages
+from everloop.memory.tongues import MARK
 from everloop.memory.words import document
 
 _encode = msgspec.json.Encoder().encode
@@ -282,7 +283,8 @@ def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterato
         titled = _titled(new.title, passage)
         terms = document(titled)
         digest = sha256(titled.encode()).digest()
-        row = (number, position, new.item_id, follows, terms, terms.count(" ") + 1, digest)
+        length = terms.count(" ") + 1 - terms.count(MARK)  # a word in two languages is one word
+        row = (number, position, new.item_id, follows, terms, length, digest)
         yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)", row
         follows = ""
     if closes_group(position):

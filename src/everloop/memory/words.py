@@ -25,8 +25,8 @@ from everloop.memory.tongues import (
     Languages,
     languages_of,
     stem_in,
-    stems,
 )
+from everloop.memory.tongues import marks as marks_in
 
 TERMS_MAX: Final = 12  # of a question
 ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
@@ -35,7 +35,6 @@ PLAIN_KEPT: Final = 50_000  # runs of text that need not be taken apart again
 NAME_MARK: Final = "·"
 
 STOP_WORDS: Final = ENGLISH  # questions drop them, items keep them for phrases
-LANGUAGE_MARK: Final = "§"  # before a language's code, in what is in that language
 EITHER: Final = "|"  # between terms any of which will do
 
 _PICTURES: Final = (
@@ -138,17 +137,10 @@ def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], It
             words += said
             marks |= dict.fromkeys(marked)
     if languages or (languages is None and _perhaps_foreign(runs)):
-        marks |= dict.fromkeys(_foreign(_said(folded), languages))
-        for word in words:
-            marks.pop(word, None)
+        told = _said(folded)
+        spoken_in = languages_of(told) or () if languages is None else languages
+        marks |= dict.fromkeys(marks_in(told, spoken_in))
     return words, marks
-
-
-def _foreign(said: Sequence[str], languages: Languages | None) -> Iterator[str]:
-    """What words are found by in some languages, or in the one that they tell; and marks for it."""
-    languages = languages_of(said) or () if languages is None else languages
-    yield from (LANGUAGE_MARK + code for code in languages)
-    yield from stems(said, languages)
 
 
 def spoken(text: str) -> Languages | None:

@@ -110,22 +110,24 @@ class Renewing(Duty):
         """Give every window a summary again that lost it; returns how many were tried."""
         self.idle.clear()
         tried: set[tuple[str, ...]] = set()
-        while stale := next((one for one in self._stale() if one.item_ids not in tried), None):
-            if self.stopping.is_set():
-                return len(tried)
-            tried.add(stale.item_ids)
-            with suppress(Rejected, ModelFailed):  # it has become too much for one, say
-                self._compressor.renew(stale, self._found)
+        while found := [one for one in self._stale() if one.item_ids not in tried]:
+            for stale in found:  # what they come to is what those above are made from
+                if self.stopping.is_set():
+                    return len(tried)
+                tried.add(stale.item_ids)
+                with suppress(Rejected, ModelFailed):  # it has become too much for one, say
+                    self._compressor.renew(stale, self._found)
         self.idle.set()
         return len(tried)
 
     def _work(self, claim: Claim) -> None:
-        head = self._log.head
+        head = seen = self._log.head
         self.renew()
         for fact in self._log.follow(after=head, stop=self.stopping):
             if not claim.held:
                 return
-            if isinstance(fact.event, OVERTAKING):
+            if isinstance(fact.event, OVERTAKING) and fact.position > seen:
+                seen = self._log.head
                 self.renew()
 
     def _stale(self) -> list[StaleWindow]:
