@@ -130,7 +130,7 @@ def _of_one(a: _Said, b: _Said, turned: bool) -> bool:
     name, was done twice.
     """
     if a.thing is not None and b.thing is not None:
-        return a.thing == b.thing
+        return a.thing == b.thing and (turned or not (_of_several(a) and _of_several(b)))
     if max(len(a.words), len(b.words)) > ALIGNED_MAX:
         return False
     if not turned and _DONE.match(a.plain) and _DONE.match(b.plain):
@@ -140,13 +140,26 @@ def _of_one(a: _Said, b: _Said, turned: bool) -> bool:
     return len(starts) == 1 and (turned or 2 * starts[0] >= len(a.words))
 
 
+def _of_several(said: _Said) -> bool:
+    """Whether what a text says of a thing can be said with other names as well, numbers aside.
+
+    Who has met one has perhaps met another; where there is one there may be more.
+    """
+    if _NUMBER.search(said.plain) or not _CHANGING.isdisjoint(said.words):
+        return False
+    return said.thing == {"there"} or _saying(said) in _HAVING
+
+
+def _saying(said: _Said) -> str:
+    """The word that says what a thing is or has."""
+    return next((word for word in said.words[1:] if word in _SAYING), "")
+
+
 def _of_a_thing(a: _Said, b: _Said) -> float:
     """How much two texts share that say what the same thing is, but for the names that they say."""
     if not a.thing or a.thing != b.thing or a.thing <= _ANYTHING:
         return 0.0
-    if any(
-        next(word for word in said.words[1:] if word in _SAYING) not in _BEING for said in (a, b)
-    ):
+    if not {_saying(a), _saying(b)} <= _BEING:
         return 0.0
     return _overlap(_nameless(a, a.thing), _nameless(b, a.thing))
 
@@ -183,6 +196,8 @@ _PLAIN = frozenset(("not", "no", "never", "t", "is", "are", "was", "the", "a", "
 _SAYING = frozenset(
     "is are am was were be will has have had isn aren wasn weren won hasn haven hadn".split()  # noqa: SIM905
 )
+_CHANGING = frozenset(("becom", "chang", "migrat", "move", "renam", "switch"))
+_HAVING = frozenset(("has", "have", "had"))
 _BEING = frozenset(("is", "was", "isn", "wasn"))
 _ANYTHING = frozenset("he here i it she that there they this we who you".split())  # noqa: SIM905
 _PAIRS = """
