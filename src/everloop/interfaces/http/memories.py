@@ -9,10 +9,23 @@ from pydantic import BaseModel, Field
 from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
-from everloop.interfaces.http.shown import DoneOut, ImpactOut, Shown, impact_out
+from everloop.interfaces.http.remembered import (
+    AnswerOut,
+    ItemOut,
+    ItemsOut,
+    KeptOut,
+    LifeOut,
+    LinkOut,
+    PathOut,
+    ReadingOut,
+    StandsOut,
+    ZoomedOut,
+    group_out,
+)
+from everloop.interfaces.http.shown import DoneOut, ImpactOut, impact_out
 from everloop.memory import browsing
-from everloop.memory.abreast import Abreast, side_by_side
-from everloop.memory.answers import Asked, Recalled
+from everloop.memory.abreast import side_by_side
+from everloop.memory.answers import Asked
 from everloop.memory.commands import (
     PinItem,
     RateItem,
@@ -25,7 +38,6 @@ from everloop.memory.immunity import standing
 from everloop.memory.path import path
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
-from everloop.memory.snippet import snippet
 from everloop.memory.zoom import zoom
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
@@ -33,187 +45,6 @@ router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
 Mode = Literal["text", "semantic", "hybrid"]
 ACCESS = "access."  # a retracted revocation would let a device in again
 Position = Annotated[int, Path(ge=1, le=2**53)]
-
-
-class OriginOut(Shown):
-    """Where an item came from."""
-
-    host: str
-    session: str
-    model: str
-    folder: str
-
-
-class ItemOut(Shown):
-    """A memory."""
-
-    position: int
-    item_id: str
-    title: str
-    text: str
-    kind: str
-    scope: str
-    author: str
-    origin: OriginOut
-    learned_via: str
-    happened_at: datetime
-    recorded_at: datetime
-    holds_until: datetime | None
-    witnesses: list[str]
-    significance: int
-    pinned: bool
-    retired: bool
-    derived_from: list[str]
-    contradicts: list[str]
-    repeats: int
-
-
-class ItemsOut(Shown):
-    """Some memories, and how many there are in all."""
-
-    items: list[ItemOut]
-    total: int
-
-
-class LegOut(Shown):
-    """What one leg of recall found."""
-
-    leg: str
-    rank: int
-    similarity: float
-    points: float
-
-
-class WhyOut(Shown):
-    """Why an item ranks where it does."""
-
-    rank: int
-    points: float
-    legs: list[LegOut]
-    boosts: list[tuple[str, float]]
-
-
-class PartOut(Shown):
-    """A piece of a text, and whether it was looked for."""
-
-    text: str
-    found: bool
-
-
-class HitOut(Shown):
-    """A memory that was found, and the part of it that the question is about."""
-
-    item: ItemOut
-    similarity: float
-    source: str
-    why: WhyOut
-    shown: list[PartOut]
-
-
-class GroupOut(Shown):
-    """Hits that belong side by side, because they contradict each other; the newest first."""
-
-    hits: list[HitOut]
-    contradictory: bool
-
-
-class AnswerOut(Shown):
-    """What memory has to say, and what it could not do."""
-
-    groups: list[GroupOut]
-    notes: list[str]
-
-
-class VersionOut(Shown):
-    """What an item said from then on."""
-
-    position: int
-    title: str
-    text: str
-    scope: str
-    by: str
-    at: datetime
-
-
-class RepeatOut(Shown):
-    """The same, said again."""
-
-    position: int
-    text: str
-    similarity: float
-    by: str
-    at: datetime
-
-
-class LinkOut(Shown):
-    """Who stands on an item."""
-
-    citer: str
-    by_user: bool
-    since: datetime
-    until: datetime | None
-
-
-class LifeOut(Shown):
-    """An item and all that is known about it."""
-
-    item: ItemOut
-    because: list[int]
-    versions: list[VersionOut]
-    repeats: list[RepeatOut]
-    citations: list[LinkOut]
-    contradictions: list[ItemOut]
-    variants: list[ItemOut]
-    retired_because: str
-
-
-class StandsOut(BaseModel):
-    """Who stands on an item now."""
-
-    cited_by: list[LinkOut]
-    needs_force: bool
-
-
-class ZoomedOut(Shown):
-    """An item met on the way down, and how far down."""
-
-    depth: int
-    item: ItemOut
-
-
-class StepOut(Shown):
-    """One gate on an item's way to an answer."""
-
-    gate: str
-    state: str
-    sentence: str
-
-
-class PathOut(Shown):
-    """The way of an item to an answer, and where it stopped."""
-
-    item: ItemOut | None
-    steps: list[StepOut]
-    found: bool
-
-
-class KeptOut(Shown):
-    """What became of something to remember."""
-
-    item_id: str
-    new: bool
-    position: int
-    contradicts: list[str]
-    varies: str
-
-
-class ReadingOut(BaseModel):
-    """How far memories are read for their meaning, and what keeps it from going on."""
-
-    embedder: str
-    done: int
-    total: int
-    problem: str
 
 
 class Among(BaseModel):
@@ -346,7 +177,7 @@ def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
     """Memories by words and meaning, each with why it ranks where it does."""
     asked = Asked(wanted.query, wanted.limit, wanted.mode, wanted.only())
     answer = house.engine.memory.recall(OWNER, asked)
-    groups = [_group_out(group, wanted.query) for group in side_by_side(answer.hits)]
+    groups = [group_out(group, wanted.query) for group in side_by_side(answer.hits)]
     return AnswerOut(groups=groups, notes=list(answer.notes))
 
 
@@ -397,22 +228,6 @@ def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDe
     if log.record(position).kind.startswith(ACCESS):
         raise Forbidden("who is let in is not retracted", hint="Revoke or rename the device.")
     return DoneOut(position=log.retract([position], reason=letting.reason, actor=by.actor).position)
-
-
-def _group_out(group: Abreast, query: str) -> GroupOut:
-    hits = [_hit_out(hit, query) for hit in group.hits]
-    return GroupOut(hits=hits, contradictory=group.contradictory)
-
-
-def _hit_out(hit: Recalled, query: str) -> HitOut:
-    parts = snippet(hit.item.text, query).parts()
-    return HitOut(
-        item=ItemOut.model_validate(hit.item),
-        similarity=hit.similarity,
-        source=hit.source,
-        why=WhyOut.model_validate(hit.why),
-        shown=[PartOut(text=text, found=found) for text, found in parts],
-    )
 
 
 def _aware(at: datetime | None) -> datetime | None:

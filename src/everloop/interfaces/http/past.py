@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
-from everloop.interfaces.http.memories import Question, WhyOut
+from everloop.interfaces.http.memories import Question
+from everloop.interfaces.http.remembered import WhyOut
 from everloop.interfaces.http.shown import Shown
 from everloop.interfaces.http.threads import MessageOut
 from everloop.log import visible

@@ -2203,7 +2203,7 @@ export interface components {
             /** Variants */
             variants: components["schemas"]["ItemOut"][];
             /** Versions */
-            versions: components["schemas"]["everloop__interfaces__http__memories__VersionOut"][];
+            versions: components["schemas"]["everloop__interfaces__http__remembered__VersionOut"][];
         };
         /**
          * LineOut
@@ -3180,7 +3180,7 @@ export interface components {
          * VersionOut
          * @description What an item said from then on.
          */
-        everloop__interfaces__http__memories__VersionOut: {
+        everloop__interfaces__http__remembered__VersionOut: {
             /**
              * At
              * Format: date-time
