@@ -27,6 +27,9 @@ WHERE {_AFTER} AND instr(' ' || terms || ' ', ' ' || ?1 || ' ')
 ORDER BY 1 LIMIT ?2
 """  # noqa: S608 - our own condition
 _INDEXED = "SELECT ifnull(max(id), -1) FROM memory_words_docsize"
+_VOCABULARY = """
+CREATE VIRTUAL TABLE temp.memory_vocabulary USING fts5vocab (main, memory_words, row)
+"""
 
 
 def closes_group(position: int) -> bool:
@@ -46,3 +49,11 @@ def indexed_upto(reader: Reader) -> int:
 def passages_holding(reader: Reader, words: Sequence[str], limit: int) -> list[int]:
     """The oldest passages that hold these words one after the other, whoever may see them."""
     return [row[0] for row in reader.rows(_HOLDING, (" ".join(words), limit))]
+
+
+def vocabulary(reader: Reader) -> set[str]:
+    """Every term of every passage, in the index or on its way there, whoever may see it."""
+    reader.db.execute(_VOCABULARY)
+    found = {term for (term,) in reader.rows("SELECT term FROM temp.memory_vocabulary")}
+    reader.db.execute("DROP TABLE temp.memory_vocabulary")
+    return found.union(*(terms.split(" ") for _, terms in reader.rows(WAITING)))

@@ -5,7 +5,8 @@ which item was said before, all of it is made only from what passed. So nothing 
 be felt in a ranking.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,10 +19,13 @@ from everloop.memory.measures import Floats, largest
 from everloop.memory.outlook import Outlook
 from everloop.memory.postings import Posting
 from everloop.memory.rows import Rows, best_first, distinct, passing
+from everloop.memory.spelling import may_be_misspelt
 from everloop.memory.tongues import LANGUAGES, MARK
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import (
+    EITHER,
     ROWS_MAX,
+    STOP_STEMS,
     TERMS_MAX,
     Question,
     question,
@@ -32,6 +36,8 @@ from everloop.memory.words import (
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
 SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
+
+Guess = tuple[Holding, Holding] | tuple[()]
 
 _IN_LANGUAGES = [MARK + code for code in LANGUAGES]
 _TERMS = """
@@ -45,6 +51,7 @@ class Found(NamedTuple):
     rows: Rows
     scores: NDArray[np.float64]
     similarity: NDArray[np.float64]
+    guessed: tuple[str, ...] = ()  # terms that nothing holds, in place of which others were sought
 
     def above(self, least: float) -> "Found":
         """What is similar enough."""
@@ -62,6 +69,7 @@ class Source(NamedTuple):
 
     reader: Reader
     lookup: Lookup
+    near: Callable[[str], Sequence[str]]  # what is spelt nearly like a term
     holdings: Holdings
 
 
@@ -70,17 +78,47 @@ def by_words(outlook: Outlook, text: str, source: Source) -> Found:
     asked = _asked(outlook, text, source)
     terms: Sequence[str] = asked.terms
     sizes = source.holdings.sizes(outlook, terms, source.lookup)
+    none = [term for term, size in zip(terms, sizes, strict=True) if not size]
     if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
         wanted = rarest(asked, dict(zip(terms, sizes, strict=True))).terms
         # A term that nothing holds weighs as much as one that only hidden items hold; one that is
         # too common to be looked for weighs nothing.
-        both = zip(terms, sizes, strict=True)
-        terms = [term for term, size in both if not size or term in wanted]
-    held = source.holdings.of(outlook, terms, source.lookup)
+        terms = [term for term in terms if term in none or term in wanted]
+    guesses = _guesses(outlook, none[:TERMS_MAX], source) if none else {}
+    if guesses:
+        terms = [term for term in terms if term not in guesses]
+    held = [*source.holdings.of(outlook, terms, source.lookup), *chain(*guesses.values())]
     if asked.phrases:
         stand = [_holding(source, outlook, phrase) for phrase in asked.phrases]
         held += held_by(outlook, stand)
-    return _scored(outlook, held)
+    found = _scored(outlook, held)
+    return found._replace(guessed=tuple(guesses)) if guesses else found
+
+
+def _guesses(outlook: Outlook, terms: Sequence[str], source: Source) -> dict[str, Guess]:
+    """What holds words that are spelt nearly like those that nothing holds.
+
+    A slip of the finger should not hide what was meant. Only what may be seen is counted, so what
+    is hidden suggests nothing.
+    """
+    known: dict[str, Guess] = outlook.nearly
+    for term in terms:
+        if term not in known:
+            word = term.split(EITHER)[0]
+            near = source.near(word) if may_be_misspelt(word) else ()
+            sizes = source.holdings.sizes(outlook, near, source.lookup)
+            both = zip(near, sizes, strict=True)
+            fit = [o for o, size in both if 0 < size <= ROWS_MAX and o not in STOP_STEMS]
+            known[term] = _guess(outlook, EITHER.join(fit), source) if fit else ()
+    return {term: guess for term in terms if (guess := known[term])}
+
+
+def _guess(outlook: Outlook, term: str, source: Source) -> Guess:
+    """What a guess brings: half of what it would, had it been asked for; the rest is missing."""
+    (held,) = source.holdings.of(outlook, [term], source.lookup)
+    half = held.worth / 2
+    missing = Holding(held.rows[:0], held.scores[:0], half)
+    return Holding(held.rows, held.scores / 2, half), missing
 
 
 def _asked(outlook: Outlook, text: str, source: Source) -> Question:

@@ -31,6 +31,7 @@ class Outlook:
         self.size = len(allowed)  # above every row that is allowed
         self.parted = parted  # whether some item is in several passages
         self.sizes: dict[str, int] = {}  # by term, how many rows hold it
+        self.nearly: dict[str, Any] = {}  # by term that nothing holds, what `legs.py` takes it for
         self.languages: Languages | None = None  # besides English; not known until it is asked for
         self.kept: dict[str, Any] = {}  # by term, what `holdings.py` knows of it
         self.kept_rows = 0  # of these together, roughly

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
-from everloop.memory.indexing import WAITING, indexed_upto
+from everloop.memory.indexing import WAITING, indexed_upto, vocabulary
 from everloop.memory.roster import Roster
 from everloop.memory.rows import Rows
+from everloop.memory.spelling import Spelling
 from everloop.memory.words import EITHER
 
 KEPT_ROWS_MAX = 8_000_000  # of all lists together
@@ -42,6 +43,9 @@ NOWHERE = Posting(np.empty(0, np.int64), np.empty(0))
 class Postings:
     """The lists of one log. A cache: dropping it changes nothing but time."""
 
+    _spelling: Spelling | None  # of the lists' terms, once somebody asks
+    _newly: tuple[int, Spelling]  # of so many terms of what came since
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._begin(Roster())
@@ -65,6 +69,19 @@ class Postings:
                 + (len(self._recent[term][0]) if term in self._recent else 0)
                 for term in terms
             ]
+
+    def near(self, reader: Reader, roster: Roster, head: int, term: str) -> list[str]:
+        """The terms that are spelt nearly like one, whoever may see where they stand."""
+        with self._lock:
+            self._refresh(reader, roster)
+            listed = self._spelling
+            if listed is None:
+                listed = Spelling(vocabulary(reader))
+                if head >= self._head:  # else it may lack what others see
+                    self._spelling = listed
+            if self._newly[0] < len(self._recent):
+                self._newly = len(self._recent), Spelling(self._recent)
+            return list(dict.fromkeys(listed.near(term) + self._newly[1].near(term)))
 
     def _of(self, reader: Reader, head: int, term: str) -> Posting:
         if EITHER in term:
@@ -95,6 +112,7 @@ class Postings:
         self._listed: OrderedDict[str, Posting] = OrderedDict()
         self._recent: dict[str, Recent] = {}
         self._kept = 0
+        self._spelling, self._newly = None, (0, Spelling(()))
 
     def _refresh(self, reader: Reader, roster: Roster) -> None:
         """Take in the terms of passages that came since."""

@@ -31,6 +31,7 @@ from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete,
 from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
 from everloop.memory.vectors import VectorSpace
+from everloop.memory.words import said_as
 
 TEXT_MAX = 10_000
 READ_MAX = 1_000  # items kept with a standing
@@ -129,9 +130,12 @@ class Memory:
 
     def _add_words(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
         standing = ranking.standing
-        lookup = partial(self._postings.of, reader, ranking.roster, standing.head)
-        source = Source(reader, lookup, self._holdings)
+        known = (reader, ranking.roster, standing.head)
+        lookup, near = partial(self._postings.of, *known), partial(self._postings.near, *known)
+        source = Source(reader, lookup, near, self._holdings)
         found = by_words(ranking.outlook, asked.text, source)
+        if found.guessed:
+            ranking.notes.append(_guessing(asked.text, found.guessed))
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:
@@ -193,6 +197,12 @@ def _check(asked: Asked) -> None:
         raise Invalid(
             f"a question has at most {TEXT_MAX:,} characters", hint="Ask for the gist of it."
         )
+
+
+def _guessing(text: str, terms: Sequence[str]) -> str:
+    """That words were taken for others, in the words of the question."""
+    meant = " and ".join(f"“{word}”" for word in said_as(terms, text))
+    return f"Nothing holds {meant}; words that are spelt nearly so were searched."
 
 
 def _narrowed(only: Filter, hints: Iterable[when.TimeHint]) -> Filter:

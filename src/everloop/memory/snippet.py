@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from everloop.memory.passages import passages
+from everloop.memory.spelling import Spelling, may_be_misspelt
 from everloop.memory.tongues import Languages
 from everloop.memory.words import EITHER, analyse, question, spoken
 
@@ -35,7 +36,7 @@ def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     known = spoken(asked)
     languages = (spoken(text) or ()) if known is None else known
     terms = question(asked, languages).terms
-    wanted = frozenset(one for term in terms for one in term.split(EITHER))
+    wanted = _meant(text, frozenset(one for term in terms for one in term.split(EITHER)))
     flat = _SPACE.sub(" ", _passage(text, wanted)).strip()
     hits = [
         (word.span(), held)
@@ -49,6 +50,16 @@ def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     shown = f"{lead}{flat[start : start + width]}{more}"
     spans = [(first - shift, last - shift) for (first, last), _ in hits if first >= start]
     return Snippet(shown, tuple(span for span in spans if span[1] <= len(shown)))
+
+
+def _meant(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """What was asked for, and in place of what a text lacks, what is spelt there nearly like it."""
+    words = frozenset(analyse(text).words)
+    lacking = [term for term in wanted - words if may_be_misspelt(term)]
+    if not lacking:
+        return wanted
+    spelling = Spelling(words)
+    return wanted.union(*(spelling.near(term) for term in lacking))
 
 
 def _passage(text: str, wanted: frozenset[str]) -> str:

@@ -44,6 +44,7 @@ _CHUNK = re.compile(rf"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?|[{_PI
 _SPELT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _WITH_UMLAUT = re.compile(r"\b\w*[äöüÄÖÜ]\w*")
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
+_WORD = re.compile(r"\w+")
 _SEPARATOR = re.compile(r"[^\w]+|_+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _POSSESSIVE = re.compile(r"['\u2019][sS]$")
@@ -152,6 +153,18 @@ def spoken(text: str) -> Languages | None:
     return None if ENGLISH.isdisjoint(runs) else ()
 
 
+def said_as(terms: Iterable[str], text: str) -> list[str]:
+    """How a text says some terms: its words, as they stand there, that are found by them."""
+    stems = frozenset(term.split(EITHER)[0] for term in terms)
+    runs = dict.fromkeys(_WORD.findall(_unaccented(text)))
+    known = ((run, _plain.get(run)) for run in runs)
+    return [
+        run
+        for run, word in known
+        if word in stems or (word is None and not stems.isdisjoint(_taken_apart(run)[0]))
+    ]
+
+
 def _perhaps_foreign(runs: Sequence[str]) -> bool:
     """Whether a text holds grammar of another language, as English hardly ever does."""
     return not FOREIGN.isdisjoint(runs) or (len(runs) > 0 and runs[0].lower() in FOREIGN)
@@ -181,7 +194,7 @@ def question(text: str, languages: Languages = ()) -> Question:
         word = None if languages else _plain.get(run)
         if word is None:
             terms.update(dict.fromkeys(_asked(run, (folded, at), languages, little)))
-        elif word not in _STOP_STEMS:
+        elif word not in STOP_STEMS:
             terms[word] = None
         at += len(run)
     if not terms:  # names first
@@ -208,7 +221,7 @@ def _asked(
 def _either(token: "_Token", languages: Languages, little: Collection[str]) -> Iterator[str]:
     """The words of a token that are no grammar, each with its stems in all these languages."""
     for word, said in zip(token.words, token.said or token.words, strict=True):
-        if word not in _STOP_STEMS and said not in little:
+        if word not in STOP_STEMS and said not in little:
             also = (stem_in(code, said) for code in languages if token.said)
             yield EITHER.join(dict.fromkeys((word, *also)))
 
@@ -372,4 +385,4 @@ def _stemmer_of(letter: str) -> Any:
     return _Stemmer(language, 0) if language else _LATIN
 
 
-_STOP_STEMS: Final = STOP_WORDS | {_stem(word) for word in STOP_WORDS}
+STOP_STEMS: Final = STOP_WORDS | {_stem(word) for word in STOP_WORDS}
