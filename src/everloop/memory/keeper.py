@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -235,13 +236,14 @@ class Keeper:
         """
         now = self._now()
         found, batch = list[Alike](), Batch(author, now)
+        told = [() if each.derived_from else terms_of(each.text) for each in new]
         with self.log.reading() as reader:
             who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
-            for each in new:
+            self.memory.look_up(reader, chain(*told))
+            for each, terms in zip(new, told, strict=True):
                 if each.derived_from:
                     found.append([])
                     continue
-                terms = terms_of(each.text)
                 near = self.memory.sharing(reader, who, each, terms)
                 found.append(relations(each, author, [*near, *batch.near(each, terms)], now))
                 if not any(how == "repeats" for _, how, _ in found[-1]):

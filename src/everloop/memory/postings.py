@@ -7,9 +7,10 @@ of passages that it did not hold when they were read. Who may see a row is not k
 import threading
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +24,10 @@ from everloop.memory.words import EITHER
 KEPT_ROWS_MAX = 8_000_000  # of all lists together
 RECENT_MAX = 10_000  # passages whose terms are held in memory, before the lists are read anew
 
-_LIST = "SELECT group_concat(doc) FROM memory_words_terms WHERE term = ?"
+_LISTS = """
+SELECT (SELECT group_concat(doc) FROM memory_words_terms WHERE term = j.value)
+FROM json_each(?) j ORDER BY j.key
+"""
 _RECENT = "SELECT passage, terms FROM memory_passages WHERE passage > ? ORDER BY passage"
 
 
@@ -58,17 +62,39 @@ class Postings:
         """
         with self._lock:
             self._refresh(reader, roster)
-            return [self._of(reader, head, term) for term in terms]
+            every = [one for term in terms for one in term.split(EITHER)]
+            lists = self._lists(reader, head, every)
+            whole = {one: self._whole(one, lists) for one in every}
+            return [_either([whole[one] for one in term.split(EITHER)]) for term in terms]
 
     def sizes(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> list[int]:
         """In how many passages each term stands, whoever may see them."""
         with self._lock:
             self._refresh(reader, roster)
+            lists, recent = self._lists(reader, head, terms), self._recent
             return [
-                len(self._list(reader, head, term).rows)
-                + (len(self._recent[term][0]) if term in self._recent else 0)
+                len(lists[term].rows) + (len(recent[term][0]) if term in recent else 0)
                 for term in terms
             ]
+
+    def together(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> Rows:
+        """The rows in which some terms stand, one term after the other."""
+        with self._lock:
+            self._refresh(reader, roster)
+            lists = self._lists(reader, head, terms)
+            parts = [part for term in terms for part in self._parts(term, lists)]
+            return np.concatenate([NOWHERE.rows, *parts])
+
+    def holding(
+        self, reader: Reader, roster: Roster, head: int, term: str, rows: Rows
+    ) -> NDArray[np.bool_]:
+        """Which of some rows hold a term."""
+        with self._lock:
+            self._refresh(reader, roster)
+            held = np.zeros(len(rows), np.bool_)
+            for part in self._parts(term, self._lists(reader, head, (term,))):
+                held |= part.take(part.searchsorted(rows), mode="clip") == rows
+            return held
 
     def near(self, reader: Reader, roster: Roster, head: int, term: str) -> list[str]:
         """The terms that are spelt nearly like one, whoever may see where they stand."""
@@ -83,26 +109,39 @@ class Postings:
                 self._newly = len(self._recent), Spelling(self._recent)
             return list(dict.fromkeys(listed.near(term) + self._newly[1].near(term)))
 
-    def _of(self, reader: Reader, head: int, term: str) -> Posting:
-        if EITHER in term:
-            return _either([self._of(reader, head, one) for one in term.split(EITHER)])
-        listed = self._list(reader, head, term)
+    def _whole(self, term: str, lists: Mapping[str, Posting]) -> Posting:
+        """Where a term stands, in the lists and in what came since."""
         recent = self._recent.get(term)
         if recent is None:
-            return listed
+            return lists[term]
         rows, counts = recent
-        return _joined(listed, Posting(np.frombuffer(rows, np.int64), np.frombuffer(counts)))
+        return _joined(lists[term], Posting(np.frombuffer(rows, np.int64), np.frombuffer(counts)))
 
-    def _list(self, reader: Reader, head: int, term: str) -> Posting:
-        listed = self._listed.get(term)
-        if listed is not None:
-            self._listed.move_to_end(term)
+    def _parts(self, term: str, lists: Mapping[str, Posting]) -> Iterator[Rows]:
+        """The rows in which a term stands, in parts, of which none is empty.
+
+        To be copied before anything new is taken in.
+        """
+        if len(lists[term].rows):
+            yield lists[term].rows
+        if term in self._recent:
+            yield np.frombuffer(self._recent[term][0], np.int64)
+
+    def _lists(self, reader: Reader, head: int, terms: Sequence[str]) -> Mapping[str, Posting]:
+        """The lists of terms. Those that are not known are read, all at once."""
+        listed = self._listed
+        missing = [term for term in dict.fromkeys(terms) if term not in listed]
+        if not missing:
+            for term in terms:
+                listed.move_to_end(term)
             return listed
-        listed = self._read(reader, term)
-        if head < self._head:  # it lacks what this reader cannot see yet, perhaps what it sees wait
-            return _joined(listed, self._waiting(reader, term))
-        self._keep(term, listed)
-        return listed
+        found = dict(zip(missing, self._read(reader, missing), strict=True))
+        if head < self._head:  # they lack what this reader cannot see, perhaps what it sees wait
+            found = {t: _joined(one, self._waiting(reader, t)) for t, one in found.items()}
+        known = found | {term: listed[term] for term in terms if term in listed}
+        if head >= self._head:
+            self._keep(known)
+        return known
 
     def _begin(self, roster: Roster, upto: int = -1) -> None:
         self._roster = roster
@@ -134,15 +173,24 @@ class Postings:
                     held[1].append(count)
                 self._size = row + 1
 
-    def _read(self, reader: Reader, term: str) -> Posting:
-        text: str | None = reader.rows(_LIST, (term,))[0][0]
-        if not text:
-            return NOWHERE
+    def _read(self, reader: Reader, terms: Sequence[str]) -> Iterator[Posting]:
+        """The lists of these terms, as the index has them."""
+        wanted = msgspec.json.encode(terms).decode()
+        texts = [text or "" for (text,) in reader.rows(_LISTS, (wanted,))]
+        sizes = [text.count(",") + 1 if text else 0 for text in texts]
+        numbers = np.fromstring(",".join(filter(None, texts)), np.int64, sep=",")
         passages: Rows = self._roster.passage.all[: self._base]
-        wanted = np.fromstring(text, np.int64, sep=",")
-        rows = passages.searchsorted(wanted)
-        there = passages.take(rows, mode="clip") == wanted
-        return counted(rows if there.all() else rows[there])
+        every = passages.searchsorted(numbers)
+        there = passages.take(every, mode="clip") == numbers
+        whole, ones = bool(there.all()), np.ones(len(every))
+        again = every[1:] == every[:-1]  # within a term, or where one ends and the next begins
+        start = 0
+        for size in sizes:
+            end = start + size
+            rows = every[start:end] if whole else every[start:end][there[start:end]]
+            alone = whole and not again[start : end - 1].any()
+            yield Posting(rows, ones[start:end]) if alone else counted(rows)
+            start = end
 
     def _waiting(self, reader: Reader, term: str) -> Posting:
         """Where a term stands in what is not in the index yet, as far as the lists should reach."""
@@ -159,10 +207,14 @@ class Postings:
             np.array([count for _, count in held], np.float64),
         )
 
-    def _keep(self, term: str, posting: Posting) -> None:
-        self._listed[term] = posting
-        self._kept += len(posting.rows)
-        while self._kept > KEPT_ROWS_MAX and len(self._listed) > 1:
+    def _keep(self, found: Mapping[str, Posting]) -> None:
+        """Keep lists, the last ones asked for last, as long as there is room."""
+        for term, posting in found.items():
+            if term not in self._listed:
+                self._kept += len(posting.rows)
+            self._listed[term] = posting
+            self._listed.move_to_end(term)
+        while self._kept > KEPT_ROWS_MAX and len(self._listed) > len(found):
             self._kept -= len(self._listed.popitem(last=False)[1].rows)
 
 
@@ -178,6 +230,8 @@ def counted(rows: Rows) -> Posting:
 
 def _either(postings: Sequence[Posting]) -> Posting:
     """Where any of several terms stands, and how often the one does that stands there most."""
+    if len(postings) == 1:
+        return postings[0]
     rows = np.concatenate([posting.rows for posting in postings])
     if not len(rows):
         return NOWHERE

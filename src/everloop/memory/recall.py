@@ -87,6 +87,11 @@ class Memory:
         place = items.index(item)
         return ranking.whys(place, place + 1)[0]
 
+    def look_up(self, reader: Reader, terms: Iterable[str]) -> None:
+        """Read where terms stand, all at once, for whoever asks for some of them in a moment."""
+        roster, head = self.register.roster(reader)
+        self._postings.sizes(reader, roster, head, list(dict.fromkeys(terms)))
+
     def sharing(
         self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
     ) -> list[Said]:

@@ -43,10 +43,13 @@ class Places(NamedTuple):
         """In how many rows each term stands."""
         return self.postings.sizes(self.reader, self.roster, self.head, terms)
 
-    def of(self, terms: Sequence[str]) -> list[Rows]:
-        """The rows in which each term stands, in order."""
-        found = self.postings.of(self.reader, self.roster, self.head, terms)
-        return [posting.rows for posting in found]
+    def together(self, terms: Sequence[str]) -> Rows:
+        """The rows in which some terms stand, one term after the other."""
+        return self.postings.together(self.reader, self.roster, self.head, terms)
+
+    def holding(self, term: str, rows: Rows) -> Mask:
+        """Which of some rows hold a term."""
+        return self.postings.holding(self.reader, self.roster, self.head, term, rows)
 
 
 def sharing(places: Places, who: Asker, new: RememberItem, terms: Sequence[str]) -> list[Said]:
@@ -56,42 +59,36 @@ def sharing(places: Places, who: Asker, new: RememberItem, terms: Sequence[str])
     if not scopes or not kinds or not terms:
         return []
     wanted = telling(terms, places.sizes(terms))
-    held = np.concatenate(places.of(wanted.terms[: wanted.first]))
-    good = roster.scope.all.take(held) == scopes[0]
-    good &= roster.kind.all.take(held) == kinds[0]
-    rows = _holding(held[good], wanted, places)
+    rows = _holding(wanted, places)
+    rows = rows[roster.scope.all.take(rows) == scopes[0]]
+    rows = rows[roster.kind.all.take(rows) == kinds[0]]
     if len(rows) > COMPARED_MAX:
         rows = rows.take(np.argsort(-_worth(rows, wanted, places), kind="stable"))
     items: list[int] = roster.item.all.take(rows).tolist()
     return _seen(places.reader, who, list(dict.fromkeys(items)), new) if items else []
 
 
-def _holding(held: Rows, wanted: Telling, places: Places) -> Rows:
+def _holding(wanted: Telling, places: Places) -> Rows:
     """The rows that hold enough of the terms, of those in which the first ones stand."""
+    held = places.together(wanted.terms[: wanted.first])
     held.sort(kind="stable")  # already nearly so
     rows, times = counted(held)
-    for left in range(len(wanted.terms) - wanted.first, -1, -1):
+    others = wanted.terms[wanted.first :]
+    for left, term in zip(range(len(others), 0, -1), others, strict=True):
         enough = times + left >= wanted.least
         rows, times = rows[enough], times[enough]
-        if left and len(rows):
-            times += _among(rows, places.of(wanted.terms[-left:][:1])[0])
-    return rows
+        if not len(rows):
+            return rows
+        times += places.holding(term, rows)
+    return rows[times >= wanted.least]
 
 
 def _worth(rows: Rows, wanted: Telling, places: Places) -> NDArray[np.float64]:
     """How much each row shares; rare terms count more."""
     points, size = np.zeros(len(rows)), len(places.roster)
-    for held in places.of(wanted.terms):
-        points += log1p(size / (len(held) + 1)) * _among(rows, held)
+    for term, held in zip(wanted.terms, places.sizes(wanted.terms), strict=True):
+        points += log1p(size / (held + 1)) * places.holding(term, rows)
     return points
-
-
-def _among(rows: Rows, others: Rows) -> Mask:
-    """Which rows are among others; both are in order."""
-    if not len(others):
-        return np.zeros(len(rows), np.bool_)
-    found: Mask = others.take(others.searchsorted(rows), mode="clip") == rows
-    return found
 
 
 def _seen(reader: Reader, who: Asker, items: Sequence[int], new: RememberItem) -> list[Said]:
