@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from itertools import filterfalse, repeat
 from typing import Any, Final, NamedTuple
 
 from everloop.memory.tongues import (
@@ -184,25 +185,34 @@ def question(text: str, languages: Languages = ()) -> Question:
     looked up. Words are looked up by their stems in all these languages, besides English; if it is
     in one of them itself, without the grammar of that.
     """
-    terms: dict[str, None] = {}
     folded = _unaccented(text)
-    own = (languages and languages_of(_said(folded))) or ()
-    little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
-    at = 0
-    for run in folded.split():
-        at = folded.index(run, at)
-        word = None if languages else _plain.get(run)
-        if word is None:
-            terms.update(dict.fromkeys(_asked(run, (folded, at), languages, little)))
-        elif word not in STOP_STEMS:
-            terms[word] = None
-        at += len(run)
+    runs = folded.split()
+    known = list(map(_plain.get, runs, repeat("")))
+    if not languages and "" not in known:  # as most are, where it is asked again and again
+        terms = dict.fromkeys(filterfalse(STOP_STEMS.__contains__, known))
+    else:
+        terms = dict.fromkeys(_sought(folded, runs, languages))
     if not terms:  # names first
         tokens = (token for chunk in _CHUNK.findall(folded) for token in _tokens(chunk))
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
     terms.update(dict.fromkeys(_spelt_without_umlauts(text)))
     quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
+
+
+def _sought(folded: str, runs: Sequence[str], languages: Languages) -> Iterator[str]:
+    """What to look for of a text, which is these runs with spaces between them."""
+    own = (languages and languages_of(_said(folded))) or ()
+    little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
+    at = 0
+    for run in runs:
+        at = folded.index(run, at)
+        word = None if languages else _plain.get(run)
+        if word is None:
+            yield from _asked(run, (folded, at), languages, little)
+        elif word not in STOP_STEMS:
+            yield word
+        at += len(run)
 
 
 def _asked(
