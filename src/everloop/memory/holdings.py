@@ -72,7 +72,7 @@ class Holdings:
             if sum(each.kept_rows for each in self._outlooks) > KEPT_ROWS_MAX:
                 for each in self._outlooks:
                     # Anew, for others may be looking at the old ones.
-                    each.kept, each.sizes, each.kept_rows = {}, {}, 0
+                    each.kept, each.sizes, each.nearly, each.kept_rows = {}, {}, {}, 0
 
 
 def held_by(outlook: Outlook, postings: Sequence[Posting]) -> list[Holding]:
