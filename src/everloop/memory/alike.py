@@ -1,12 +1,14 @@
 """Whether two texts say the same thing, or nearly the same and yet something else.
 
-Pure, and careful: only what says every word of the other, in its order, counts as a repetition,
-for it is not kept as an item of its own; what says nearly every word varies it. What says of the
+Pure, and careful: only what says every word of the other, in its order and as it is spelt there,
+counts as a repetition, for it is not kept as an item of its own; what says nearly every word, or
+says it in another tense, varies it. What says of the
 same thing another number, date or name, the opposite, or "not", is set side by side. A number or a
 name can also be the thing itself: what two rooms are like is no contradiction.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -26,19 +28,30 @@ Likeness = Literal["repeats", "varies", "contradicts", "differs"]
 _MONEY = "$\u20ac\u00a3\u00a5"
 _NUMBER = re.compile(
     r"(?P<minus>(?<![\w.,:/)-])[-\u2212])?"
-    rf"(?P<before>[{_MONEY}])?(?P<digits>\d[\d.,:/-]*\d|\d)(?: ?(?P<after>[%{_MONEY}]))?"
+    rf"(?P<before>[{_MONEY}])?(?P<digits>\d[\d.,:/-]*\d|\d)(?: ?(?P<after>[%{_MONEY}]|[ap]m\b))?"
 )
+_PLUS = re.compile(r"(?<!\S)\+(?=\d)")
 _COMPARED = re.compile(r"[<>=!]=|&&|\|\||(?<=\w)[<>](?=\w)|(?<=\w )[<>](?= \w)")  # as in code
 _NEGATION = re.compile(
-    r"\b(?:not|cannot|no|never|none|nobody|nothing|without|nicht|kein\w*|nie|niemals|jamais|nunca)\b"
+    r"\b(?:not|cannot|no|never|none|nobody|nothing|without|nicht|nichts|kein\w*|nie|niemals|niemand"
+    r"|ohne|jamais|nunca)\b"
     r"|n['\u2019]t\b|\bn(?:e|['\u2019])[^.!?]{0,60}?\b(?:pas|plus|jamais)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'-]+")
+_NAME = re.compile(
+    r"(?:(?<=[a-z0-9,;] )|(?<=[DM]r\. )|(?<=M[rs]s\. )|(?<=Ms\. )|(?<=St\. )|(?<=Prof\. ))"
+    r"[A-Z][\w'-]+|\S+@\S+\w"
+)
+_IS = (  # what is said short
+    (re.compile(r"\b([Ii])['\u2019]m\b"), r"\1 am"),
+    (re.compile(r"(\w)['\u2019]re\b"), r"\1 are"),
+    (re.compile(r"(\w)['\u2019]s (?=\d|an? |the |not )"), r"\1 is "),
+)
 # Something that can be done again and again.
 _VERBS = (
     "added|answered|asked|ate|attended|booked|borrowed|bought|called|cleaned|closed|committed"
-    "|completed|cooked|created|deleted|deployed|downloaded|drank|emailed|finished|fixed|gave|helped"
+    "|completed|cooked|created|deleted|deployed|downloaded|drank|drove|emailed|finished|fixed|flew"
+    "|gave|helped"
     "|installed|lent|made|merged|met|ordered|paid|played|posted|published|pushed|ran|read|received"
     "|released|removed|reviewed|sang|saw|sent|shipped|spoke|swam|talked|taught|tested|told|took"
     "|updated|uploaded|visited|walked|watched|went|wrote"
@@ -46,6 +59,7 @@ _VERBS = (
 _DONE = re.compile(
     r"\W*(?:(?:(?i:i|we|he|she|they|you|the (?:user|team|agent))|[A-Z][\w'\u2019-]*) )?"
     rf"(?:(?i:just|also|then|already) )?(?i:{_VERBS})\b"
+    r"|[^.!?]{0,80}?\b(?:habe|hat|haben|bin|ist|sind) [^.!?]{1,80}?\bge\w+(?:t|en)\b"
 )
 _LEAD = re.compile(
     r"^(?:(?![-\u2212]\d)\W)*(?:(?:please|just|also|and)\W+)*"
@@ -65,7 +79,7 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     turned = _turned(a.words, b.words) or _denies(a.plain) != _denies(b.plain)
     same = not turned and _marks(a.plain) == _marks(b.plain)
     near: Likeness = "varies" if same and shared >= REPEATS else "differs"
-    if near == "varies" and a.bare == b.bare:
+    if near == "varies" and a.bare == b.bare and spelt(a.plain) == spelt(b.plain):
         return "repeats", shared
     if same and (near == "differs" or not _exchanged(a.bare, b.bare)):
         return near, shared
@@ -90,6 +104,8 @@ class _Said(NamedTuple):
 def _said(text: str) -> _Said:
     """Kept for a while, because one text is compared with several."""
     words, plain = analyse(text).words, _LEAD.sub("", text)
+    for short, whole in _IS:
+        plain = short.sub(whole, plain)
     said = words if plain == text else analyse(plain).words
     bare = tuple(word for word in said if word not in _BARE)
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
@@ -104,6 +120,33 @@ def _marks(text: str) -> tuple[list[str], list[str], list[str]]:
         for minus, before, digits, after in _NUMBER.findall(text)
     )
     return sorted(numbers), sorted(names), sorted(_COMPARED.findall(text))
+
+
+def spelt(text: str) -> list[str]:
+    """The words of a text as they are spelt, without its dress: articles, small letters or large.
+
+    What holds a digit or a sign is as it stands: a password, an address, a path, code.
+    """
+    said: list[str] = []
+    text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
+    for run in _NUMBER.sub(_plainly, _PLUS.sub("", text)).split():
+        word = run.strip(_AROUND)
+        if not word.replace("'", "").replace("-", "").isalpha():
+            bare = run.rstrip(".,;:")
+            said += [bare] if any(letter.isalnum() or letter in _SIGNS for letter in bare) else []
+        elif not word.islower() and len(word) == 1 and said:
+            said.append(word)  # the A of a vitamin
+        else:
+            first, *rest = word.casefold().split("'")
+            said += [first] if first not in _DRESS else []
+            said += [part for part in rest if part not in _CLIPPED]
+    return [*said, "?"] if text.rstrip().endswith("?") else said
+
+
+def _plainly(number: re.Match[str]) -> str:
+    """A number with its unit behind it, however it was written."""
+    minus, before, digits, after = number.groups()
+    return ("-" if minus else "") + digits + (before or after or "")
 
 
 def _exchanged(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -137,7 +180,18 @@ def _of_one(a: _Said, b: _Said, turned: bool) -> bool:
         return False
     aligned = SequenceMatcher(None, a.words, b.words, autojunk=False).get_opcodes()
     starts = [start for how, start, *_ in aligned if how != "equal"]
-    return len(starts) == 1 and (turned or 2 * starts[0] >= len(a.words))
+    if len(starts) != 1:
+        return False
+    first = starts[0]
+    return turned or (2 * first >= len(a.words) and not _admits(a.words[:first], a.plain, b.plain))
+
+
+def _admits(before: Sequence[str], one: str, other: str) -> bool:
+    """Whether what was said before two texts part lets both be true: who likes one likes another.
+
+    Of a number there is only one.
+    """
+    return not _ADMITTING.isdisjoint(before) and _marks(one)[0] == _marks(other)[0]
 
 
 def _of_several(said: _Said) -> bool:
@@ -173,7 +227,8 @@ def _nameless(said: _Said, thing: set[str]) -> set[tuple[str, ...]]:
 
 def _thing(words: Sequence[str]) -> set[str] | None:
     """What a text speaks of, if it says where that ends."""
-    at = next((at for at, word in enumerate(words) if at and word in _SAYING), None)
+    saying = (at for at, word in enumerate(words) if at and word in _SAYING)
+    at = next((at for at in saying if words[at] != "am" or words[at - 1] == "i"), None)
     return None if at is None else set(words[:at]) - _PLAIN
 
 
@@ -191,10 +246,21 @@ def _overlap(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
     return len(a & b) / len(a | b) if a and b else 0.0
 
 
+_AROUND = (
+    "\"'()[]{}.,;:!?\u2026\u201c\u201d\u201e\u00ab\u00bb"  # signs around a word that say nothing
+)
+_SIGNS = frozenset("+-*/=<>&|^~%#@\u2264\u2265\u2260\u00b1\u00d7\u00f7")
+_DRESS = frozenset(("a", "an", "the", "is", "are", "am", "that", "to", "of"))
+_CLIPPED = frozenset(("m", "re", "s"))
 _BARE = frozenset(("a", "an", "the", "is", "are", "am", "m", "re", "that", "to", "of"))
 _PLAIN = frozenset(("not", "no", "never", "t", "is", "are", "was", "the", "a", "an", "to", "of"))
 _SAYING = frozenset(
-    "is are am was were be will has have had isn aren wasn weren won hasn haven hadn".split()  # noqa: SIM905
+    "is are am was were be will has have had isn aren wasn weren won hasn haven hadn"  # noqa: SIM905
+    " ist sind heisst".split()
+)
+_ADMITTING = frozenset(  # by their stems
+    "enjoy know like love need read speak visit want brauch esse fehlt kenn mag mochte muss spreche"  # noqa: SIM905
+    " trinke".split()
 )
 _CHANGING = frozenset(("becom", "chang", "migrat", "move", "renam", "switch"))
 _HAVING = frozenset(("has", "have", "had"))
@@ -204,7 +270,8 @@ _PAIRS = """
 accept reject, agree disagree, alive dead, allow deny, allow forbid, available unavailable,
 cheap expensive, early late, enable disable, hot cold, like dislike, like hate, love hate,
 married single, on off, open close, open shut, pass fail, possible impossible, safe unsafe,
-start stop, succeed fail, true false, up down, win lose
+start stop, succeed fail, true false, up down, win lose, erlaubt verboten, liebt hasst, mag hasst,
+offen geschlossen, verheiratet ledig
 """
 _OPPOSITES: dict[str, set[str]] = {}
 for _one, _other in (analyse(pair).words for pair in _PAIRS.split(",")):

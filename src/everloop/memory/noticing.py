@@ -70,7 +70,7 @@ class Said(NamedTuple):
         """Whether no title says that it is about another thing, as of two short answers."""
         if not new.title or self.title in {"", title_of(self.text)}:
             return True
-        return likeness(new.title, self.title)[0] == "repeats"
+        return likeness(new.title, self.title)[0] in {"repeats", "varies"}
 
     def may_stand_for(self, new: RememberItem, author: str) -> bool:
         """Whether something new need not be kept beside it.
