@@ -181,3 +181,57 @@ def test_a_summary_is_gone_at_once_when_a_source_is_revised_and_back_when_that_i
     diary.log.retract([narrowed.position], reason="undo", actor="user")
     assert there() == {"source", "gist", "top"}
     diary.log.close()
+
+
+def revised(diary: Diary, **changes: str) -> int:
+    """Change the safe's item; returns where that is recorded."""
+    return diary.engine.do(ReviseItem("safe", **changes)).position  # type: ignore[arg-type]
+
+
+@pytest.mark.promise("P-MEM-2")
+def test_what_a_retracted_revision_said_is_not_said_on_by_a_later_one(
+    diaries: tuple[Diary, Diary],
+) -> None:
+    lived, _ = diaries
+    lived.say("safe", "The code is 1234.")
+    secret = revised(lived, text="The code is 9999.")
+    revised(lived, title="The safe")
+    lived.log.retract([secret], reason="not that", actor="user")
+    item = lived.keeper.find("user", "safe")
+    assert (item.title, item.text) == ("The code is 1234.", "The code is 1234.")
+
+
+@pytest.mark.promise("P-MEM-2")
+def test_an_audience_that_was_taken_back_is_not_kept_by_a_later_revision(
+    diaries: tuple[Diary, Diary],
+) -> None:
+    lived, _ = diaries
+    lived.say("safe", "The code is 1234.")
+    opened = revised(lived, scope="global")
+    revised(lived, text="The code is 9999.")
+    lived.log.retract([opened], reason="not for all", actor="user")
+    assert lived.keeper.find("user", "safe").scope == "user"
+
+
+@pytest.mark.promise("P-MEM-2")
+def test_words_that_were_purged_are_not_carried_on_by_a_later_revision(
+    diaries: tuple[Diary, Diary],
+) -> None:
+    lived, _ = diaries
+    lived.say("safe", "The code is 1234.")
+    secret = revised(lived, text="The code is hunter2secret.")
+    revised(lived, title="The safe")
+    lived.log.purge([secret], reason="private", actor="user")
+    assert b"hunter2secret" not in lived.log.file.path.read_bytes()
+    assert lived.keeper.find("user", "safe").text == "The code is 1234."
+
+
+def test_a_revision_that_says_all_anew_does_not_stand_on_the_one_before(
+    diaries: tuple[Diary, Diary],
+) -> None:
+    lived, _ = diaries
+    lived.say("safe", "The code is 1234.")
+    first = revised(lived, text="The code is 9999.")
+    revised(lived, text="The code is 5555.")
+    lived.log.retract([first], reason="not that", actor="user")
+    assert lived.keeper.find("user", "safe").text == "The code is 5555."

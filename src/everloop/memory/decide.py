@@ -103,6 +103,8 @@ def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[
 def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:
     """Change what is given; if nothing is different, nothing happens. A user's words are theirs.
 
+    What stays as an earlier revision said it stands on that one, and goes with it.
+
     `asking.known` says whether a user's words were made from it: they would go with its old ones.
     """
     known = _known(item, command.item_id)
@@ -121,9 +123,10 @@ def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[
         witnesses=tuple(sorted(set(witnesses))),
     )
     _check_words(revised.title, revised.text)
-    before = (known.title, known.text, known.scope, known.witnesses)
     after = (revised.title, revised.text, revised.scope, revised.witnesses)
-    return [] if after == before else _on(known, revised)
+    both = zip(known.wording, after, known.said_at, strict=True)
+    kept = {at for old, new, at in both if old == new} - {known.position}
+    return [] if after == known.wording else _on(known, revised, *sorted(kept))
 
 
 def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draft]:

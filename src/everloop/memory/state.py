@@ -26,7 +26,8 @@ from everloop.memory.scopes import written_by_user
 class Item(msgspec.Struct, frozen=True):
     """An item as it stands. `position` is where it was taken in: later facts stand on that one.
 
-    `author` is who took it in, or the user if the user has revised it since.
+    `author` is who took it in, or the user if the user has revised it since. `said_at` tells where
+    its title, text, scope and witnesses were said as they are now.
     """
 
     position: int
@@ -36,12 +37,18 @@ class Item(msgspec.Struct, frozen=True):
     scope: str
     witnesses: tuple[str, ...]
     derived_from: tuple[str, ...]
+    said_at: tuple[int, int, int, int]
     significance: int = 0
     pinned: bool = False
     retired: bool = False
     demoted: bool = False
     citers: frozenset[tuple[str, bool]] = frozenset()
     related: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def wording(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """What a revision can change."""
+        return self.title, self.text, self.scope, self.witnesses
 
     @property
     def cited_by_user(self) -> list[str]:
@@ -61,13 +68,17 @@ def evolve(item: Item | None, fact: Fact) -> Item:
             scope=happened.scope,
             witnesses=happened.witnesses,
             derived_from=happened.derived_from,
+            said_at=(fact.position,) * 4,
         )
     if item is None:
         raise Corrupt(f"{happened.wire} came before memory.remembered")
-    changes = _changes(item, happened)
-    if isinstance(happened, Revised) and written_by_user(fact.actor):
-        changes["author"] = fact.actor
-    return msgspec.structs.replace(item, **changes)
+    changed = msgspec.structs.replace(item, **_changes(item, happened))
+    if not isinstance(happened, Revised):
+        return changed
+    author = fact.actor if written_by_user(fact.actor) else item.author
+    old = zip(item.wording, changed.wording, item.said_at, strict=True)
+    title, text, scope, witnesses = (fact.position if a != b else at for a, b, at in old)
+    return msgspec.structs.replace(changed, author=author, said_at=(title, text, scope, witnesses))
 
 
 def _changes(item: Item, happened: Event) -> dict[str, object]:
@@ -96,7 +107,7 @@ def _changes(item: Item, happened: Event) -> dict[str, object]:
     return changes
 
 
-ITEM = Fold("memory.item", Item, evolve)
+ITEM = Fold("memory.item", Item, evolve, version=2)
 
 
 class Audience(msgspec.Struct, frozen=True):
