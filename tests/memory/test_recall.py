@@ -16,6 +16,7 @@ from everloop.log import Context
 from everloop.memory.answers import Asked
 from everloop.memory.commands import (
     CiteItem,
+    DemoteItem,
     GrantAudience,
     PinItem,
     RateItem,
@@ -86,6 +87,22 @@ def test_a_message_is_found_by_the_words_of_the_one_before_it(diary: Diary) -> N
     diary.say("answer", "Reykjavik, of course.", "question")
     diary.say("noise", "The kitchen needs paint.")
     assert "answer" in found(diary, "capital of Iceland")
+
+
+def test_what_stepped_back_for_a_summary_is_there_again_when_that_is_let_go(diary: Diary) -> None:
+    oak, elm = diary.say("oak", "The old oak fell."), diary.say("elm", "The old elm fell.")
+    whole = RememberItem("both", "Two old trees fell.", kind="summary", derived_from=("oak", "elm"))
+    made = diary.engine.do(msgspec.structs.replace(whole, because=(oak, elm))).position
+    for name in ("oak", "elm"):
+        diary.engine.do(DemoteItem(name, "both", (made,)))
+    assert found(diary, "old") == ["both"]
+    let_go = diary.engine.do(RetireItem("both"))
+    assert sorted(found(diary, "old")) == ["elm", "oak"]
+    assert not diary.keeper.find(USER, "oak").retired
+    diary.log.retract([let_go.position], reason="needed", actor=USER)
+    assert found(diary, "old") == ["both"]
+    why = diary.keeper.why_not(USER, "oak", Asked("old", mode="text"))
+    assert why.sentence == "It stepped back for its summary, which recall finds in its place."
 
 
 def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diary) -> None:

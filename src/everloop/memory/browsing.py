@@ -237,7 +237,8 @@ WHERE r.item = ? AND {visible("r")} ORDER BY r.position
 _VARIANTS = f"{PAIRS} SELECT i.item_id FROM pairs p JOIN memory_items i ON i.position = p.other"  # noqa: S608
 _BECAUSE = "SELECT source FROM log_because WHERE dependant = ? ORDER BY source"
 _RETIRED = f"""
-SELECT m.note FROM memory_marks m WHERE m.item = ? AND m.mark = 'retired' AND {visible("m")}
+SELECT m.note FROM memory_marks m
+WHERE m.item = ? AND m.mark IN ('retired', 'demoted') AND {visible("m")}
 ORDER BY m.position DESC LIMIT 1
 """  # noqa: S608 - our own condition
 _GRANTS = f"""

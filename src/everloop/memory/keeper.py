@@ -24,7 +24,7 @@ from everloop.memory.limits import MemorySettings
 from everloop.memory.noticing import Alike, Batch, relations, terms_of
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
-from everloop.memory.shelf import Filter, Item, asker, find
+from everloop.memory.shelf import STEPPED_BACK, Filter, Item, asker, find
 from everloop.memory.spoken import told
 from everloop.memory.views import passage_texts
 from everloop.ports import Clock, Ids, Progress
@@ -181,7 +181,7 @@ class Keeper:
             except NotFound:
                 return _gone(reader, who, item_id)
             if item.retired and not asked.only.retired:
-                return WhyNot("retired", "It was retired; recall passes over it.")
+                return WhyNot("retired", _passed_over(reader, item))
             sight, now = self.log.sight(reader, branch=branch, as_of=as_of), self._now()
             narrowed = self.memory.narrowed(reader, sight, who, asked, now)
             if out := _filtered(item, asked.only) or _untimely(item, narrowed):
@@ -292,6 +292,14 @@ def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:
     if seen is None:
         return WhyNot("branch", f"It was taken in on the branch {row[1]!r}, which is out of sight.")
     return WhyNot("retracted", "It, or something it came from, was retracted or is out of sight.")
+
+
+def _passed_over(reader: Reader, item: Item) -> str:
+    """Why recall passes over an item: somebody let it go, or it stepped back."""
+    sql = f"SELECT 1 FROM memory_items i WHERE i.position = ? AND {STEPPED_BACK}"  # noqa: S608
+    if reader.rows(sql, (item.position,)):
+        return "It stepped back for its summary, which recall finds in its place."
+    return "It was retired; recall passes over it."
 
 
 def _filtered(item: Item, only: Filter) -> str:

@@ -22,10 +22,6 @@ COLUMNS = """
 i.position, v.position, i.item_id, v.title, v.text, i.kind, v.scope, i.author, i.origin,
 i.learned_via, i.happened_at, i.recorded_at, i.holds_until, i.follows, v.restricted
 """
-_MARK = """
-SELECT value FROM memory_marks m WHERE m.item = {item} AND m.mark = '{mark}' AND {visible}
-ORDER BY m.position DESC LIMIT 1
-"""
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -74,7 +70,7 @@ class Sieve:
         chosen = only or Filter()
         conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_TAKEN_IN]
         if not chosen.retired:
-            conditions.append(f"NOT EXISTS ({_mark_of('i.position', 'retired')})")
+            conditions += (f"NOT {_RETIRED}", f"NOT {STEPPED_BACK}")
         if chosen.kinds:
             conditions.append(f"i.kind IN ({self._bind('kind', chosen.kinds)})")
         if chosen.since:
@@ -133,10 +129,15 @@ class Sieve:
         return ", ".join(f":{name}{number}" for number in range(len(values)))
 
 
-def _mark_of(item: str, mark: str) -> str:
-    return _MARK.format(item=item, mark=mark, visible=visible("m"))
-
-
+_RETIRED = f"""EXISTS (
+    SELECT 1 FROM memory_marks m WHERE m.item = i.position AND m.mark = 'retired'
+    AND {visible("m")})"""  # noqa: S608 - our own condition
+# An item steps back for its summary, and is there again when somebody lets that go.
+STEPPED_BACK = f"""EXISTS (
+    SELECT 1 FROM memory_marks d JOIN memory_items s ON s.item_id = d.note
+    WHERE d.item = i.position AND d.mark = 'demoted' AND {visible("d")} AND {visible("s")}
+    AND NOT EXISTS (SELECT 1 FROM memory_marks m WHERE m.item = s.position AND m.mark = 'retired'
+                    AND {visible("m")}))"""  # noqa: S608 - our own condition
 _NEWEST = f"""NOT EXISTS (
     SELECT 1 FROM memory_versions n WHERE n.item = v.item AND n.position > v.position
     AND {visible("n")})"""  # noqa: S608 - our own condition
@@ -209,6 +210,7 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
     """The items with marks, witnesses, sources and relations, as far as the asker may see them."""
     positions = _json([item.position for item in found])
     marks: dict[int, dict[str, int]] = {}
+    back = {row[0] for row in reader.rows(_BACK, (positions,))}
     for position, mark, value in reader.rows(_MARKS, (positions,)):
         marks.setdefault(position, {})[mark] = value
     witnesses = _grouped(reader, _WITNESSES, _json([item.version for item in found]))
@@ -222,7 +224,7 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
             item,
             significance=marks.get(item.position, {}).get("rated", 0),
             pinned=_pinned(marks.get(item.position, {})),
-            retired=bool(marks.get(item.position, {}).get("retired", 0)),
+            retired="retired" in marks.get(item.position, {}) or item.position in back,
             witnesses=tuple(witnesses.get(item.version, ())),
             derived_from=tuple(i for i in sources.get(item.position, ()) if i in seen),
             contradicts=tuple(i for i in contradicts.get(item.position, ()) if i in seen),
@@ -235,6 +237,10 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
 _MARKS = f"""
 SELECT m.item, m.mark, m.value FROM json_each(?) j JOIN memory_marks m ON m.item = j.value
 WHERE {visible("m")} ORDER BY m.position
+"""  # noqa: S608 - our own condition
+_BACK = f"""
+SELECT i.position FROM json_each(?) j JOIN memory_items i ON i.position = j.value
+WHERE {STEPPED_BACK}
 """  # noqa: S608 - our own condition
 _WITNESSES = """
 SELECT w.position, w.principal FROM json_each(?) j

@@ -33,6 +33,9 @@ _RETRACTED = "SELECT max(position) FROM log_retractions"
 _CHANGED = """
 SELECT item FROM memory_versions NOT INDEXED WHERE position > ?1 AND position <> item
 UNION SELECT item FROM memory_marks NOT INDEXED WHERE position > ?1
+UNION SELECT d.item FROM memory_marks m NOT INDEXED CROSS JOIN memory_items s ON s.position = m.item
+JOIN memory_marks d ON d.note = s.item_id AND d.mark = 'demoted'
+WHERE m.position > ?1 AND m.mark = 'retired'
 """
 _MARKS = f"""
 SELECT m.item, m.mark, m.value FROM memory_marks m

@@ -45,7 +45,7 @@ class MemoryShelf(Projection):
     """Every item, every version of it, and what was marked on it."""
 
     name = "memory_shelf"
-    version = 2
+    version = 3
     tables: ClassVar[tuple[str, ...]] = (
         "memory_items",
         "memory_versions",
@@ -104,6 +104,7 @@ class MemoryShelf(Projection):
         note     TEXT NOT NULL
     ) STRICT;
     CREATE INDEX memory_marks_item ON memory_marks (item, mark, position);
+    CREATE INDEX memory_marks_demoted ON memory_marks (note) WHERE mark = 'demoted';
     CREATE TABLE memory_citations (
         position INTEGER PRIMARY KEY,
         branch   TEXT NOT NULL,
@@ -314,7 +315,7 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
         case Retired(reason=reason):
             return "retired", 1, reason
         case Demoted(in_favour_of=summary):
-            return "retired", 1, summary
+            return "demoted", 1, summary
         case _:
             raise AssertionError(f"{new.wire} is no mark")
 
