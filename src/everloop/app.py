@@ -44,7 +44,7 @@ from everloop.log import (
     Reader,
     Receipt,
 )
-from everloop.log.retraction import purge_impact
+from everloop.log.retraction import going_with
 from everloop.log.work import Work
 from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
 from everloop.memory.events import Retired
@@ -265,20 +265,23 @@ class Engine:
     def purge(
         self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
     ) -> Receipt:
-        """Erase facts and all that was derived from them, from the log and from every cache."""
+        """Erase facts and all that was derived from them, from the log and from every cache.
+
+        If a cache cannot be reached, that is raised once all else is erased; doing it again then
+        erases what is left.
+        """
         with self.log.file.reading() as reader:
-            impact = purge_impact(reader, positions)
-            erased = [touched.position for touched in impact.hides]
+            erased = going_with(reader, positions)
             files = files_beside(reader, erased)
         receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
-        vectors = self.log.file.path.parent / VECTORS
-        if erased and vectors.exists():
-            cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
-            cache.forget(erased)
-            cache.close()
         with self.log.file.reading() as reader:
             for digest in without_owner(reader, files):
                 file_store(self.log.file.path.parent, self._settings.thread).forget(digest)
+        vectors = self.log.file.path.parent / VECTORS
+        if vectors.exists():
+            cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
+            cache.forget(erased)
+            cache.close()
         return receipt
 
     def close(self) -> None:

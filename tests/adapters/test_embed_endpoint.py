@@ -32,6 +32,7 @@ class Endpoint(BaseHTTPRequestHandler):
     first: ClassVar[Any] = None  # instead of the first vector
     left_out: ClassVar[int] = 0  # how many vectors are
     cut: ClassVar[int | None] = None  # after how many bytes the answer breaks off
+    raw: ClassVar[bytes] = b""  # instead of all of it
     held: ClassVar[threading.Event | None] = None  # what it waits for before it answers
 
     def do_POST(self) -> None:
@@ -47,7 +48,7 @@ class Endpoint(BaseHTTPRequestHandler):
         ]
         if self.first is not None:
             data[0]["embedding"] = self.first
-        answer = json.dumps({"data": list(reversed(data))[self.left_out :]}).encode()
+        answer = self.raw or json.dumps({"data": list(reversed(data))[self.left_out :]}).encode()
         self.send_response(self.status)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -62,6 +63,7 @@ def url() -> Generator[str]:
     """The address of a running endpoint."""
     Endpoint.status, Endpoint.asked, Endpoint.keys = 200, [], []
     Endpoint.first, Endpoint.left_out, Endpoint.cut, Endpoint.held = None, 0, None, None
+    Endpoint.raw = b""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -106,6 +108,7 @@ def test_an_error_or_a_silent_server_is_a_failed_model_and_not_a_crash(url: str)
         ("AAAA", "vectors of one length"),
         ([1.0] * 7 + [float("nan")], "not all numbers"),
         ([1.0] * 7 + [1e999], "not all numbers"),
+        ([1e300] * 8, "not all numbers"),
         ({"values": []}, "vectors of one length"),
     ],
 )
@@ -115,6 +118,12 @@ def test_an_answer_that_is_no_vector_is_a_failed_model_that_says_what_is_wrong(
     Endpoint.first = first
     with pytest.raises(ModelFailed, match=told):
         EndpointEmbedder(url, "model", dimensions=8).embed(["x", "y"])
+
+
+def test_an_answer_that_never_ends_inside_is_a_failed_model(url: str) -> None:
+    Endpoint.raw = b'{"data":' + b"[" * 100_000
+    with pytest.raises(ModelFailed, match="something else"):
+        EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
 
 
 def test_however_long_a_vector_is_it_becomes_a_unit_vector(url: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,7 +11,8 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Unavailable
 from everloop.memory.answers import Asked
-from everloop.memory.passages import passages
+from everloop.memory.passages import PASSAGES_MAX, passages
+from everloop.memory.vector_cache import ROOM
 from everloop.memory.vectors import BATCH_CHARACTERS
 from everloop.testing.embedder import WordEmbedder
 
@@ -104,3 +106,20 @@ def test_while_vectors_lack_a_question_by_meaning_is_answered_by_words_too(diary
     answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
     assert [hit.item.item_id for hit in answer.hits] == ["short"]
     assert "words alone find them" in answer.notes[0]
+
+
+def test_what_is_purged_while_its_vector_is_made_leaves_none(diary: Diary, tmp_path: Path) -> None:
+    secret = diary.say("secret", "The code is 4711.")
+    once = iter([secret])
+
+    def purged() -> None:
+        for position in once:
+            diary.log.purge([position], reason="private", actor="user")
+
+    slow(diary, purged)
+    diary.keeper.embed_missing()
+    db = apsw.Connection(str(tmp_path / "diary" / "vectors.db"))
+    kept = {place % ROOM for (place,) in db.execute("SELECT place FROM placed")}
+    assert kept
+    assert secret * PASSAGES_MAX not in kept
+    db.close()

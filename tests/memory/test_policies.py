@@ -121,7 +121,7 @@ def test_how_far_it_is_can_be_seen_while_it_goes_on(tmp_path: Path) -> None:
     embedding.start()
     for done in (0, BATCH, 2 * BATCH):
         assert held.asked.acquire(timeout=PATIENCE_S)
-        assert embedding.stands == ((done, 3 * BATCH) if done else (0, 0))
+        assert embedding.stands == (done, 3 * BATCH)
         held.go.release()
     assert embedding.idle.wait(PATIENCE_S)
     assert embedding.stands == (0, 0)

@@ -297,3 +297,26 @@ def test_a_purge_takes_the_vector_of_the_text_with_it(tmp_path: Path) -> None:
         engine.purge([receipt.position], reason="privacy", actor="user")
         assert set(cache.load("model", {here: b"digest", there: b"other"})) == {there}
         cache.close()
+
+
+def test_a_purge_that_could_not_reach_the_vectors_reaches_them_the_next_time(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
+    with Engine.open(tmp_path, settings=settings) as engine:
+        secret = engine.do(RememberItem("secret", "The code is 4711.")).position
+        place = secret * PASSAGES_MAX
+        vectors, aside = tmp_path / "vectors.db", tmp_path / "aside.db"
+        cache = VectorCache(vectors)
+        cache.save("model", [(place, b"digest", bytes(128))])
+        cache.close()
+        vectors.rename(aside)
+        vectors.mkdir()
+        with pytest.raises(Unavailable):
+            engine.purge([secret], reason="privacy", actor="user")
+        vectors.rmdir()
+        aside.rename(vectors)
+        engine.purge([secret], reason="privacy", actor="user")
+        again = VectorCache(vectors)
+        assert again.load("model", {place: b"digest"}) == {}
+        again.close()

@@ -54,7 +54,10 @@ class EndpointEmbedder:
                 f"{self._model} gave {len(vectors)} vectors for {len(texts)} texts",
                 hint="The endpoint must give one for each.",
             )
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(norms).all():
+            raise self._not_all_numbers()
         unit: NDArray[np.float32] = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
         return unit
 
@@ -74,11 +77,14 @@ class EndpointEmbedder:
                 hint="Set the dimensions to how long its vectors are.",
             )
         if not np.isfinite(vectors).all():
-            raise ModelFailed(
-                f"{self._model} gave a vector that is not all numbers",
-                hint="The endpoint is at fault; look at what it says of it.",
-            )
+            raise self._not_all_numbers()
         return vectors
+
+    def _not_all_numbers(self) -> ModelFailed:
+        return ModelFailed(
+            f"{self._model} gave a vector that is not all numbers",
+            hint="The endpoint is at fault; look at what it says of it.",
+        )
 
     def _ask(self, texts: list[str]) -> list[Any]:
         body = json.dumps({"model": self._model, "input": texts}).encode()
@@ -100,7 +106,7 @@ class EndpointEmbedder:
                 if problem.code in LATER
                 else "Check the model's name and the key.",
             ) from problem
-        except (KeyError, TypeError) as problem:
+        except (KeyError, TypeError, RecursionError) as problem:
             raise ModelFailed(
                 "the embedding endpoint answered something else than embeddings",
                 hint="Check its address and the model's name.",

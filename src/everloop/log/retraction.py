@@ -77,10 +77,20 @@ def purge_impact(reader: Reader, positions: Sequence[int]) -> Impact:
     """
     if not positions:
         raise Invalid("nothing to purge", hint="Name at least one position.")
+    gone = going_with(reader, positions)
+    return Impact(hides=_touched(reader, gone, "data IS NOT NULL"), restores=())
+
+
+def going_with(reader: Reader, positions: Sequence[int]) -> list[int]:
+    """What a purge of these facts takes with it, also what was erased before.
+
+    Raises:
+        NotFound: one of them does not exist.
+        Invalid: one of them belongs to the log itself.
+    """
     for position in positions:
         _refuse_own(reader.record(position).kind, position)
-    gone = closure(reader.db, positions)
-    return Impact(hides=_touched(reader, gone, "data IS NOT NULL"), restores=())
+    return closure(reader.db, positions)
 
 
 def _check(reader: Reader, positions: Sequence[int], sight: Sight) -> None:

@@ -4,7 +4,7 @@ It notices repetitions before they are stored, answers questions and says why, a
 that the background has to do. Everything it changes, it changes by commands.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -220,14 +220,25 @@ class Keeper:
         if space is None:
             return 0
         with self.log.reading() as reader:
-            lacking = space.lacking(reader)
+            lacking, head = space.lacking(reader), reader.head()
             texts = passage_texts(reader, list(lacking))
         space.settle(passage for passage in lacking if passage not in texts)
-        made = space.embed_missing(lacking, texts, progress, going, hasty=hasty)
+        try:
+            made = space.embed_missing(lacking, texts, progress, going, hasty=hasty)
+        finally:
+            if texts and self.log.head > head:  # perhaps some were purged meanwhile
+                self._forget_purged(space, texts)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:
                 self.memory.keep(reader)
         return made
+
+    def _forget_purged(self, space: "VectorSpace", passages: Iterable[int]) -> None:
+        """Throw away the vectors of passages that are no more."""
+        with self.log.reading() as reader:
+            there = passage_texts(reader, list(passages))
+        if gone := [passage for passage in passages if passage not in there]:
+            space.cache.drop(space.embedder.name, gone)
 
     def _compared(self, new: Sequence[RememberItem], author: str, seen_by: str) -> list[Alike]:
         """What each of them is like: items of the same scope and audience, nearest first.

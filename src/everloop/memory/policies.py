@@ -10,6 +10,7 @@ from everloop.errors import EverloopError
 from everloop.memory.events import Remembered, Revised
 from everloop.memory.keeper import Keeper
 
+LEAVE_S = 5.0  # how long whoever closes waits for a batch
 RETRY_S, RETRY_MAX_S = 2.0, 60.0  # how long a failing embedder is left alone, at first and at most
 
 
@@ -30,9 +31,9 @@ class Embedding:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the batch at hand."""
+        """Stop after the batch at hand. An embedder that hangs is not waited for."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(LEAVE_S)
 
     def _serve(self) -> None:
         head = self._keeper.log.head

@@ -136,6 +136,8 @@ class VectorSpace:
         said = {digest: texts[passages[0]] for digest, passages in having.items()}
         made: list[tuple[bytes, Floats]] = []
         done, embedder = 0, self.hasty if hasty else self.embedder
+        if progress and said:
+            progress(0, len(said))
         try:
             for digests in _together(sorted(said, key=lambda digest: len(said[digest])), said):
                 vectors = embedder.embed([said[digest] for digest in digests])
