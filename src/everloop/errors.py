@@ -8,6 +8,10 @@ EverloopError(message, hint)
 └── Corrupt         only we can: the log contradicts itself; stop writing
 """
 
+import re
+
+_LISTING = re.compile(r"`everloop [^`]*` (?:lists|shows) .*")  # a hint that names a command for it
+
 RESTORE = "Run `everloop verify`, then `everloop restore` with a backup."  # what helps if Corrupt
 
 
@@ -17,6 +21,11 @@ class EverloopError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+    @property
+    def hint_anywhere(self) -> str:
+        """The hint for who has no terminal at hand."""
+        return "Look up which there are." if _LISTING.fullmatch(self.hint) else self.hint
 
 
 class Rejected(EverloopError):

@@ -83,8 +83,8 @@ def check_new(command: RememberItem) -> None:
         Invalid: it cannot, whatever is known already.
     """
     _check_words(command.title, command.text)
-    _check_time("durability", command.durability, allowed=DURABLE)
-    _check_time("happened_at", command.happened_at, allowed="")
+    check_time("durability", command.durability, allowed=DURABLE)
+    check_time("happened_at", command.happened_at, allowed="")
     if command.learned_via not in LEARNED:
         raise Invalid(
             f"{command.learned_via!r} is no way to learn", hint=f"Use {', '.join(LEARNED)}."
@@ -328,7 +328,12 @@ def _check_words(title: str, text: str) -> None:
         )
 
 
-def _check_time(name: str, value: str, *, allowed: str) -> None:
+def check_time(name: str, value: str, *, allowed: str) -> None:
+    """Pass a time, or what may stand in its place.
+
+    Raises:
+        Invalid: it is neither.
+    """
     if value == allowed:
         return
     try:

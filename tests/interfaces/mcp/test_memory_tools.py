@@ -78,7 +78,8 @@ def test_for_what_cannot_be_remembered_the_users_words_are_not_recorded(
     head = engine.log.head
     assert "nothing to remember" in guest.refused("remember", **TABS | {"text": " "})
     other = TABS | {"text": "The user is away."}
-    assert "not a time" in guest.refused("remember", **other, holds_until="tomorrow")
+    refused = guest.refused("remember", **other, holds_until="tomorrow")
+    assert "holds_until 'tomorrow' is not a time" in refused
     assert engine.log.head == head
 
 
@@ -250,7 +251,8 @@ def test_a_memory_of_another_scope_is_not_there(guest: Guest, engine: Engine) ->
     ):
         assert "no memory 'mem-a'" in said
         assert "It is in 'project:zoo'; ask there." in said
-    assert "no item" in guest.refused("zoom", scope="user", id="mem-none")
+    missing = guest.refused("zoom", scope="user", id="mem-none")
+    assert missing.endswith("no item 'mem-none'. Look up which there are.")
 
 
 def test_zoom_opens_what_a_summary_was_made_of(guest: Guest, engine: Engine) -> None:

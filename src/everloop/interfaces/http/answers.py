@@ -72,7 +72,7 @@ def teach_errors(app: FastAPI) -> None:
 
     async def ours(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, EverloopError)
-        told = Problem(error=str(problem), hint=problem.hint)
+        told = Problem(error=str(problem), hint=problem.hint_anywhere)
         return JSONResponse(told.model_dump(), status_of(problem))
 
     async def malformed(_: Request, problem: Exception) -> JSONResponse:

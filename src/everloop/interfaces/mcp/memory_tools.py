@@ -12,7 +12,7 @@ from everloop.interfaces.mcp.room import Room, Scope
 from everloop.interfaces.mcp.scoping import check_writable, elsewhere, place
 from everloop.interfaces.mcp.shapes import Level, Remembered, Zoomed, line
 from everloop.memory.commands import RememberItem
-from everloop.memory.decide import check_new
+from everloop.memory.decide import check_new, check_time
 from everloop.memory.events import Origin
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Item, asker
@@ -58,6 +58,7 @@ class MemoryTools:
                 "remembering needs the user's own words",
                 hint="Ask the user, then pass what they said as `confirmation`.",
             )
+        check_time("holds_until", holds_until, allowed="")
         item_id = memory_id(scope, text)
         known = self._known(by.actor, item_id)
         if (

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 def told(problem: EverloopError) -> str:
     """What went wrong, and what to do."""
-    return f"{problem}. {problem.hint}" if problem.hint else str(problem)
+    return f"{problem}. {problem.hint_anywhere}" if problem.hint else str(problem)
 
 
 def tool(function: Callable[P, T]) -> Callable[P, T]:
