@@ -109,3 +109,18 @@ def test_stored_text_cannot_move_the_cursor(everloop: CommandLine, tmp_path: Pat
     shown = everloop.typed("threads").out + everloop.typed("search", "gone", "--mode", "text").out
     assert "\x1b" not in shown
     assert "gone" in shown
+
+
+def test_to_erase_the_copy_of_a_message_is_to_erase_the_message(
+    everloop: CommandLine, export: str
+) -> None:
+    everloop.typed("threads", "import", export, "--yes")
+    hit, *_ = everloop.typed("recall", "kettle", "--mode", "text", "--json").document["hits"]
+    name = hit["item"]["item_id"]
+    preview = everloop.typed("forget", name, "--erase", "--preview", "--json").document
+    kinds = {touched["kind"] for touched in preview["hides"]}
+    assert kinds == {"thread.message_imported", "memory.remembered"}
+    assert everloop.typed("forget", name, "--erase", "--yes").code == 0
+    files = [path for path in everloop.home.iterdir() if path.is_file()]
+    assert not any(b"Where is the kettle" in path.read_bytes() for path in files)
+    assert "On the stove." in everloop.typed("threads", "show", "Talk 1").out

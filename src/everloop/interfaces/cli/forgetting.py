@@ -15,6 +15,7 @@ from everloop.memory.commands import RetireItem
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Item
+from everloop.thread.originals import originals
 
 
 def forget(session: Session, asked: Namespace) -> int | None:
@@ -67,7 +68,8 @@ def _erase(session: Session, engine: Engine, item: Item, asked: Namespace) -> in
         raise Forbidden(
             f"{session.actor} may not erase memories", hint="Only the user can, at a terminal."
         )
-    asked.positions = [item.position]
+    with engine.reading() as reader:
+        asked.positions = [*originals(reader, item), item.position]
     asked.reason = asked.reason or "forgotten"
     return erasing.purge_from(session, engine, asked)
 
