@@ -65,6 +65,10 @@ class MarkdownFolder:
             )
         return sorted(self._below(self.path, DEPTH_MAX), key=lambda page: page.name)
 
+    def still_says(self, page: Page) -> bool:
+        """Whether a page holds what it held when it was read: nobody saved or deleted it since."""
+        return self._read(self.path / page.name) == page
+
     def exported(self) -> tuple[str, ...]:
         """The ids of the items that pages were written for.
 

@@ -53,17 +53,17 @@ class CommandLine:
 
     def __call__(self, *words: str, piped: str = "") -> Answer:
         """Run a command as a script does: nobody is at the terminal."""
-        return self._run(words, io.StringIO(piped))
+        return self.run(words, io.StringIO(piped))
 
     def typed(self, *words: str, answers: str = "") -> Answer:
         """Run a command as a person does, who may be asked something."""
-        return self._run(words, Terminal(answers), err=Terminal())
+        return self.run(words, Terminal(answers), err=Terminal())
 
     def read_lines(self, lines: int, *words: str) -> Answer:
         """Run a command as a person does who reads its output only so far."""
-        return self._run(words, Terminal(), out=Impatient(lines))
+        return self.run(words, Terminal(), out=Impatient(lines))
 
-    def _run(
+    def run(
         self,
         words: tuple[str, ...],
         stdin: io.StringIO,
@@ -71,6 +71,7 @@ class CommandLine:
         out: io.StringIO | None = None,
         err: io.StringIO | None = None,
     ) -> Answer:
+        """Run a command on these streams."""
         out, err = out or io.StringIO(), err or io.StringIO()
         environment = {"EVERLOOP_HOME": str(self.home), **self.environment}
         code = run(words, Streams(stdin, out, err, environment))

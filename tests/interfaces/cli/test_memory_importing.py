@@ -13,7 +13,8 @@ import pytest
 from tests.interfaces.cli.commandline import Answer, CommandLine, Terminal
 
 from everloop.adapters.system import system_world
-from everloop.interfaces.cli.exits import INTERRUPTED
+from everloop.errors import Conflict
+from everloop.interfaces.cli.exits import EXIT_CODES, INTERRUPTED
 from everloop.interfaces.cli.folders import import_folder
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.streams import Streams
@@ -259,3 +260,38 @@ def test_many_edits_are_not_all_listed_to_a_person(memory: CommandLine, pages: P
         page.write_text(page.read_text().replace("heard", "seen"))
     done = memory.typed("memories", "import", str(pages), "--yes", "--json").document
     assert len(done["undo"]) == len(THINGS)
+
+
+class Hesitant(Terminal):
+    """Someone who does something else before answering yes."""
+
+    def __init__(self, first: Callable[[], object]) -> None:
+        super().__init__("y\n")
+        self._first = first
+
+    def readline(self, size: int | None = -1, /) -> str:
+        self._first()
+        return super().readline(-1 if size is None else size)
+
+
+@pytest.mark.parametrize("meanwhile", ["saved", "deleted"])
+def test_a_page_that_is_saved_while_the_import_asks_is_left_alone(
+    memory: CommandLine, pages: Path, meanwhile: str
+) -> None:
+    edited = pages / "0.md"
+
+    def changes() -> None:
+        if meanwhile == "saved":
+            edited.write_text("what I typed in the meantime\n")
+        else:
+            edited.unlink()
+
+    answer = memory.run(("memories", "import", str(pages)), Hesitant(changes))
+    assert answer.code == EXIT_CODES[Conflict]
+    assert "0.md  it changed meanwhile" in answer.out
+    assert "Import again." in answer.out
+    assert len(stored(memory)) == len(ids(pages)) == len(THINGS) - 1
+    if meanwhile == "saved":
+        assert edited.read_text() == "what I typed in the meantime\n"
+        assert memory.typed("memories", "import", str(pages), "--yes").code == 0
+        assert len(stored(memory)) == len(THINGS)

@@ -1,7 +1,7 @@
 """`everloop memories export` and `import`: a folder of Markdown that a person can read and edit.
 
 An import can be broken off between any two pages and run again: a page gets its id as soon as what
-it says is recorded, and Ctrl-C waits for that.
+it says is recorded, and Ctrl-C waits for that. A page that somebody saves meanwhile is left alone.
 """
 
 import signal
@@ -89,7 +89,7 @@ def import_folder(session: Session, asked: Namespace) -> int | None:
             f"Make {number}?",
         ):
             return DECLINED
-        _apply(session, engine, who, folder, changes, done)
+        _apply(session, engine, who, Opened(folder, pages), changes, done)
     after = msgspec.structs.replace(planned, troubles=(*planned.troubles, *done.troubles))
     session.answer(
         shape(after, changes, done),
@@ -163,16 +163,34 @@ def _draw_export(screen: Screen, path: Path, done: Exported) -> None:
 # -- importing -------------------------------------------------------------------------------------
 
 
+class Opened:
+    """A folder and its pages as they were read."""
+
+    def __init__(self, folder: MarkdownFolder, pages: Sequence[Page]) -> None:
+        self.folder = folder
+        self._pages = {each.name: each for each in pages}
+
+    def check_unchanged(self, change: Change) -> None:
+        """Let a change be made only to a page that still says what it said.
+
+        Raises:
+            Conflict: somebody saved or deleted it since.
+        """
+        page = self._pages.get(change.name)  # an item that is retired has none
+        if page is not None and not self.folder.still_says(page):
+            raise Conflict("it changed meanwhile, so it was left as it is", hint="Import again.")
+
+
 def _apply(
     session: Session,
     engine: Engine,
     who: Asker,
-    folder: MarkdownFolder,
+    opened: Opened,
     changes: Sequence[Change],
     done: Import,
 ) -> None:
     """Make the changes one by one; what is refused does not hold up the others."""
-    by = speaker(session)
+    by, folder = speaker(session), opened.folder
     try:
         done.root = _root(engine, session.actor, folder, changes)
         because = (done.root,) if done.root else ()
@@ -180,8 +198,9 @@ def _apply(
             for number, change in enumerate(changes, start=1):
                 with _undivided():
                     try:
+                        opened.check_unchanged(change)
                         made = apply(engine.memory, engine.do, who, change, by=by, because=because)
-                        _keep(folder, made, done)
+                        _keep(opened, made, done)
                     except Rejected as problem:
                         conflict = isinstance(problem, Conflict)
                         name = change.name or change.item_id
@@ -203,12 +222,18 @@ def _root(engine: Engine, actor: str, folder: MarkdownFolder, changes: Sequence[
     return engine.log.append(IMPORTS, [note], actor=actor).position
 
 
-def _keep(folder: MarkdownFolder, made: Applied, done: Import) -> None:
-    """Write the page of what was taken in anew, with its id and digest."""
+def _keep(opened: Opened, made: Applied, done: Import) -> None:
+    """Write the page of what was taken in anew, with its id and digest.
+
+    Raises:
+        Conflict: somebody saved the page while it was taken in.
+    """
+    folder = opened.folder
     done.applied.append(made)
     if made.change.action == "retire":
         done.ids.discard(made.sheet.id)
     else:
+        opened.check_unchanged(made.change)
         folder.write(made.change.name, written(made.sheet))
         done.ids.add(made.sheet.id)
     if not len(done.applied) % NOTED_EVERY:
