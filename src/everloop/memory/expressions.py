@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from dateutil.relativedelta import relativedelta
+
 from everloop.memory.calendar_dates import CALENDAR, CALENDAR_CUES
 from everloop.memory.feasts import FEAST_CUES, FEASTS
-from everloop.memory.languages import LANGUAGE_CUES, LANGUAGES
+from everloop.memory.languages import COUNTED_BACK, LANGUAGE_CUES, LANGUAGES, counted
 from everloop.memory.stretches import (
     DAY,
     LEAD,
@@ -55,6 +57,18 @@ def dated(text: str, now: datetime) -> Iterator[tuple[tuple[int, int], Stretch]]
         reached = match.end()
         if stretch and stretch[0] < stretch[1]:
             yield (begin, reached), stretch
+
+
+def counted_back(text: str) -> tuple[relativedelta, str] | None:
+    """How far back from now "two weeks ago" is, and the unit it is counted in; None for other words.
+
+    Who asks what was a week ago means the days around it; who says that it was then means that day.
+    """
+    for words, count in ((_AGO, _span), (_HALF_AGO, _span), (COUNTED_BACK, counted)):
+        if match := words.fullmatch(text):
+            least, most, unit = count(match)
+            return back((least + most) // 2, unit), unit
+    return None
 
 
 def cued(text: str, cues: frozenset[str]) -> bool:
@@ -98,6 +112,11 @@ _COUNT = (
 _WHOLE = "(?<![-.,])(?<!twenty )(?<!thirty )"  # not the end of "forty-two", nor of "1.5"
 _UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month|year)s?"
 _PART = "(?P<part>morning|afternoon|evening|night)"
+_AGO = pattern(
+    rf"{_WHOLE}(?:(?P<least>{_COUNT})(?: or | to |-|\u2013))?(?P<count>{_COUNT}) {_UNIT}"
+    r"(?: or (?P<most>two|so))? (?:ago|earlier)"
+)
+_HALF_AGO = pattern(rf"(?P<half>half) an? (?P<unit>{'|'.join(_HALVES)}) (?:ago|earlier)")
 
 
 def _near_day(match: re.Match[str], now: datetime) -> Stretch:
@@ -150,8 +169,8 @@ def _counts(words: str) -> tuple[int, int]:
     return count, count
 
 
-def _ago(match: re.Match[str], now: datetime) -> Stretch:
-    """Around then, from the most that may have passed to the least."""
+def _span(match: re.Match[str]) -> tuple[int, int, str]:
+    """How many of which unit ago it was, at least and at most."""
     words, unit = said(match, "count"), said(match, "unit")
     if said(match, "half"):
         words, unit = _HALVES[unit]
@@ -160,6 +179,12 @@ def _ago(match: re.Match[str], now: datetime) -> Stretch:
         least = _counts(other)[0]
     if other := said(match, "most"):  # "a week or two ago", "a week or so ago"
         least, most = (least, 2) if other == "two" else (max(least - 1, 1), most + 1)
+    return least, most, unit
+
+
+def _ago(match: re.Match[str], now: datetime) -> Stretch:
+    """Around then, from the most that may have passed to the least."""
+    least, most, unit = _span(match)
     return ago(most, unit, now)[0], ago(least, unit, now)[1]
 
 
@@ -245,14 +270,8 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
         pattern("the (?P<unit>weekend|week|month|year) (?P<which>before) (?P<twice>last)"),
         _relative_unit,
     ),
-    (
-        pattern(
-            rf"{_WHOLE}(?:(?P<least>{_COUNT})(?: or | to |-|\u2013))?(?P<count>{_COUNT}) {_UNIT}"
-            r"(?: or (?P<most>two|so))? (?:ago|earlier)"
-        ),
-        _ago,
-    ),
-    (pattern(rf"(?P<half>half) an? (?P<unit>{'|'.join(_HALVES)}) (?:ago|earlier)"), _ago),
+    (_AGO, _ago),
+    (_HALF_AGO, _ago),
     (
         pattern(
             rf"{_WHOLE}(?P<count>{_COUNT}) {_UNIT} ago,? (?:(?P<day>today|yesterday)"

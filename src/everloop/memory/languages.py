@@ -118,13 +118,21 @@ def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
     return weekday(_number(match, GERMAN_DAYS, FRENCH_DAYS), which, now)
 
 
+def counted(match: re.Match[str]) -> tuple[int, int, str]:
+    """How many of which unit ago it was, at least and at most."""
+    words = said(match, "count")
+    count = int(words) if words.isdigit() else place(_NUMBERS, words) + 1
+    return count, count, _unit(match)
+
+
 def _ago(match: re.Match[str], now: datetime) -> Stretch:
-    count = said(match, "count")
-    return ago(int(count) if count.isdigit() else place(_NUMBERS, count) + 1, _unit(match), now)
+    count, _, unit = counted(match)
+    return ago(count, unit, now)
 
 
 _LAST = "(?P<which>(?:letzte|vorige|vergangene|diese|n[äa]chste)[mnrs]?)"
 _DERNIER = "(?P<which>derni(?:er|[èe]re)|passée?)"
+COUNTED_BACK: Final = pattern(rf"(?:vor|il y a) (?P<count>{_COUNT}) (?P<unit>{_BACK})")
 LANGUAGES: Final[tuple[Row, ...]] = (
     (
         pattern(
@@ -162,7 +170,7 @@ LANGUAGES: Final[tuple[Row, ...]] = (
     (pattern("(?P<which>cette|ce) (?P<unit>semaine|mois|année)(?:-ci)?"), _relative_unit),
     (pattern(rf"(?:(?P<lead>(?:am|seit) )|{_LAST} )(?P<german>{GERMAN_DAYS})"), _weekday),
     (pattern(rf"(?P<french>{FRENCH_DAYS}) {_DERNIER}"), _weekday),
-    (pattern(rf"(?:vor|il y a) (?P<count>{_COUNT}) (?P<unit>{_BACK})"), _ago),
+    (COUNTED_BACK, _ago),
 )
 # Texts with other letters than those of English are read in any case.
 LANGUAGE_CUES: Final = frozenset(

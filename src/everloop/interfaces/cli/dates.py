@@ -3,17 +3,23 @@
 What has no time zone is in the local one.
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+
+from dateutil.relativedelta import relativedelta
 
 from everloop.errors import Invalid
-from everloop.memory.expressions import dated
+from everloop.memory.expressions import counted_back, dated
+from everloop.memory.stretches import midnight
 
 DAY = "0000-00-00"
 LEADS = {"", "on", "in", "at", "the"}
+SHORT = {"minute", "hour"}  # what is counted in these has a time of day
 
 
 def moment_of(text: str, now: datetime, *, end: bool = False) -> datetime:
     """The moment that a text means: where its stretch of time begins, or ends.
+
+    What counts back from now, such as `two weeks ago`, begins with its day and ends at its moment.
 
     Raises:
         Invalid: it means none.
@@ -38,9 +44,19 @@ def position_or_moment(text: str, now: datetime) -> int | datetime:
 
 
 def _from_words(text: str, now: datetime, *, end: bool) -> datetime:
+    if counted := counted_back(text):
+        return _counted_back(now, *counted, end=end)
     for (first, last), (begins, ends) in dated(text, now.astimezone()):
         if text[:first].strip().casefold() in LEADS and not text[last:].strip():
             return (ends if end else begins).astimezone()
     raise Invalid(
         f"{text!r} is not a time", hint="Use 2026-05-17, 2026-05-17T09:30 or `last Tuesday`."
     )
+
+
+def _counted_back(now: datetime, step: relativedelta, unit: str, *, end: bool) -> datetime:
+    """Hours are counted as they pass, days and more by the calendar on the wall."""
+    if unit in SHORT:
+        return (now.astimezone(UTC) - step).astimezone()
+    then = now.astimezone().replace(tzinfo=None) - step
+    return (then if end else midnight(then)).astimezone()

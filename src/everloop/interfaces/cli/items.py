@@ -1,7 +1,7 @@
 """Memory items as tables and lines, the same in every command."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rich.text import Text
 
@@ -94,6 +94,15 @@ def when(at: datetime, now: datetime) -> str:
     if at > now or (now - at).days >= 2 or is_day(at):
         return local_short(at, now)
     return age(at, now)
+
+
+def until(end: datetime, now: datetime) -> str:
+    """Until when something holds; midnight is the end of the day before it."""
+    return f"the end of {_day_before(end)}" if is_day(end) else local_short(end, now)
+
+
+def _day_before(end: datetime) -> str:
+    return (end.astimezone() - timedelta(hours=12)).strftime("%Y-%m-%d")
 
 
 def gave_way(reader: Reader, who: Asker, receipt: Receipt) -> list[Item]:

@@ -124,7 +124,7 @@ def _fields(told: Life, session: Session) -> Iterator[tuple[str, str]]:
     yield "retired", retired if item.retired else ""
     yield "happened", local_with_age(item.happened_at, session.now)
     yield "recorded", f"{local_with_age(item.recorded_at, session.now)} at position {item.position}"
-    yield "holds until", items.when(item.holds_until, session.now) if item.holds_until else ""
+    yield "holds until", items.until(item.holds_until, session.now) if item.holds_until else ""
     yield "by", item.author
     yield "learned", item.learned_via
     yield "origin", _origin(item)

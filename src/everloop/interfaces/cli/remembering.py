@@ -9,6 +9,7 @@ from everloop.errors import Invalid
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.dates import moment_of
 from everloop.interfaces.cli.eyes import speaker
+from everloop.interfaces.cli.moments import age, is_day, local_short
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.log import Receipt
@@ -20,8 +21,9 @@ from everloop.memory.shelf import Item, asker
 
 
 class Told(NamedTuple):
-    """What became of it, as far as the one who speaks may see."""
+    """What became of what was said, as far as the one who speaks may see."""
 
+    said: RememberItem
     kept: Kept
     item: Item | None
     contradicts: list[Item]
@@ -37,7 +39,7 @@ def remember(session: Session, asked: Namespace) -> None:
         receipts = _marked(session, engine, asked, kept.item_id)
         item, others, gone = _shown(session, engine, kept, receipts)
     positions = [kept.position, *(each.facts[0].position for each in receipts if each.facts)]
-    told = Told(kept, item, others, gone, rated=bool(asked.significance))
+    told = Told(new, kept, item, others, gone, rated=bool(asked.significance))
     answer: dict[str, Any] = {
         "item_id": kept.item_id,
         "new": kept.new,
@@ -109,6 +111,7 @@ def _draw(screen: Screen, session: Session, told: Told, positions: list[int]) ->
     name = handle(kept.item_id)
     if kept.new:
         screen.say(("Remembered", GOOD), " as ", (name, NAME), ".")
+        _draw_times(screen, told.said, session.now)
     else:
         alike = f"{kept.similarity:.0%} alike" if kept.similarity < 1 else "the same"
         screen.say(("Known already", STRONG), f" ({alike}); noted that it was said again:")
@@ -123,3 +126,14 @@ def _draw(screen: Screen, session: Session, told: Told, positions: list[int]) ->
     if item is not None:
         items.draw_pins(screen, item, told.gave_way, rated=told.rated)
     items.undo(screen, positions if not kept.new else positions[:1])
+
+
+def _draw_times(screen: Screen, said: RememberItem, now: datetime) -> None:
+    """Which times were taken for those that were asked for."""
+    if said.happened_at:
+        at = datetime.fromisoformat(said.happened_at)
+        ago = "" if at > now or is_day(at) else f", {age(at, now)}"
+        screen.say((f"It happened {local_short(at, now)}{ago}.", FAINT))
+    if said.durability != DURABLE:
+        end = datetime.fromisoformat(said.durability)
+        screen.say((f"It holds until {items.until(end, now)}.", FAINT))

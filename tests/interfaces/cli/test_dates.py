@@ -1,0 +1,70 @@
+"""Times as a person types them."""
+
+import time
+from collections.abc import Generator
+from datetime import UTC, datetime
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.interfaces.cli.dates import moment_of, position_or_moment
+
+NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Berlin, where the clock was set back on 25 October 2026."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize(
+    ("typed", "then"),
+    [
+        ("30 minutes ago", "2026-11-17T16:00:00+01:00"),
+        ("an hour ago", "2026-11-17T15:30:00+01:00"),
+        ("half an hour ago", "2026-11-17T16:00:00+01:00"),
+        ("600 hours ago", "2026-10-23T17:30:00+02:00"),
+        ("three days ago", "2026-11-14T00:00:00+01:00"),
+        ("a week ago", "2026-11-10T00:00:00+01:00"),
+        ("two weeks ago", "2026-11-03T00:00:00+01:00"),
+        ("a month ago", "2026-10-17T00:00:00+02:00"),
+        ("a year ago", "2025-11-17T00:00:00+01:00"),
+        ("a couple of days ago", "2026-11-15T00:00:00+01:00"),
+        ("vor drei Tagen", "2026-11-14T00:00:00+01:00"),
+        ("il y a deux semaines", "2026-11-03T00:00:00+01:00"),
+        ("last Tuesday", "2026-11-10T00:00:00+01:00"),
+    ],
+)
+def test_what_counts_back_from_now_is_that_day_or_that_moment(typed: str, then: str) -> None:
+    assert moment_of(typed, NOW).isoformat() == then
+
+
+@pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize(
+    ("typed", "then"),
+    [
+        ("an hour ago", "2026-11-17T15:30:00+01:00"),
+        ("a week ago", "2026-11-10T16:30:00+01:00"),
+        ("a month ago", "2026-10-17T16:30:00+02:00"),
+        ("yesterday", "2026-11-17T00:00:00+01:00"),
+    ],
+)
+def test_as_of_a_week_ago_is_that_very_moment(typed: str, then: str) -> None:
+    found = position_or_moment(typed, NOW)
+    assert isinstance(found, datetime)
+    assert found.isoformat() == then
+
+
+def test_whoever_says_when_is_told_which_time_was_taken(everloop: CommandLine) -> None:
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    told = everloop.typed("remember", "x", "--happened", "2026-05-17", "--until", "2090-01-01").out
+    assert "It happened 2026-05-17." in told
+    assert "It holds until the end of 2090-01-01." in told
+    assert "1 h ago." in everloop.typed("remember", "y", "--happened", "an hour ago").out
+    assert "It h" not in everloop.typed("remember", "z").out
