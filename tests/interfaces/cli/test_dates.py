@@ -68,3 +68,36 @@ def test_whoever_says_when_is_told_which_time_was_taken(everloop: CommandLine) -
     assert "It holds until the end of 2090-01-01." in told
     assert "1 h ago." in everloop.typed("remember", "y", "--happened", "an hour ago").out
     assert "It h" not in everloop.typed("remember", "z").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remember", "x", "--happened", "0001-01-01"),
+        ("remember", "x", "--happened", "9999-12-31"),
+        ("remember", "x", "--until", "9999-12-31T12:00"),
+        ("recall", "x", "--as-of", "9999-12-31"),
+        ("recall", "x", "--since", "0001-01-01"),
+        ("recall", "x", "--before", "0001-01-01T00:00:00+14:00"),
+        ("search", "x", "--before", "9999-12-31"),
+    ],
+)
+def test_a_year_that_no_calendar_reaches_is_refused(
+    everloop: CommandLine, words: tuple[str, ...]
+) -> None:
+    answer = everloop.typed(*words)
+    assert answer.code == 2
+    assert "Use a year from 2 to 9998." in answer.err
+
+
+def test_until_the_last_day_of_all_is_for_good(everloop: CommandLine) -> None:
+    answer = everloop.typed("remember", "x", "--until", "9999-12-31", "--json")
+    assert answer.document["item"]["holds_until"] is None
+
+
+def test_the_first_and_the_last_year_are_taken(everloop: CommandLine) -> None:
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    ends = ("--happened", "0002-01-01", "--until", "9998-12-30")
+    assert everloop.typed("remember", "x", *ends).code == 0
+    assert everloop.typed("recall", "x", "--as-of", "9998-12-31").code == 0
+    assert everloop.typed("recall", "x", "--since", "0002-01-01", "--before", "9998-12-31").code == 0

@@ -12,6 +12,7 @@ from everloop.memory.expressions import counted_back, dated
 from everloop.memory.stretches import midnight
 
 DAY = "0000-00-00"
+YEAR_MIN, YEAR_MAX = 2, 9998  # in every time zone, and a day more
 LEADS = {"", "on", "in", "at", "the"}
 SHORT = {"minute", "hour"}  # what is counted in these has a time of day
 
@@ -29,6 +30,11 @@ def moment_of(text: str, now: datetime, *, end: bool = False) -> datetime:
         exact = datetime.fromisoformat(typed)
     except ValueError:
         return _from_words(typed, now, end=end)
+    if not YEAR_MIN <= exact.year <= YEAR_MAX:
+        raise Invalid(
+            f"{text!r} is too far away for a calendar",
+            hint=f"Use a year from {YEAR_MIN} to {YEAR_MAX}.",
+        )
     if end and len(typed) == len(DAY):
         exact += timedelta(days=1)
     return exact.astimezone()

@@ -19,6 +19,8 @@ from everloop.memory.decide import DURABLE
 from everloop.memory.keeper import Kept
 from everloop.memory.shelf import Item, asker
 
+FOR_GOOD = {"9999-12-31"}  # what people type for a day that does not come
+
 
 class Told(NamedTuple):
     """What became of what was said, as far as the one who speaks may see."""
@@ -71,8 +73,12 @@ def _asked_for(session: Session, asked: Namespace) -> RememberItem:
         scope=asked.scope,
         witnesses=tuple(asked.witness),
         happened_at="" if asked.happened is None else moment_of(asked.happened, now).isoformat(),
-        durability=DURABLE if asked.until is None else _end(asked.until, now).isoformat(),
+        durability=DURABLE if _lasts(asked.until) else _end(asked.until, now).isoformat(),
     )
+
+
+def _lasts(until: str | None) -> bool:
+    return until is None or until.strip() in FOR_GOOD
 
 
 def _end(until: str, now: datetime) -> datetime:
