@@ -121,6 +121,20 @@ def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diar
     assert found(diary, "What did I last say about hiking?")[:3] == ["m9", "m5", "m3"]
 
 
+def test_words_that_say_when_find_nothing_by_themselves(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 17, 12, tzinfo=UTC)
+    for item_id, text, at in (
+        ("tulips", "Garden: planted tulips.", "2026-03-02T00:00:00Z"),
+        ("lawn", "Garden: mowed the lawn.", "2026-03-06T00:00:00Z"),
+        ("car", "My first car was red.", "2020-01-01T00:00:00Z"),
+        ("release", "The release of version 2 happened.", "2026-09-01T00:00:00Z"),
+        ("dentist", "One filling, and no coffee after it.", "2026-11-10T09:00:00Z"),
+    ):
+        diary.engine.do(RememberItem(item_id, text, happened_at=at))
+    assert found(diary, "what did I first say about the garden") == ["tulips", "lawn"]
+    assert found(diary, "what happened last Tuesday") == ["dentist"]
+
+
 def test_a_question_for_a_day_alone_is_answered_by_what_was_said_then(diary: Diary) -> None:
     diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
     for day in (13, 14, 15):

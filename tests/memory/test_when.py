@@ -168,3 +168,28 @@ def test_today_follows_the_users_zone() -> None:
 def test_two_expressions_come_in_reading_order() -> None:
     found = hints("Was it on 8 May 2023 or last week?", NOW)
     assert [hint.span[0] for hint in found] == [10, 24]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Was habe ich am 2. März gesagt?", "2026-03-02"),
+        ("Was haben wir zwischen dem 3. und 5. März besprochen?", "2026-03-03/2026-03-06"),
+        ("Was habe ich vom 3. bis zum 5. März notiert?", "2026-03-03/2026-03-06"),
+    ],
+)
+def test_a_german_ordinal_does_not_end_the_sentence(text: str, meant: str) -> None:
+    hint = only(text)
+    assert hint.kind == "filter"
+    assert (hint.start, hint.end) == stretch(meant)
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("was habe ich zuerst über den Garten gesagt", "oldest"),
+        ("Wann waren wir zuletzt am Meer?", "newest"),
+    ],
+)
+def test_german_asks_for_the_first_and_the_last(text: str, order: str) -> None:
+    assert only(text).order == order

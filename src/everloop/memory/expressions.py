@@ -60,7 +60,7 @@ def dated(text: str, now: datetime) -> Iterator[tuple[tuple[int, int], Stretch]]
 
 
 def counted_back(text: str) -> tuple[relativedelta, str] | None:
-    """How far back from now "two weeks ago" is, and the unit it is counted in; None for other words.
+    """How far back from now "two weeks ago" is, and in which unit; None for other words.
 
     Who asks what was a week ago means the days around it; who says that it was then means that day.
     """

@@ -30,6 +30,7 @@ from everloop.memory.sharing import Places, sharing
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
 from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
+from everloop.memory.topic import topic
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.words import said_as
 
@@ -129,16 +130,16 @@ class Memory:
             ranking.notes.append(f"Only what happened {stretch} was searched.")
         meant = asked.mode != "text" and self._add_meaning(reader, asked, ranking)
         if asked.mode != "semantic" or not meant:
-            self._add_words(reader, asked, ranking)
+            self._add_words(reader, asked, topic(asked.text, hints), ranking)
         ranking.settle(asked.text, hints, now)
         return ranking
 
-    def _add_words(self, reader: Reader, asked: Asked, ranking: Ranking) -> None:
+    def _add_words(self, reader: Reader, asked: Asked, text: str, ranking: Ranking) -> None:
         standing = ranking.standing
         known = (reader, ranking.roster, standing.head)
         lookup, near = partial(self._postings.of, *known), partial(self._postings.near, *known)
         source = Source(reader, lookup, near, self._holdings)
-        found = by_words(ranking.outlook, asked.text, source)
+        found = by_words(ranking.outlook, text, source)
         if found.guessed:
             ranking.notes.append(_guessing(asked.text, found.guessed))
         ranking.words = found.above(asked.min_similarity)

@@ -50,22 +50,28 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     assert now.tzinfo is not None, "a question is asked in somebody's time zone"
     if not cued(text, _CUES):
         return []  # most questions say nothing about time, and this is soon said
-    told: Kind = "filter" if _TOLD.search(text) else "boost"
+    told: Kind = "filter" if asks_what_was_said(text) else "boost"
     event: Kind = "filter" if _OPEN.search(text) else told
     found = [*_stretches(text, now, told), *_orders(text), *_anchors(text, event)]
     return sorted(_agreeing(list(_apart(found))), key=lambda hint: hint.span)
 
 
+def asks_what_was_said(text: str) -> bool:
+    """Whether a question is about what somebody said, wrote or noted."""
+    return _TOLD.search(text) is not None
+
+
 # Whatever is found below holds a digit, or a word that begins like one of these.
 _CUES: Final = CUES.union(
-    "befo afte sinc unti duri firs orig init earl last late most newe".split()  # noqa: SIM905
+    "befo afte sinc unti duri firs orig init earl last late most newe zuer zule".split()  # noqa: SIM905
 )
 _TOLD = re.compile(
     r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
     r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
     r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
     r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
-    r"|\b(?:ich|wir|du|ihr)\b[^.?!]*\b(?:gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert)\b"
+    r"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.)*"
+    r"\b(?:gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert)\b"
     r"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:dit|raconté|écrit|mentionné|noté|décidé)\b",
     re.IGNORECASE,
 )
@@ -136,7 +142,7 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
             r"\b(?:the (?:very )?first time|(?:did|have|had) \w+ first"
             r"|first (?:say|said|tell|told|talk|mention|bring|brought|hear|heard|meet|met)\w*"
             rf"|first {_THING}|{_OWN} first {_MESSAGE}"
-            r"|originally|initially|earliest)\b",
+            r"|originally|initially|earliest|zuerst)\b",
             re.IGNORECASE,
         ),
         "oldest",
@@ -145,7 +151,7 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
         re.compile(
             r"\b(?:(?:the )?last time|(?:did|have|had) \w+ last"
             r"|last (?:say|said|tell|told|talk|mention)\w*|latest|most recent(?:ly)?|newest"
-            rf"|last {_THING}|{_OWN} last {_MESSAGE})\b",
+            rf"|last {_THING}|{_OWN} last {_MESSAGE}|zuletzt)\b",
             re.IGNORECASE,
         ),
         "newest",

@@ -100,4 +100,6 @@ def test_the_first_and_the_last_year_are_taken(everloop: CommandLine) -> None:
     ends = ("--happened", "0002-01-01", "--until", "9998-12-30")
     assert everloop.typed("remember", "x", *ends).code == 0
     assert everloop.typed("recall", "x", "--as-of", "9998-12-31").code == 0
-    assert everloop.typed("recall", "x", "--since", "0002-01-01", "--before", "9998-12-31").code == 0
+    assert (
+        everloop.typed("recall", "x", "--since", "0002-01-01", "--before", "9998-12-31").code == 0
+    )
