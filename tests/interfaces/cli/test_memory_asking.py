@@ -58,6 +58,18 @@ def test_a_missing_embedder_is_said(memory: CommandLine) -> None:
     assert asked(memory, "roof", "--mode", "text")["notes"] == []
 
 
+def test_rows_are_numbered_as_they_are_shown_and_the_sentence_about_them_is_true(
+    everloop: CommandLine,
+) -> None:
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    everloop.typed("remember", "Anna is allergic to nuts.")
+    everloop.typed("remember", "Anna is not allergic to nuts.")
+    drawn = everloop.typed("recall", "Anna").out
+    assert drawn.index("not allergic") < drawn.index("is allergic")
+    assert drawn.index("≠ 1") < drawn.index("≠ 2")
+    assert "the newest comes first" in drawn
+
+
 def test_hits_that_contradict_stand_together_newest_first(memory: CommandLine) -> None:
     answer = asked(memory, "when does the train leave")
     assert len(answer["contradictory"][0]) == 2

@@ -72,46 +72,50 @@ def _draw(
     else:
         screen.say("Nothing comes to mind.")
     if asked.explain:
-        for hit in (hit for group in groups for hit in group.hits):
-            _explained(screen, hit)
-    if any(group.contradictory for group in groups):
-        screen.say(("≠ contradict each other; the newest comes first.", WARNING))
+        shown = (hit for group in groups for hit in group.hits)
+        for number, hit in enumerate(shown, start=1):
+            _explained(screen, number, hit)
+    if against := [group for group in groups if group.contradictory]:
+        newest = all(group.newest_first for group in against)
+        first = "the newest" if newest else "what fits the question best"
+        screen.say((f"≠ contradict each other; {first} comes first.", WARNING))
     screen.notes(answer.notes)
 
 
 def _table(screen: Screen, session: Session, groups: list[Abreast], question: str) -> None:
     marked = [(hit, group.contradictory) for group in groups for hit in group.hits]
+    heads = [_head(number, *each) for number, each in enumerate(marked, start=1)]
     if not screen.wide:
-        for hit, contradictory in marked:
-            head = Text("  ").join((*_head(hit, contradictory), items.about(hit.item, session.now)))
-            screen.line(head)
+        for head, (hit, _) in zip(heads, marked, strict=True):
+            line = Text("  ").join((*head, items.about(hit.item, session.now)))
+            screen.line(line)
             screen.line(Text.assemble("    ", items.said(hit.item, session.now, question)))
         return
     screen.table(
         ("##", "id", "happened", "scope", "found by", "what"),
         [
             (
-                *_head(hit, contradictory),
+                *head,
                 styled((items.when(hit.item.happened_at, session.now), FAINT)),
                 one_line(hit.item.scope, items.SCOPE_WIDTH),
                 styled((hit.source, FAINT)),
                 items.said(hit.item, session.now, question),
             )
-            for hit, contradictory in marked
+            for head, (hit, _) in zip(heads, marked, strict=True)
         ],
         cut=True,
     )
 
 
-def _head(hit: Recalled, contradictory: bool) -> tuple[Text, Text]:
+def _head(number: int, hit: Recalled, contradictory: bool) -> tuple[Text, Text]:
     mark = ("≠ ", WARNING) if contradictory else ""
-    return styled(mark, (str(hit.why.rank), STRONG)), styled((handle(hit.item.item_id), NAME))
+    return styled(mark, (str(number), STRONG)), styled((handle(hit.item.item_id), NAME))
 
 
-def _explained(screen: Screen, hit: Recalled) -> None:
+def _explained(screen: Screen, number: int, hit: Recalled) -> None:
     screen.gap()
     screen.say(
-        (str(hit.why.rank), STRONG),
+        (str(number), STRONG),
         "  ",
         (hit.item.title, STRONG),
         f"  {hit.why.points:.2f} points",
