@@ -78,6 +78,24 @@ def test_a_status_holds_for_some_days_unless_its_writer_says_until_when() -> Non
         assert passing(as_it_is, now, 7) == as_it_is
 
 
+def test_a_status_holds_from_when_it_was_true() -> None:
+    now = datetime.fromisoformat("2026-11-17T00:00:00+00:00")
+    early = RememberItem("a", NOTE, happened_at="2026-01-05T09:00:00+01:00")
+    assert passing(early, now, 7).durability == "2026-01-12T09:00:00+01:00"
+    for refused in ("2026-01-05", "some day", "9999-12-31T00:00:00Z"):
+        unclear = RememberItem("a", NOTE, happened_at=refused)
+        assert passing(unclear, now, 7).durability == "2026-11-24T00:00:00+00:00"
+
+
+def test_a_status_of_which_is_said_that_it_lasts_holds_for_good(engine: Engine) -> None:
+    kept = engine.memory.remember(RememberItem("cv", "RESUME of Jane Doe"), by=USER, lasting=True)
+    assert kept.passes == ""
+    assert engine.memory.find("user", "cv").holds_until is None
+    note = engine.memory.remember(RememberItem("note", NOTE), by=USER)
+    assert note.passes
+    assert engine.memory.find("user", "note").holds_until == datetime.fromisoformat(note.passes)
+
+
 def test_an_old_status_comes_after_what_holds(engine: Engine, stage: Stage) -> None:
     engine.memory.remember(RememberItem("old", NOTE), by=USER)
     stage.clock.tick(days=STATUS + 1)

@@ -51,6 +51,7 @@ class Kept(msgspec.Struct, frozen=True):
     similarity: float = 0.0
     contradicts: tuple[str, ...] = ()
     varies: str = ""  # the item that says nearly the same, if one does
+    passes: str = ""  # until when it holds, as a status note of which nobody said that it lasts
 
 
 class WhyNot(msgspec.Struct, frozen=True):
@@ -95,14 +96,15 @@ class Keeper:
         by: Context,
         request_id: str | None = None,
         seen_by: str = "",
+        lasting: bool = False,
     ) -> Kept:
         """Take something in, or link it to what says the same already.
 
         An empty `item_id` gets one. Only items of the same scope and audience are compared, and
         only those that the one who speaks may see, or whoever the receipt is for (`seen_by`): it
-        must not tell what is out of bounds.
+        must not tell what is out of bounds. `lasting` keeps what looks like a status note for good.
         """
-        return self._taken([new], by, request_id, seen_by)[0]
+        return self._taken([new], by, request_id, seen_by, lasting=lasting)[0]
 
     def remember_many(self, new: Sequence[RememberItem], *, by: Context) -> list[Kept]:
         """As `remember`, for many at once: one look at what there is, and shared transactions.
@@ -117,11 +119,14 @@ class Keeper:
         by: Context,
         request_id: str | None = None,
         seen_by: str = "",
+        *,
+        lasting: bool = False,
     ) -> list[Kept]:
         now, days = self._now(), self._limits.status_days
         commands = [
             msgspec.structs.replace(
-                passing(each, now, days), item_id=each.item_id or self._ids.new("mem")
+                each if lasting else passing(each, now, days),
+                item_id=each.item_id or self._ids.new("mem"),
             )
             for each in new
         ]
@@ -131,7 +136,7 @@ class Keeper:
             receipts = [self._do(told[0], by=by, request_id=request_id)]
         else:
             receipts = list(self._do_many(told, by=by))
-        kept = [_kept(*row) for row in zip(told, receipts, alike, strict=True)]
+        kept = [_kept(*row) for row in zip(new, told, receipts, alike, strict=True)]
         if related := [relation for one in kept for relation in _relations(one)]:
             self._do_many(related, by=by)
         return kept
@@ -273,12 +278,15 @@ def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
     return new
 
 
-def _kept(told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike) -> Kept:
+def _kept(
+    new: RememberItem, told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike
+) -> Kept:
     if isinstance(told, RepeatItem):
         return Kept(told.item_id, False, receipt.position, told.similarity)
     against = tuple(item_id for item_id, relation, _ in alike if relation == "contradicts")
     varies = next((item_id for item_id, relation, _ in alike if relation == "varies"), "")
-    return Kept(told.item_id, True, receipt.position, contradicts=against, varies=varies)
+    passes = "" if told.durability == new.durability else told.durability
+    return Kept(told.item_id, True, receipt.position, 0.0, against, varies, passes)
 
 
 def _relations(kept: Kept) -> Iterator[RelateItems]:

@@ -2,11 +2,11 @@
 
 A note that begins with HANDOFF, RESUME or TO SHIP tells where somebody's work stood. Kept like a
 fact, it would come up as one long after. So it holds for some days only, unless its writer says
-until when; whoever is shown it later is shown until when it held.
+until when, or that it lasts; whoever is shown it later is shown until when it held.
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, datetime, timedelta
 
 import msgspec
 
@@ -31,7 +31,17 @@ def passing(new: RememberItem, now: datetime, days: int) -> RememberItem:
     made_elsewhere = new.durability != DURABLE or new.derived_from
     if made_elsewhere or not (is_status(new.title) or is_status(new.text)):
         return new
-    return msgspec.structs.replace(new, durability=(now + timedelta(days=days)).isoformat())
+    end = _true_at(new, now) + timedelta(days=days)
+    return msgspec.structs.replace(new, durability=end.isoformat())
+
+
+def _true_at(new: RememberItem, now: datetime) -> datetime:
+    """When it happened; now, if nothing is said of that, or nothing that will be taken."""
+    try:
+        at = datetime.fromisoformat(new.happened_at)
+    except ValueError:
+        return now
+    return at if at.tzinfo is not None and at.year < MAXYEAR else now
 
 
 def held(item: Item) -> str:

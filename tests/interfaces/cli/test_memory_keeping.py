@@ -266,3 +266,14 @@ def test_the_end_of_an_id_names_an_item_if_it_is_unique(memory: CommandLine) -> 
     assert memory.typed("memories", "show", name[-6:]).code == 0
     assert memory.typed("memories", "show", name[-3:]).code == 3
     assert memory.typed("memories", "show", "zzzz").code == 3
+
+
+def test_a_status_note_says_until_when_it_holds_and_how_it_would_last(memory: CommandLine) -> None:
+    told = memory.typed("remember", "RESUME of Jane Doe: ten years of joinery.").out
+    assert "It holds until" in told
+    assert "--until durable" in told
+    old = memory.typed("remember", "HANDOFF: the gate.", "--happened", "2026-01-05").out
+    assert "It held until the end of 2026-01-11" in old
+    lasting = memory.typed("remember", "RESUME of John: a cook.", "--until", "durable", "--json")
+    assert lasting.document["item"]["holds_until"] is None
+    assert "It h" not in memory.typed("remember", "TO SHIP: x", "--until", "durable").out

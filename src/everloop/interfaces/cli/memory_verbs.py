@@ -26,7 +26,12 @@ def _remember(parser: ArgumentParser) -> None:
     )
     _witness(parser)
     parser.add_argument("--happened", metavar="WHEN", help=f"if not just now: {WHEN}")
-    parser.add_argument("--until", metavar="WHEN", help="how long it holds; by default, for good")
+    parser.add_argument(
+        "--until",
+        metavar="WHEN",
+        help="how long it holds; by default, and with `durable`, for good, but a note that begins"
+        " with HANDOFF, RESUME or TO SHIP for some days",
+    )
     parser.add_argument("--pin", action="store_true", help="keep it always at hand")
     _significance(parser, "--significance")
 

@@ -19,7 +19,7 @@ from everloop.memory.decide import DURABLE
 from everloop.memory.keeper import Kept
 from everloop.memory.shelf import Item, asker
 
-FOR_GOOD = {"9999-12-31"}  # what people type for a day that does not come
+FOR_GOOD = {DURABLE, "9999-12-31"}  # the latter is what people type for a day that does not come
 
 
 class Told(NamedTuple):
@@ -37,7 +37,8 @@ def remember(session: Session, asked: Namespace) -> None:
     """Take something in, or link it to what says the same already."""
     new = _asked_for(session, asked)
     with session.engine() as engine:
-        kept = engine.memory.remember(new, by=speaker(session))
+        lasting = asked.until is not None and new.durability == DURABLE
+        kept = engine.memory.remember(new, by=speaker(session), lasting=lasting)
         receipts = _marked(session, engine, asked, kept.item_id)
         item, others, gone = _shown(session, engine, kept, receipts)
     positions = [kept.position, *(each.facts[0].position for each in receipts if each.facts)]
@@ -49,6 +50,7 @@ def remember(session: Session, asked: Namespace) -> None:
         "item": item,
         "contradicts": others,
         "varies": kept.varies,
+        "passes": kept.passes,
         "positions": positions,
         "gave_way": [each.item_id for each in gone],
     }
@@ -118,6 +120,8 @@ def _draw(screen: Screen, session: Session, told: Told, positions: list[int]) ->
     if kept.new:
         screen.say(("Remembered", GOOD), " as ", (name, NAME), ".")
         _draw_times(screen, told.said, session.now)
+        if kept.passes:
+            _draw_passing(screen, datetime.fromisoformat(kept.passes), session.now)
     else:
         alike = f"{kept.similarity:.0%} alike" if kept.similarity < 1 else "the same"
         screen.say(("Known already", STRONG), f" ({alike}); noted that it was said again:")
@@ -143,3 +147,12 @@ def _draw_times(screen: Screen, said: RememberItem, now: datetime) -> None:
     if said.durability != DURABLE:
         end = datetime.fromisoformat(said.durability)
         screen.say((f"It holds until {items.until(end, now)}.", FAINT))
+
+
+def _draw_passing(screen: Screen, end: datetime, now: datetime) -> None:
+    """Until when a status note holds, why, and what to do if it lasts."""
+    holds = f"{'holds' if end > now else 'held'} until {items.until(end, now)}"
+    screen.say(
+        (f"It {holds}", WARNING), ", for it begins as status notes do: HANDOFF, RESUME, TO SHIP."
+    )
+    screen.say(("If it lasts, undo it and say so: --until durable.", FAINT))
