@@ -9,8 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from everloop.errors import NotFound
+from everloop.errors import Invalid, NotFound
+from everloop.log import Reader
 from everloop.memory.answers import Asked, Why
+from everloop.memory.browsing import HANDLE, HANDLE_MIN, NAMESAKES_MAX, named
 from everloop.memory.keeper import Keeper, WhyNot
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Item, asker, find
@@ -50,6 +52,26 @@ class Path(msgspec.Struct, frozen=True):
         return self.verdict.reason == "here"
 
 
+def id_of(reader: Reader, who: Asker, name: str) -> str:
+    """The id that a name means; to the owner also that of an item that does not count here.
+
+    A name that means nothing is returned as it is.
+
+    Raises:
+        Invalid: it could be several.
+    """
+    try:
+        return named(reader, who, name).item_id
+    except NotFound:
+        if not who.owner or len(name) < HANDLE_MIN:
+            return name
+    ids = [row[0] for row in reader.rows(_EVER, {"name": name, "handle": HANDLE})]
+    if len(ids) > 1 and name not in ids:
+        some = ", ".join(ids[:NAMESAKES_MAX])
+        raise Invalid(f"{name!r} could be several items", hint=f"Say more of the id: {some}")
+    return ids[0] if len(ids) == 1 else name
+
+
 def path(  # noqa: PLR0913 - where and when one stands are named, as everywhere
     keeper: Keeper,
     viewer: str,
@@ -70,7 +92,9 @@ def path(  # noqa: PLR0913 - where and when one stands are named, as everywhere
     if item is not None and (out := _out_of_bounds(item, who)):
         passed = _passed_before(item, who, out.gate)
         return Path(item, (*passed, out), WhyNot("unknown", out.sentence))
-    verdict = keeper.why_not(principal, item_id, asked, branch=branch, as_of=as_of)
+    # What does not count for the viewer counts for nobody, and an owner is told why.
+    whom = viewer if item is None else principal
+    verdict = keeper.why_not(whom, item_id, asked, branch=branch, as_of=as_of)
     if item is None:
         return Path(None, (Step("here", "stopped", verdict.sentence),), verdict)
     steps = _passed_before(item, who, _STOPS.get(verdict.reason, "words"))
@@ -140,3 +164,8 @@ REASONS: dict[str, str] = {
     "neighbours": "what was said next to it fits",
     "expired": "it no longer holds",
 }
+
+_EVER = """
+SELECT DISTINCT item_id FROM memory_items WHERE :name IN (
+    item_id, substr(item_id, -length(:name)), substr(item_id, -:handle, length(:name)))
+"""

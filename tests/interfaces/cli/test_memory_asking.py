@@ -157,6 +157,23 @@ def test_explain_says_where_an_item_stopped(memory: CommandLine) -> None:
     )
 
 
+def test_an_item_that_no_longer_counts_is_explained_by_its_short_id(memory: CommandLine) -> None:
+    (roof,) = asked(memory, "leaking roof")["hits"][:1]
+    name, position = roof["item"]["item_id"], roof["item"]["position"]
+
+    def reason(*words: str) -> str:
+        return str(memory.typed("explain", name[-8:], "roof", "--json", *words).document["reason"])
+
+    memory.typed("log", "rewind", str(position - 1), "--yes")
+    assert reason() == "branch"
+    memory.typed("log", "stand", "main", "--yes")
+    memory.typed("log", "retract", str(position), "--yes")
+    assert reason() == reason("--for", "agent:x") == "retracted"
+    assert "retracted" in memory.typed("explain", name[-8:], "roof").out
+    memory.typed("grants", "allow", "agent:cli", "*")
+    assert memory("explain", name[-8:], "roof").code == 3
+
+
 def test_what_is_out_of_bounds_is_explained_to_nobody_as_if_it_were_not_there(
     memory: CommandLine,
 ) -> None:

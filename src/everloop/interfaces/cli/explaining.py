@@ -2,14 +2,14 @@
 
 from argparse import Namespace
 
-from everloop.app import Engine
 from everloop.errors import NotFound
 from everloop.interfaces.cli import items
-from everloop.interfaces.cli.eyes import principal_of, the_item
+from everloop.interfaces.cli.eyes import principal_of
 from everloop.interfaces.cli.recalling import embed, question_of
 from everloop.interfaces.cli.screen import BAD, FAINT, GOOD, STRONG, Screen, styled
 from everloop.interfaces.cli.session import Session
-from everloop.memory.path import Gate, Path, path
+from everloop.memory.path import Gate, Path, id_of, path
+from everloop.memory.shelf import asker
 
 MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", FAINT)}
 NAMES: dict[Gate, str] = {
@@ -31,7 +31,8 @@ def explain(session: Session, asked: Namespace) -> None:
     question = question_of(session, asked)
     with session.looking() as engine:
         embed(session, engine, question)
-        item_id = _id(session, engine, asked.item)
+        with engine.reading() as reader:
+            item_id = id_of(reader, asker(reader, session.actor), asked.item)
         found = path(engine.memory, session.actor, principal, item_id, question)
     if found.item is None and found.verdict.reason == "unknown":
         raise NotFound(found.verdict.sentence, hint="`everloop memories` lists what there is.")
@@ -47,14 +48,6 @@ def explain(session: Session, asked: Namespace) -> None:
         },
         lambda screen: _draw(screen, session, found),
     )
-
-
-def _id(session: Session, engine: Engine, name: str) -> str:
-    """The id that a name means; a name that means nothing here may be that of a retracted item."""
-    try:
-        return the_item(session, engine, name).item_id
-    except NotFound:
-        return name
 
 
 def _draw(screen: Screen, session: Session, found: Path) -> None:
