@@ -10,9 +10,7 @@ from everloop.memory.shelf import Item
 OLD, NEW = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 
 
-def hit(
-    name: str, at: datetime, similarity: float, points: float, **boosts: float
-) -> Recalled:
+def hit(name: str, at: datetime, similarity: float, points: float, **boosts: float) -> Recalled:
     """A hit of the item `old` or `new`, which contradict each other."""
     others = {"old": ("new",), "new": ("old",)}
     item = Item(

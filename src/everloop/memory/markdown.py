@@ -45,6 +45,7 @@ _LISTED = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,\[\]"']*)[ \
 _PLAIN = re.compile(r"[^\W\d_](?:[\w.,;()'+/@…-]|:(?=\w)| (?=[\w('+/@…]))*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+_ID_LINE = re.compile(r"(?im)^[ \t\"']*id[\"']?[ \t]*[:=][ \t]*[\"']?(?P<id>[^\s\"'#]+)")
 
 
 class Sheet(msgspec.Struct, frozen=True):
@@ -151,6 +152,12 @@ def written(sheet: Sheet) -> str:
         if value is not None and not (value == "" and name not in WORDS):
             lines.append(f"{name}: {_spelt(value)}")
     return "\n".join([*lines, FENCE, "", sheet.text, ""])
+
+
+def seeming_id(page: str) -> str:
+    """The id that a page seems to have, also if its front matter cannot be read; else empty."""
+    found = _ID_LINE.search(page)
+    return found["id"] if found else ""
 
 
 def read(page: str) -> Sheet:

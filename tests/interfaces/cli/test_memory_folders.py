@@ -133,3 +133,27 @@ def test_an_export_leaves_an_edited_page_alone_and_brings_the_others_up_to_date(
 
 def test_a_folder_that_is_not_there_is_not_found(memory: CommandLine, tmp_path: Path) -> None:
     assert memory.typed("memories", "import", str(tmp_path / "nowhere")).code == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("title: Shed", 'title: "Shed'),
+        ("---\nid", "id"),
+        ("---\n\n", "\n"),
+        ("The shed", "\udce4"),
+    ],
+)
+def test_an_export_leaves_a_page_alone_that_cannot_be_read_and_says_so(
+    memory: CommandLine, pages: Path, old: str, new: str
+) -> None:
+    (page,) = pages.glob("shed*.md")
+    broken = page.read_text().replace(old, new).encode(errors="surrogateescape")
+    assert broken != page.read_bytes()
+    page.write_bytes(broken)
+    answer = memory.typed("memories", "export", str(pages))
+    assert "1 page not written:" in answer.out
+    assert page.name in answer.out
+    assert "so it was left as it is" in answer.out
+    assert page.read_bytes() == broken
+    assert len(list(pages.glob("*.md"))) == 2

@@ -10,10 +10,11 @@ from argparse import Namespace
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from everloop.adapters.markdown import MarkdownFolder, page_name
+from everloop.adapters.markdown import SUFFIX, MarkdownFolder, page_name
 from everloop.app import Engine
 from everloop.errors import Conflict, Rejected
 from everloop.interfaces.cli.exits import DECLINED, EXIT_CODES, INTERRUPTED
@@ -24,9 +25,9 @@ from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.taken_in import Import, draw_import, draw_plan, shape
 from everloop.interfaces.cli.troubles import draw_troubles
 from everloop.log.facts import NoteWritten
-from everloop.memory.browsing import page
+from everloop.memory.browsing import handle, page
 from everloop.memory.folder import Applied, Change, Page, Trouble, apply, plan
-from everloop.memory.markdown import Sheet, digest, filled, read, sheet_of, written
+from everloop.memory.markdown import Sheet, digest, filled, read, seeming_id, sheet_of, written
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Item, asker
 
@@ -52,10 +53,9 @@ def export(session: Session, asked: Namespace) -> None:
     done = Exported()
     with session.looking() as engine, session.progress("exporting") as progress:
         found = _all(engine, session, asked)
-        known = _known(pages)
-        taken = {each.name.casefold() for each in pages}
+        there = There(pages)
         for number, item in enumerate(found, start=1):
-            _write(folder, item, known, taken, done)
+            _write(folder, item, there, done)
             if progress:
                 progress(number, len(found))
         folder.note([*folder.exported(), *(item.item_id for item in found)])
@@ -113,37 +113,66 @@ def _all(engine: Engine, session: Session, asked: Namespace) -> list[Item]:
                 return found
 
 
-def _known(pages: Sequence[Page]) -> dict[str, tuple[str, Sheet]]:
+class Known(NamedTuple):
+    """A page that is there, and what it says; or what hinders reading that."""
+
+    page: Page
+    sheet: Sheet | None
+    problem: str = ""
+    hint: str = "Mend its front matter, or move it away."
+
+
+class There:
     """The pages that are there, by the id of their item."""
-    known: dict[str, tuple[str, Sheet]] = {}
-    for each in pages:
-        try:
-            sheet = read(each.content)
-        except Rejected:
-            continue
-        if sheet.id and not each.problem:
-            known[sheet.id] = (each.name, sheet)
-    return known
+
+    def __init__(self, pages: Sequence[Page]) -> None:
+        self.taken = {each.name.casefold() for each in pages}
+        self._known: dict[str, Known] = {}
+        self._unread: list[Known] = []
+        for each in pages:
+            item_id, known = _understood(each)
+            if item_id:
+                self._known[item_id] = known
+            elif each.problem:
+                self._unread.append(known)
+
+    def of(self, item: Item) -> Known | None:
+        """The page of an item. One that cannot be read at all is known by its name."""
+        if known := self._known.get(item.item_id):
+            return known
+        end = f"-{handle(item.item_id)}{SUFFIX}".casefold()
+        return next((one for one in self._unread if one.page.name.casefold().endswith(end)), None)
 
 
-def _write(
-    folder: MarkdownFolder,
-    item: Item,
-    known: dict[str, tuple[str, Sheet]],
-    taken: set[str],
-    done: Exported,
-) -> None:
-    now = sheet_of(item)
-    if item.item_id not in known:
-        name = page_name(item, taken)
-        taken.add(name.casefold())
+def _understood(page: Page) -> tuple[str, Known]:
+    """A page with the id it has, or seems to have."""
+    if page.problem:
+        return "", Known(page, None, page.problem, page.hint)
+    try:
+        sheet = read(page.content)
+    except Rejected as problem:
+        return seeming_id(page.content), Known(page, None, str(problem), problem.hint)
+    if sheet.id:
+        return sheet.id, Known(page, sheet)
+    return seeming_id(page.content), Known(page, None, "its front matter cannot be read")
+
+
+def _write(folder: MarkdownFolder, item: Item, there: There, done: Exported) -> None:
+    now, known = sheet_of(item), there.of(item)
+    if known is None:
+        name = page_name(item, there.taken)
+        there.taken.add(name.casefold())
     else:
-        name, sheet = known[item.item_id]
+        name, sheet = known.page.name, known.sheet
+        if sheet is None:
+            left = f"{known.problem}, so it was left as it is"
+            done.troubles.append(Trouble(name, left, known.hint))
+            return
         said = digest(filled(sheet, now))
         if said == digest(now) == sheet.exported:
             done.unchanged += 1
             return
-        if said not in {sheet.exported, digest(now)}:
+        if said not in {sheet.exported, digest(now)} or not folder.still_says(known.page):
             hint = "Import it first, or move it away."
             done.troubles.append(Trouble(name, "it was edited, so it was left as it is", hint))
             return
@@ -154,7 +183,7 @@ def _write(
 def _draw_export(screen: Screen, path: Path, done: Exported) -> None:
     as_before = f"; {done.unchanged:,} were as they are" if done.unchanged else ""
     screen.say(("Exported", GOOD), f" {plural(len(done.written), 'page')} to {path}{as_before}.")
-    draw_troubles(screen, done.troubles, each="page", fate="not taken in")
+    draw_troubles(screen, done.troubles, each="page", fate="not written")
     if done.written or done.unchanged:
         screen.say((f"Edit them, then: everloop memories import {path}", FAINT))
     screen.notes(done.notes)
