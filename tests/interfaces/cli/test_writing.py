@@ -3,6 +3,8 @@
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
+from everloop.interfaces.cli.verb import spans
+
 
 def texts(everloop: CommandLine) -> list[str]:
     """The notes that count where one stands."""
@@ -135,3 +137,24 @@ def test_a_script_cannot_stand_where_the_users_facts_are_out_of_sight(
     everloop.typed("log", "note", "by the user")
     assert everloop("log", "stand", "early").code == 5
     assert everloop.typed("log", "stand", "early").code == 0
+
+
+def test_facts_are_taken_back_from_one_position_to_another(everloop: CommandLine) -> None:
+    for word in "abcdef":
+        everloop.typed("log", "note", word)
+    seen = everloop.typed("log", "retract", "2-4", "6", "--preview").out
+    assert "Retracting positions 2-4, 6" in seen
+    assert everloop.typed("log", "retract", "2-4", "6", "--yes").code == 0
+    assert sorted(texts(everloop)) == ["a", "e"]
+
+
+@pytest.mark.parametrize("typed", ["4-2", "2-", "-3", "1-1000000000", "1-2-3", "a-b"])
+def test_what_is_no_range_of_positions_is_refused(everloop: CommandLine, typed: str) -> None:
+    everloop.typed("log", "note", "x")
+    assert everloop.typed("log", "retract", typed, "--yes").code == 2
+    assert texts(everloop) == ["x"]
+
+
+def test_positions_are_written_as_they_are_typed() -> None:
+    assert spans([11, 12, 13, 20, 21, 3]) == "11-13 20 21 3"
+    assert spans([7]) == "7"

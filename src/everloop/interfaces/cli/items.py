@@ -8,6 +8,7 @@ from rich.text import Text
 from everloop.interfaces.cli.inert import one_line
 from everloop.interfaces.cli.moments import age, is_day, local_short
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.verb import spans
 from everloop.log import Reader, Receipt
 from everloop.memory.browsing import handle, these
 from everloop.memory.events import PIVOTAL, PinGaveWay
@@ -130,5 +131,4 @@ def draw_pins(screen: Screen, item: Item, gone: Sequence[Item], *, rated: bool) 
 def undo(screen: Screen, positions: Sequence[int]) -> None:
     """How to take it back."""
     if positions:
-        places = " ".join(map(str, positions))
-        screen.say((f"To undo it: everloop log retract {places}", FAINT))
+        screen.say((f"To undo it: everloop log retract {spans(positions)}", FAINT))

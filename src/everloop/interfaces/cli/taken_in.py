@@ -11,7 +11,6 @@ from everloop.interfaces.cli.troubles import draw_troubles
 from everloop.memory.browsing import handle
 from everloop.memory.folder import Applied, Change, Plan, Trouble
 
-UNDONE_BY_HAND = 8  # positions that are told one by one
 MARKS = {"new": ("+", GOOD), "adopt": ("=", GOOD), "edit": ("~", WARNING), "retire": ("-", BAD)}
 
 
@@ -127,19 +126,4 @@ def draw_import(screen: Screen, after: Plan, done: Import, *, prune: bool) -> No
     else:
         screen.say(("Done", GOOD), f": {made}.")
     _draw_rest(screen, after, done.notes, prune=prune)
-    _draw_undo(screen, done.undo)
-
-
-def _draw_undo(screen: Screen, positions: Sequence[int]) -> None:
-    more = len(positions) - UNDONE_BY_HAND
-    if more <= 0:
-        items.undo(screen, positions)
-        return
-    first = " ".join(map(str, positions[:UNDONE_BY_HAND]))
-    screen.say(
-        (
-            f"To undo it: everloop log retract {first} … and {more:,} more, up to {positions[-1]}."
-            " `everloop log tail` shows them; with --json, an import lists them all.",
-            FAINT,
-        )
-    )
+    items.undo(screen, done.undo)

@@ -12,7 +12,7 @@ from everloop.interfaces.cli.door_verbs import DOOR_VERBS
 from everloop.interfaces.cli.lesson_verbs import LESSON_VERBS
 from everloop.interfaces.cli.memory_verbs import MEMORY_VERBS
 from everloop.interfaces.cli.thread_verbs import THREAD_GROUPS, THREAD_VERBS
-from everloop.interfaces.cli.verb import Verb, count, nothing, position
+from everloop.interfaces.cli.verb import Spans, Verb, count, nothing, position, span
 
 LIMIT = 20
 FORMATS = ("jsonl", "parquet")
@@ -94,7 +94,12 @@ def _rewind(parser: ArgumentParser) -> None:
 
 def _take_back(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "positions", type=position, nargs="+", metavar="position", help="which facts"
+        "positions",
+        type=span,
+        action=Spans,
+        nargs="+",
+        metavar="position",
+        help="which facts; `11-19` is all from one to another",
     )
     parser.add_argument(
         "--reason", default="no reason given", help="kept in the log, so say nothing secret"

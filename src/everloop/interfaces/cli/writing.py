@@ -10,6 +10,7 @@ from everloop.interfaces.cli.rights import check_own, check_stand, check_stream
 from everloop.interfaces.cli.screen import GOOD, NAME, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.shapes import impact_of, receipt_of
+from everloop.interfaces.cli.verb import spans
 from everloop.log import MAIN, Draft, Impact, Receipt
 from everloop.log.facts import BranchForked, NoteWritten
 
@@ -149,4 +150,4 @@ def _forked(receipt: Receipt) -> BranchForked:
 def _named(positions: list[int]) -> str:
     if len(positions) == 1:
         return f"position {positions[0]}"
-    return f"positions {', '.join(map(str, positions))}"
+    return f"positions {', '.join(spans(positions).split())}"
