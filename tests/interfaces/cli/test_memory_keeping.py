@@ -277,3 +277,40 @@ def test_a_status_note_says_until_when_it_holds_and_how_it_would_last(memory: Co
     lasting = memory.typed("remember", "RESUME of John: a cook.", "--until", "durable", "--json")
     assert lasting.document["item"]["holds_until"] is None
     assert "It h" not in memory.typed("remember", "TO SHIP: x", "--until", "durable").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("memories", "export", ""),
+        ("memories", "import", " "),
+        ("memories", "--kind", ""),
+        ("recall", "x", "--for", ""),
+        ("recall", "x", "--kind", ""),
+        ("recall", "x", "--branch", ""),
+        ("remember", "x", "--kind", " "),
+        ("remember", "x", "--witness", ""),
+        ("grants", "revoke", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_word_is_refused(memory: CommandLine, words: tuple[str, ...]) -> None:
+    refused = memory.typed(*words)
+    assert refused.code == 2
+    assert "is empty" in refused.err
+    assert listed(memory) == []
+
+
+def test_the_owner_cannot_be_shut_out(memory: CommandLine) -> None:
+    refused = memory.typed("grants", "revoke", "user")
+    assert refused.code == 2
+    assert "may always ask" in refused.err
+    assert memory("grants", "revoke", "user").code == 5
+
+
+def test_what_a_filter_leaves_nothing_of_is_told_from_an_empty_memory(memory: CommandLine) -> None:
+    assert "remember` takes something in" in memory.typed("memories").out
+    take_in(memory, "The key is under the mat")
+    assert "Without the filter" in memory.typed("memories", "--kind", "quote").out
+    assert "without the filter" in memory.typed("recall", "key", "--scope", "global").out
+    assert "filter" not in memory.typed("recall", "zebra", "--mode", "text").out

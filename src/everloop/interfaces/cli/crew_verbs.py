@@ -6,7 +6,7 @@ Nothing here imports more than `argparse`, so that help is quick.
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 
-from everloop.interfaces.cli.verb import Verb, count, nothing
+from everloop.interfaces.cli.verb import Verb, count, filled, nothing
 
 STATUSES = ("draft", "active", "archived")
 LESSON_STATUSES = ("pending", "active", "promoted", "discarded", "superseded")
@@ -58,11 +58,13 @@ def _team(parser: ArgumentParser) -> None:
 
 
 def _folder(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", help="a skill's folder, or one that holds such folders")
+    parser.add_argument(
+        "folder", type=filled, help="a skill's folder, or one that holds such folders"
+    )
 
 
 def _export(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", help="where to; it is made if it is not there")
+    parser.add_argument("folder", type=filled, help="where to; it is made if it is not there")
     parser.add_argument("names", nargs="*", metavar="name", help="which; by default, all")
 
 
@@ -96,7 +98,11 @@ def _manifest(parser: ArgumentParser) -> None:
 
 def _for(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--for", dest="principal", metavar="PRINCIPAL", help="look through another's eyes"
+        "--for",
+        dest="principal",
+        type=filled,
+        metavar="PRINCIPAL",
+        help="look through another's eyes",
     )
 
 

@@ -23,6 +23,7 @@ from everloop.memory.shelf import Filter, Item, asker
 
 SORTS = ("team", "skill", "project")
 EVERYTHING = "*"
+FILTERS = ("scope", "kind", "since", "before", "pinned")
 _KEPT_FROM = """
 SELECT 1 FROM memory_witnesses w WHERE NOT EXISTS (
     SELECT 1 FROM memory_witnesses m WHERE m.position = w.position AND m.principal = ?) LIMIT 1
@@ -107,6 +108,11 @@ def only(session: Session, asked: Namespace) -> Filter:
         before=None if before is None else moment_of(before, session.now),
         retired=getattr(asked, "retired", False),
     )
+
+
+def narrowed(asked: Namespace) -> bool:
+    """Whether only some of what there is was asked for."""
+    return any(getattr(asked, name, None) for name in FILTERS)
 
 
 def the_item(session: Session, engine: Engine, name: str) -> Item:

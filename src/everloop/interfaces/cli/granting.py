@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from everloop.errors import Forbidden
+from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.eyes import speaker
 from everloop.interfaces.cli.moments import local_with_age
-from everloop.interfaces.cli.screen import GOOD, NAME, Screen, styled
+from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, Screen, styled
 from everloop.interfaces.cli.session import Session
 from everloop.interfaces.cli.shapes import receipt_of
 from everloop.log import Command
@@ -35,6 +35,11 @@ def allow(session: Session, asked: Namespace) -> None:
 
 def revoke(session: Session, asked: Namespace) -> None:
     """Let a principal ask no more."""
+    if asked.principal == session.actor == OWNER:
+        raise Invalid(
+            f"{OWNER!r} is the owner, who may always ask",
+            hint="`everloop grants list` shows whom you let in.",
+        )
     _change(session, asked.principal, RevokeAudience(asked.principal), "may ask no more")
 
 
@@ -55,6 +60,12 @@ def _change(session: Session, principal: str, command: Command, done: str) -> No
 def _draw(screen: Screen, session: Session, granted: list[Grant]) -> None:
     if not granted:
         screen.say("Nobody but you may ask. `everloop grants allow` lets someone in.")
+        return
+    if not screen.wide:
+        for grant in granted:
+            since = local_with_age(grant.since, session.now)
+            screen.line(styled((grant.principal, NAME), (f"  {since}", FAINT)))
+            screen.say(f"  {', '.join(grant.scopes)}")
         return
     screen.table(
         ("principal", "since", "scopes"),

@@ -5,7 +5,7 @@ Nothing here imports more than `argparse`, so that help is quick.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.verb import Verb, count, nothing
+from everloop.interfaces.cli.verb import Verb, count, filled, nothing
 
 STATUSES = ("pending", "active", "promoted", "discarded", "superseded")
 CONFIDENCES = ("observed", "inferred", "speculative")
@@ -139,7 +139,11 @@ def _force(parser: ArgumentParser) -> None:
 
 def _for(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--for", dest="principal", metavar="PRINCIPAL", help="look through another's eyes"
+        "--for",
+        dest="principal",
+        type=filled,
+        metavar="PRINCIPAL",
+        help="look through another's eyes",
     )
 
 

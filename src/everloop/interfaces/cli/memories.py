@@ -8,7 +8,7 @@ from rich.tree import Tree
 
 from everloop.errors import Invalid
 from everloop.interfaces.cli import items
-from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
+from everloop.interfaces.cli.eyes import narrowed, not_let_in, only, principal_of
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Screen, styled
@@ -41,6 +41,8 @@ def listed(session: Session, asked: Namespace) -> None:
     def draw(screen: Screen) -> None:
         if found:
             items.table(screen, found, session.now)
+        elif not number and narrowed(asked):
+            screen.say("Nothing fits. Without the filter, `everloop memories` lists what there is.")
         elif not number:
             screen.say("Nothing here. `everloop remember` takes something in.")
         if number > len(found):
@@ -163,22 +165,25 @@ def _draw_tree(screen: Screen, found: list[Zoomed], session: Session) -> None:
             if source in items_by_id:
                 again = source in drawn
                 drawn.add(source)
-                branch = tree.add(_leaf(items_by_id[source], session, again=again))
+                branch = tree.add(
+                    _leaf(items_by_id[source], session, again=again, wide=screen.wide)
+                )
                 if not again:
                     grow(branch, items_by_id[source])
 
     root = found[0].item
-    tree = Tree(_leaf(root, session, again=False), guide_style=FAINT)
+    tree = Tree(_leaf(root, session, again=False, wide=screen.wide), guide_style=FAINT)
     grow(tree, root)
     screen.draw(tree)
     if not root.derived_from:
         screen.say(("It was made of nothing else.", FAINT))
 
 
-def _leaf(item: Item, session: Session, *, again: bool) -> Text:
-    """One line of the tree, cut to the width there is."""
+def _leaf(item: Item, session: Session, *, again: bool, wide: bool) -> Text:
+    """One line of the tree, cut to the width there is; two where that is narrow."""
     more = styled(("(see above)", FAINT)) if again else items.about(item, session.now)
     name = styled((handle(item.item_id), NAME))
-    leaf = Text("  ").join((name, more, items.said(item, session.now)))
+    head = Text("  ").join((name, more))
+    leaf = Text("  " if wide else "\n").join((head, items.said(item, session.now)))
     leaf.no_wrap, leaf.overflow = True, "ellipsis"
     return leaf

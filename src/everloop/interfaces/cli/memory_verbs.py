@@ -5,7 +5,7 @@ Nothing here imports more than `argparse`, so that help is quick.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.verb import Verb, count, nothing
+from everloop.interfaces.cli.verb import Verb, count, filled, nothing
 
 MODES = ("text", "semantic", "hybrid")
 LEVELS = ("0", "1", "2", "3")
@@ -20,9 +20,14 @@ def _remember(parser: ArgumentParser) -> None:
         "text", nargs="+", help="what to remember; `-` reads it from standard input"
     )
     parser.add_argument("--title", default="", help="by default, the first line")
-    parser.add_argument("--kind", default="fact", help="what it is, such as fact, quote or summary")
     parser.add_argument(
-        "--scope", default="user", help="user, global, team:NAME, skill:NAME or project:NAME"
+        "--kind", type=filled, default="fact", help="what it is, such as fact, quote or summary"
+    )
+    parser.add_argument(
+        "--scope",
+        type=filled,
+        default="user",
+        help="user, global, team:NAME, skill:NAME or project:NAME",
     )
     _witness(parser)
     parser.add_argument("--happened", metavar="WHEN", help=f"if not just now: {WHEN}")
@@ -55,7 +60,9 @@ def _rate(parser: ArgumentParser) -> None:
 def _recall(parser: ArgumentParser) -> None:
     _question(parser)
     parser.add_argument("--as-of", metavar="POSITION|WHEN", help="memory as it stood then")
-    parser.add_argument("--branch", help="look from this branch instead of where you stand")
+    parser.add_argument(
+        "--branch", type=filled, help="look from this branch instead of where you stand"
+    )
     parser.add_argument(
         "--explain", action="store_true", help="say for each hit what found it and what it gained"
     )
@@ -109,12 +116,12 @@ def _forget(parser: ArgumentParser) -> None:
 
 
 def _export(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", help="where to; it is made if it is not there")
+    parser.add_argument("folder", type=filled, help="where to; it is made if it is not there")
     _among(parser)
 
 
 def _import(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", help="where from")
+    parser.add_argument("folder", type=filled, help="where from")
     parser.add_argument(
         "--prune", action="store_true", help="retire the items whose files were deleted"
     )
@@ -122,14 +129,14 @@ def _import(parser: ArgumentParser) -> None:
 
 
 def _allow(parser: ArgumentParser) -> None:
-    parser.add_argument("principal", help="who, e.g. agent:cli")
+    parser.add_argument("principal", type=filled, help="who, e.g. agent:cli")
     parser.add_argument(
         "scopes", nargs="+", metavar="scope", help="exact ones, `project:*`, or `*` for all"
     )
 
 
 def _principal(parser: ArgumentParser) -> None:
-    parser.add_argument("principal", help="who")
+    parser.add_argument("principal", type=filled, help="who")
 
 
 def _item(parser: ArgumentParser) -> None:
@@ -139,6 +146,7 @@ def _item(parser: ArgumentParser) -> None:
 def _witness(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--witness",
+        type=filled,
         action="append",
         default=[],
         metavar="NAME",
@@ -158,13 +166,21 @@ def _among(parser: ArgumentParser) -> None:
         ("--kind", "only this kind"),
     ):
         parser.add_argument(
-            name, action="append", default=[], help=f"{meaning}; may be given several times"
+            name,
+            type=filled,
+            action="append",
+            default=[],
+            help=f"{meaning}; may be given several times",
         )
 
 
 def _for(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--for", dest="principal", metavar="PRINCIPAL", help="look through another's eyes"
+        "--for",
+        dest="principal",
+        type=filled,
+        metavar="PRINCIPAL",
+        help="look through another's eyes",
     )
 
 

@@ -8,7 +8,7 @@ from everloop.app import Engine
 from everloop.errors import Invalid
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.dates import position_or_moment
-from everloop.interfaces.cli.eyes import not_let_in, only, principal_of
+from everloop.interfaces.cli.eyes import narrowed, not_let_in, only, principal_of
 from everloop.interfaces.cli.inert import one_line
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
@@ -70,7 +70,8 @@ def _draw(
     if groups:
         _table(screen, session, groups, question)
     else:
-        screen.say("Nothing comes to mind.")
+        more = " Ask without the filter, for all there is." if narrowed(asked) else ""
+        screen.say(f"Nothing comes to mind.{more}")
     if asked.explain:
         shown = (hit for group in groups for hit in group.hits)
         for number, hit in enumerate(shown, start=1):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+from rich.text import Text
 
 from everloop.interfaces.cli import items
 from everloop.interfaces.cli.listing import plural
@@ -62,25 +63,32 @@ def draw_plan(screen: Screen, planned: Plan, notes: Sequence[str], *, prune: boo
     """What an import would do."""
     changes = [*planned.changes, *(planned.deleted if prune else ())]
     if changes:
-        screen.table(
-            ("", "page", "what", "title"),
-            [
-                (
-                    styled(MARKS[change.action]),
-                    styled((change.name or handle(change.item_id), NAME)),
-                    ", ".join(change.what),
-                    change.title,
-                )
-                for change in changes
-            ],
-            cut=True,
-        )
+        _draw_changes(screen, changes)
         screen.say((_meaning(changes), FAINT))
     else:
         screen.say(
             ("Nothing to take in", STRONG), f": {plural(planned.unchanged, 'page')} as they were."
         )
     _draw_rest(screen, planned, notes, prune=prune)
+
+
+def _draw_changes(screen: Screen, changes: Sequence[Change]) -> None:
+    """What would change, one per line; in a narrow terminal, on two."""
+    rows = [
+        (
+            styled(MARKS[change.action]),
+            styled((change.name or handle(change.item_id), NAME)),
+            ", ".join(change.what),
+            change.title,
+        )
+        for change in changes
+    ]
+    if screen.wide:
+        screen.table(("", "page", "what", "title"), rows, cut=True)
+        return
+    for mark, name, what, title in rows:
+        screen.line(Text(" ").join((mark, name)))
+        screen.line(styled("  ", (f"{what}  ", FAINT), title))
 
 
 def _draw_rest(screen: Screen, planned: Plan, notes: Sequence[str], *, prune: bool) -> None:

@@ -5,7 +5,7 @@ Nothing here imports more than `argparse`, so that help is quick.
 
 from argparse import ArgumentParser
 
-from everloop.interfaces.cli.verb import Verb, count, nothing
+from everloop.interfaces.cli.verb import Verb, count, filled, nothing
 
 MODES = ("text", "semantic", "hybrid")
 ROLES = ("user", "assistant")
@@ -53,7 +53,7 @@ def _import(parser: ArgumentParser) -> None:
 
 
 def _export(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", help="where to; it is made if it is not there")
+    parser.add_argument("folder", type=filled, help="where to; it is made if it is not there")
     parser.add_argument("threads", nargs="*", metavar="thread", help="which; by default, all")
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="as what")
 

@@ -85,5 +85,12 @@ def count(text: str) -> int:
     return int(text)
 
 
+def filled(text: str) -> str:
+    """A word as typed: an empty one, as of a variable that is not set, means nothing."""
+    if not text.strip():
+        raise ArgumentTypeError("it is empty")
+    return text
+
+
 def nothing(_: ArgumentParser) -> None:
     """No arguments of its own."""

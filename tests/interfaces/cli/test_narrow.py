@@ -1,0 +1,55 @@
+"""What a narrow terminal shows: what matters is on a line of its own, and cut last."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine, Terminal
+
+from everloop.app import Engine
+from everloop.memory.commands import RememberItem
+from everloop.memory.limits import MemorySettings
+from everloop.settings import Settings
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")  # how rich makes words bold or coloured
+
+
+@pytest.fixture
+def narrow(everloop: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """A terminal of forty columns, and no embedder."""
+    everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")  # of a dumb one, no width is known
+    return everloop
+
+
+def shown(narrow: CommandLine, *words: str) -> list[str]:
+    """The lines that a person sees."""
+    drawn = narrow.run(words, Terminal(), out=Terminal()).out
+    lines = STYLE.sub("", drawn).splitlines()
+    assert lines
+    assert all(len(line) <= 40 for line in lines)
+    return lines
+
+
+def test_grants_say_for_what(narrow: CommandLine) -> None:
+    narrow.typed("grants", "allow", "agent:claude-code", "project:roof", "project:garden")
+    assert "  project:garden, project:roof" in shown(narrow, "grants", "list")
+
+
+def test_an_import_says_what_it_would_take_in(narrow: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "a-page-with-quite-a-long-name.md").write_text("The otters are back\n")
+    lines = shown(narrow, "memories", "import", str(tmp_path), "--preview")
+    assert any("a-page-with" in line for line in lines)
+    assert any("The otters are back" in line for line in lines)
+
+
+def test_a_tree_says_what_each_item_says(narrow: CommandLine) -> None:
+    settings = Settings(memory=MemorySettings(embedder="none"))
+    with Engine.open(narrow.home, settings=settings) as engine:
+        engine.do(RememberItem("mem-otters", "The otters are back"))
+        made = RememberItem("mem-week", "Otters came", kind="summary", derived_from=("mem-otters",))
+        engine.do(made)
+    lines = shown(narrow, "zoom", "mem-week")
+    assert any(line.endswith("Otters came") for line in lines)
+    assert any(line.endswith("The otters are back") for line in lines)
