@@ -268,7 +268,7 @@ class Hesitant(Terminal):
         super().__init__("y\n")
         self._first = first
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]  # as its own
         self._first()
         return super().readline(-1 if size is None else size)
 

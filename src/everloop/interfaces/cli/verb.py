@@ -5,7 +5,7 @@ Nothing here imports more than `argparse`, so that help is quick.
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 RANGE_MAX = 100_000  # positions from one to another
 SHORTER_FROM = 3  # positions in a row that are sooner written as a range
@@ -60,7 +60,7 @@ class Spans(Action):
         _option: str | None = None,
     ) -> None:
         """Keep them."""
-        taken: Iterable[range] = values if values and not isinstance(values, str) else ()
+        taken = cast("Sequence[range]", values or ())  # as `span` made them
         setattr(asked, self.dest, list(dict.fromkeys(each for one in taken for each in one)))
 
 
