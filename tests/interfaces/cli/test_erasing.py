@@ -68,3 +68,11 @@ def test_scrubbing_says_how_large_the_file_is(everloop: CommandLine) -> None:
     everloop("log", "note", "words")
     assert everloop("log", "scrub", "--json").document["bytes_after"] > 0
     assert "Scrubbed" in everloop("log", "scrub").out
+
+
+def test_all_that_would_be_erased_is_shown_before_it_is_asked_for(everloop: CommandLine) -> None:
+    for number in range(1, 31):
+        everloop.typed("log", "note", f"note {number}", *(("--because", "1") * (number > 1)))
+    asked = everloop.typed("log", "purge", "1", answers="n\n").err
+    assert all(f"note {number}" in asked for number in range(1, 31))
+    assert "more" not in asked

@@ -13,6 +13,7 @@ from everloop.interfaces.cli.shapes import impact_of, receipt_of
 from everloop.log import Impact
 from everloop.log.backups import backups
 
+ERASED_MAX = 500  # facts that are shown: what cannot be undone is looked at first
 OURS = ", and the backup that is made before a purge,"
 
 
@@ -25,7 +26,8 @@ def purge(session: Session, asked: Namespace) -> int | None:
 def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None:
     """Erase the payloads at `asked.positions`, as every command that erases does."""
     impact = engine.log.preview_purge(asked.positions)
-    preview = listing.preview(session, engine, impact, in_sight(session, engine, impact))
+    seen = in_sight(session, engine, impact)
+    preview = listing.preview(session, engine, impact, seen, most=ERASED_MAX)
     shape = impact_of(impact, preview.seen)
     kept = engine.log.backups is not None
     if asked.preview:

@@ -85,10 +85,12 @@ class Preview(NamedTuple):
     now: datetime
 
 
-def preview(session: Session, engine: Engine, impact: Impact, seen: Impact) -> Preview:
+def preview(
+    session: Session, engine: Engine, impact: Impact, seen: Impact, *, most: int = TOUCHED_MAX
+) -> Preview:
     """What would change, of which `seen` may be shown, made ready to be drawn."""
     hides, restores = (
-        engine.ask(TheseFacts(tuple(fact.position for fact in touched[:TOUCHED_MAX])))
+        engine.ask(TheseFacts(tuple(fact.position for fact in touched[:most])))
         for touched in (seen.hides, seen.restores)
     )
     return Preview(impact, seen, hides, restores, session.now)
