@@ -142,6 +142,33 @@ def test_a_tower_is_rebuilt_from_below(notes: Notebook) -> None:
     assert ground(notes, top) == {"birch", "cedar", "date"}
 
 
+def test_a_tower_over_one_of_its_own_sources_is_renewed_at_the_same_cost_each_time(
+    notes: Notebook,
+) -> None:
+    low = notes.compressor.compress(["ash", "birch"])
+    assert isinstance(low, Compressed)
+    notes.compressor.compress(["ash", low.summary_id])
+    for year in range(3):
+        notes.do(ReviseItem("ash", text=f"ash was cut down in year {year}."))
+        assert make_good(notes) == 2
+        assert len(notes.listed()) == 6
+    retract(notes, "birch")
+    assert make_good(notes) == 2
+    assert len(notes.listed()) == 5
+
+
+def test_what_is_made_of_the_summary_above_does_not_stand_for_the_one_below(
+    notes: Notebook,
+) -> None:
+    notes.compressor.compress(["ash", "cedar"])
+    low = notes.compressor.compress(["ash"])
+    assert isinstance(low, Compressed)
+    notes.compressor.compress(["ash", "birch", low.summary_id])
+    retract(notes, low.summary_id, actor="engine")
+    assert windows(notes) == [("ash", "birch")]
+    assert make_good(notes) == 1
+
+
 def test_what_has_no_source_left_is_not_missed(notes: Notebook) -> None:
     low = consolidate(notes, "ash")
     consolidate(notes, low)

@@ -133,8 +133,8 @@ def _by_audience(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[tu
 
 
 def _served(reader: Reader, who: Asker, window: Sequence[str]) -> bool:
-    """Whether every item is held by a current summary, or nobody could make one."""
-    return all(_holders(reader, who, item) for item in window) or refused(reader, window)
+    """Whether a current summary holds all of these items, or nobody could make one."""
+    return bool(_holders(reader, who, window)) or refused(reader, window)
 
 
 def _present(reader: Reader, who: Asker, position: int, levels: int) -> set[str] | None:
@@ -157,15 +157,33 @@ def _became(reader: Reader, who: Asker, item_id: str, levels: int) -> set[str] |
     window = _present(reader, who, gone[0][0], levels - 1)
     if window is None:
         return None
-    holders = [_holders(reader, who, source) for source in sorted(window)]
-    return {held[0] for held in holders} if all(holders) else None
+    parts = _by_audience(reader, who, sorted(window))
+    became = [_succeeded(reader, who, part, gone[0][0]) for part in parts]
+    return None if None in became else set[str]().union(*filter(None, became))
 
 
-def _holders(reader: Reader, who: Asker, item_id: str) -> list[str]:
-    """The summaries that say what an item says now, newest first."""
+def _succeeded(reader: Reader, who: Asker, window: Sequence[str], position: int) -> set[str] | None:
+    """What stands for a lower window now: its own summary and no other, or else its items.
+
+    A summary that holds more may be made from the very window that is asked for: with that one in
+    it, each new summary would ask for another.
+    """
+    holders = _holders(reader, who, window)
+    if own := [item_id for item_id, sources in holders if sources == len(window)]:
+        return {own[0]}
+    if holders:
+        return set(window)
+    return set() if _declined(reader, window, position) else None
+
+
+def _holders(reader: Reader, who: Asker, window: Sequence[str]) -> list[tuple[str, int]]:
+    """The summaries that say what all these items say now, and of how many; newest first."""
     sieve = Sieve(who, Filter(retired=True))
-    rows = sieve.rows(reader, "i.item_id", _HOLDER, "ORDER BY i.position DESC", id=item_id)
-    return [row[0] for row in rows]
+    newest = "ORDER BY i.position DESC"
+    return [
+        (item_id, sources)
+        for item_id, sources in sieve.rows(reader, _HELD, _HOLDER, newest, ids=_json(window))
+    ]
 
 
 def _is_current(reader: Reader, position: int) -> bool:
@@ -191,12 +209,14 @@ _SUMMARY = f"""
 i.kind = 'summary' AND NOT {RETIRED}
 AND i.position IN (SELECT position FROM memory_sources WHERE source_id = :first)
 """  # noqa: S608 - our own conditions
+_HELD = "i.item_id, (SELECT count(*) FROM memory_sources s WHERE s.position = i.position)"
 _HOLDER = f"""
 i.kind = 'summary' AND NOT {RETIRED} AND i.position IN (
-    SELECT s.position FROM memory_sources s
+    SELECT s.position FROM json_each(:ids) j JOIN memory_sources s ON s.source_id = j.value
     JOIN memory_items source ON source.item_id = s.source_id
     JOIN log_because b ON b.dependant = s.position AND b.source = {_newest("source.position")}
-    WHERE s.source_id = :id AND {visible("source")})
+    WHERE {visible("source")}
+    GROUP BY s.position HAVING count(DISTINCT s.source_id) = json_array_length(:ids))
 """  # noqa: S608 - our own conditions
 _OUT_OF_DATE = f"""
 SELECT 1 FROM memory_sources s JOIN memory_items source ON source.item_id = s.source_id
