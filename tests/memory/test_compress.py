@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.memory.notebook import AGENT, ENGINE, USER, Notebook
+from tests.memory.notebook import AGENT, ENGINE, USER, Notebook, joined
 
-from everloop.errors import Invalid, ModelFailed, NotFound, Unavailable
-from everloop.log import Context
+from everloop.errors import Conflict, Invalid, ModelFailed, NotFound, Unavailable
+from everloop.log import Command, Context
 from everloop.memory.answers import Asked
-from everloop.memory.commands import GrantAudience, RateItem, RememberItem, ReviseItem
+from everloop.memory.commands import GrantAudience, RateItem, RememberItem, RetireItem, ReviseItem
 from everloop.memory.compress import (
     Compressed,
     Compressor,
@@ -145,6 +145,46 @@ def test_the_same_window_gets_the_same_summary_until_an_item_changes(notes: Note
     assert (again.summary_id, again.new) == (first.summary_id, False)
     notes.do(ReviseItem("ash", text="ash changed."))
     assert compress(notes, "ash", "birch").new
+
+
+@pytest.mark.parametrize(
+    "change",
+    [ReviseItem("ash", text="ash changed."), ReviseItem("ash", scope="team:t"), RetireItem("ash")],
+)
+def test_what_changes_while_its_summary_is_written_is_not_told_as_it_was(
+    notes: Notebook, change: Command
+) -> None:
+    def slow(items: Sequence[Item], budget: int) -> Gist | Refusal:
+        notes.do(change)
+        return joined(items, budget)
+
+    with pytest.raises(Conflict, match="'ash' changed"):
+        writing(notes, slow).compress(["ash", "birch"])
+    assert not any(item_id.startswith("mem-c-") for item_id in notes.listed())
+
+
+def test_of_two_that_compress_one_window_at_once_the_second_gets_the_first_ones_summary(
+    notes: Notebook,
+) -> None:
+    def slow(items: Sequence[Item], budget: int) -> Gist | Refusal:
+        compress(notes, "birch", "ash")
+        return joined(items, budget)
+
+    late = writing(notes, slow).compress(["ash", "birch"])
+    assert isinstance(late, Compressed)
+    assert (late.new, late.sources) == (False, ("ash", "birch"))
+    assert notes.listed() == {"ash", "birch", "cedar", late.summary_id}
+
+
+def test_a_summary_that_somebody_may_not_see_keeps_nobody_from_writing_one(
+    notes: Notebook,
+) -> None:
+    hidden = compress(notes, "ash", "birch").summary_id
+    notes.do(ReviseItem(hidden, scope="project:p"))
+    notes.do(GrantAudience("agent:x", ("user",)), USER)
+    own = compress(notes, "ash", "birch", principal="agent:x")
+    assert own.new
+    assert seen(notes, own.summary_id, "agent:x").scope == "user"
 
 
 def test_a_refusal_is_recorded_and_nothing_else_happens(notes: Notebook) -> None:

@@ -189,6 +189,29 @@ def test_a_revised_source_makes_its_summary_stale_and_it_is_made_anew(notes: Not
         assert "cut down" in notes.item(new, reader).text
 
 
+def test_a_summary_of_what_was_said_before_is_stale_however_late_it_came(notes: Notebook) -> None:
+    before = position(notes, "ash"), position(notes, "birch")
+    notes.do(ReviseItem("ash", scope="project:p"))
+    late = RememberItem(
+        "late", "Trees.", kind="summary", derived_from=("ash", "birch"), because=before
+    )
+    notes.do(late, ENGINE)
+    since = notes.log.head - 1
+    assert [one.item_ids for one in stale(notes, since)] == [("ash",), ("birch",)]
+    make_good(notes)
+    assert "late" not in notes.listed()
+
+
+def test_a_summary_that_does_not_say_what_it_stands_on_is_taken_as_it_was_recorded(
+    notes: Notebook,
+) -> None:
+    notes.do(ReviseItem("ash", text="ash was cut down."))
+    notes.do(RememberItem("brought", "Trees.", kind="summary", derived_from=("ash", "birch")))
+    assert stale(notes) == []
+    notes.do(ReviseItem("ash", text="ash grew again."))
+    assert windows(notes) == [("ash", "birch")]
+
+
 def test_a_revision_is_felt_all_the_way_up(notes: Notebook) -> None:
     low = consolidate(notes, "ash", "birch")
     consolidate(notes, low, "cedar")

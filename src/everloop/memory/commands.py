@@ -22,6 +22,10 @@ class RememberItem(Command, frozen=True):
     because: tuple[int, ...] = ()
 
 
+class KeepSummary(RememberItem, frozen=True):
+    """Take in a summary of items, if they still are what it was made of and have no other."""
+
+
 class RepeatItem(Command, frozen=True):
     """Note that an item was said again."""
 

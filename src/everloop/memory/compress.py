@@ -15,9 +15,9 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from everloop.errors import EverloopError, Invalid, ModelFailed, NotFound
+from everloop.errors import Conflict, EverloopError, Invalid, ModelFailed, NotFound
 from everloop.log import Command, Context, Draft, Log, Reader, Receipt
-from everloop.memory.commands import DemoteItem, RememberItem
+from everloop.memory.commands import DemoteItem, KeepSummary
 from everloop.memory.decide import DURABLE, ENGINE
 from everloop.memory.events import SUMMARY, CompressionRefused, Origin
 from everloop.memory.immunity import user_citers
@@ -99,6 +99,7 @@ class Compressor:
         Raises:
             NotFound: the principal sees no such item.
             Invalid: the window cannot be one item.
+            Conflict: one of the items changed while the summary was written.
             ModelFailed: the writer gave something that is no summary.
         """
         with self.log.reading() as reader:
@@ -106,17 +107,23 @@ class Compressor:
             sources = window(reader, who, item_ids)
             known = summary_of(reader, who, item_ids)
             stream = window_stream(reader, item_ids)
-        names = tuple(source.item_id for source in sources)
         if known is not None:
-            return Compressed(known.item_id, known.position, names, new=False)
+            return _known(known, sources)
         gist = self.summarise(sources, budget)
         if isinstance(gist, Refusal):
             self._refuse(stream, sources, gist)
             return gist
         check_gist(gist, budget, self.tokens)
         command = summary(self.log.ids.new("mem-c"), sources, gist)
-        receipt = self.do(command, by=Context(actor=ENGINE))
-        return Compressed(command.item_id, receipt.position, names, new=True)
+        try:
+            receipt = self.do(command, by=Context(actor=ENGINE))
+        except Conflict:
+            with self.log.reading() as reader:
+                known = summary_of(reader, who, item_ids)
+            if known is None:
+                raise
+            return _known(known, sources)  # somebody else wrote one meanwhile
+        return Compressed(command.item_id, receipt.position, command.derived_from, new=True)
 
     def consolidate(
         self,
@@ -220,10 +227,10 @@ def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
     return sorted(sources, key=lambda source: (source.happened_at, source.position))
 
 
-def summary(item_id: str, sources: Sequence[Item], gist: Gist) -> RememberItem:
+def summary(item_id: str, sources: Sequence[Item], gist: Gist) -> KeepSummary:
     """The summary as an item: what its sources have in common, it has too."""
     last = max(source.happened_at for source in sources)
-    return RememberItem(
+    return KeepSummary(
         item_id=item_id,
         text=gist.text,
         title=gist.title,
@@ -251,6 +258,11 @@ def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
         raise ModelFailed(f"the summary has {len(gist.text)} characters, not 1 to 4,000")
     if (used := tokens(gist.text)) > budget:
         raise ModelFailed(f"the summary has {used} tokens, and {budget} were asked for")
+
+
+def _known(summary: Item, sources: Sequence[Item]) -> Compressed:
+    names = tuple(source.item_id for source in sources)
+    return Compressed(summary.item_id, summary.position, names, new=False)
 
 
 def _check_alike(sources: Sequence[Item]) -> None:

@@ -4,13 +4,14 @@ from functools import partial
 from typing import Any
 
 from everloop.log import Decider
-from everloop.memory import browsing, decide, immunity, pins
+from everloop.memory import browsing, decide, immunity, pins, staleness
 from everloop.memory.commands import (
     CiteItem,
     CloseCitation,
     DemoteItem,
     GrantAudience,
     KeepContext,
+    KeepSummary,
     PinItem,
     RateItem,
     RelateItems,
@@ -59,6 +60,7 @@ def _context(command: KeepContext) -> str:
 
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RememberItem, _item, ITEM, decide.remember_item),
+    Decider(KeepSummary, _item, ITEM, decide.remember_item, also=staleness.check_window),
     Decider(RepeatItem, _item, ITEM, decide.repeat_item),
     Decider(ReviseItem, _item, ITEM, decide.revise_item, also=immunity.against_revising),
     Decider(PinItem, _item, ITEM, decide.pin_item),

@@ -9,17 +9,19 @@ summary's successor.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from everloop.errors import Conflict
 from everloop.log import Reader, visible
 from everloop.log.facts import Retracted
 from everloop.log.record import fact_of
+from everloop.memory.commands import KeepSummary
 from everloop.memory.decide import ENGINE
 from everloop.memory.events import Revised
-from everloop.memory.scopes import Asker
-from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, complete, item_of
+from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
 from everloop.memory.zoom import DEPTH_MAX, RETIRED
 
 
@@ -85,6 +87,24 @@ def window_stream(reader: Reader, item_ids: Iterable[str]) -> str:
     return f"compression:{hashlib.sha256(msgspec.json.encode(rows)).hexdigest()[:32]}"
 
 
+def check_window(reader: Reader, command: KeepSummary) -> None:
+    """Pass a summary whose sources are as it was made of them, and have no other of its audience.
+
+    It takes long to write one; this is asked in the transaction that records it.
+
+    Raises:
+        Conflict: one of them was changed or retired meanwhile, or somebody else wrote one.
+    """
+    asked = {"ids": _json(command.derived_from), "because": _json(command.because)}
+    for (changed,) in reader.rows(_CHANGED, asked):
+        raise Conflict(
+            f"{changed!r} changed while it was put into fewer words", hint="Compress it again."
+        )
+    for item_id, *audience in _own(reader, asker(reader, OWNER), command.derived_from, _AUDIENCE):
+        if audience == [command.scope, _json(sorted(command.witnesses))]:
+            raise Conflict(f"these items have a summary: {item_id!r}", hint="Use that one.")
+
+
 # -- inside ----------------------------------------------------------------------------------------
 
 
@@ -134,7 +154,7 @@ def _by_audience(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[tu
 
 def _served(reader: Reader, who: Asker, window: Sequence[str]) -> bool:
     """Whether a current summary holds all of these items, or nobody could make one."""
-    return bool(_holders(reader, who, window)) or refused(reader, window)
+    return _is_held(reader, who, window) or refused(reader, window)
 
 
 def _present(reader: Reader, who: Asker, position: int, levels: int) -> set[str] | None:
@@ -168,26 +188,28 @@ def _succeeded(reader: Reader, who: Asker, window: Sequence[str], position: int)
     A summary that holds more may be made from the very window that is asked for: with that one in
     it, each new summary would ask for another.
     """
-    holders = _holders(reader, who, window)
-    if own := [item_id for item_id, sources in holders if sources == len(window)]:
-        return {own[0]}
-    if holders:
+    if own := _own(reader, who, window, "i.item_id"):
+        return {own[0][0]}
+    if _is_held(reader, who, window):
         return set(window)
     return set() if _declined(reader, window, position) else None
 
 
-def _holders(reader: Reader, who: Asker, window: Sequence[str]) -> list[tuple[str, int]]:
-    """The summaries that say what all these items say now, and of how many; newest first."""
+def _is_held(reader: Reader, who: Asker, window: Sequence[str]) -> bool:
+    """Whether a summary says what all these items say now."""
+    sieve = Sieve(who, Filter(retired=True))
+    return bool(sieve.rows(reader, "1", _HOLDER, "LIMIT 1", ids=_json(window)))
+
+
+def _own(reader: Reader, who: Asker, window: Sequence[str], what: str) -> list[tuple[Any, ...]]:
+    """Of each summary that says what just these items say now, what is asked; newest first."""
     sieve = Sieve(who, Filter(retired=True))
     newest = "ORDER BY i.position DESC"
-    return [
-        (item_id, sources)
-        for item_id, sources in sieve.rows(reader, _HELD, _HOLDER, newest, ids=_json(window))
-    ]
+    return sieve.rows(reader, what, f"{_HOLDER} AND {_OF_NO_MORE}", newest, ids=_json(window))
 
 
 def _is_current(reader: Reader, position: int) -> bool:
-    return not reader.rows(_OUT_OF_DATE, (position,))
+    return not reader.rows(_OUT_OF_DATE.format(summary="?"), (position,))
 
 
 def _newest(item: str) -> str:
@@ -209,20 +231,25 @@ _SUMMARY = f"""
 i.kind = 'summary' AND NOT {RETIRED}
 AND i.position IN (SELECT position FROM memory_sources WHERE source_id = :first)
 """  # noqa: S608 - our own conditions
-_HELD = "i.item_id, (SELECT count(*) FROM memory_sources s WHERE s.position = i.position)"
+_OUT_OF_DATE = f"""
+SELECT 1 FROM memory_sources o JOIN memory_items source ON source.item_id = o.source_id
+WHERE o.position = {{summary}} AND {visible("source")} AND NOT EXISTS (
+    SELECT 1 FROM log_because b
+    WHERE b.dependant = o.position AND b.source = {_newest("source.position")})
+"""  # noqa: S608 - our own conditions
 _HOLDER = f"""
 i.kind = 'summary' AND NOT {RETIRED} AND i.position IN (
     SELECT s.position FROM json_each(:ids) j JOIN memory_sources s ON s.source_id = j.value
-    JOIN memory_items source ON source.item_id = s.source_id
-    JOIN log_because b ON b.dependant = s.position AND b.source = {_newest("source.position")}
-    WHERE {visible("source")}
-    GROUP BY s.position HAVING count(DISTINCT s.source_id) = json_array_length(:ids))
+    GROUP BY s.position HAVING count(*) = json_array_length(:ids))
+AND NOT EXISTS ({_OUT_OF_DATE.format(summary="i.position")})
 """  # noqa: S608 - our own conditions
-_OUT_OF_DATE = f"""
-SELECT 1 FROM memory_sources s JOIN memory_items source ON source.item_id = s.source_id
-WHERE s.position = ?1 AND {visible("source")} AND NOT EXISTS (
-    SELECT 1 FROM log_because b
-    WHERE b.dependant = ?1 AND b.source = {_newest("source.position")})
+_OF_NO_MORE = """
+(SELECT count(*) FROM memory_sources s WHERE s.position = i.position) = json_array_length(:ids)
+"""
+_CHANGED = f"""
+SELECT j.value FROM json_each(:ids) j WHERE NOT EXISTS (
+    SELECT 1 FROM memory_items i WHERE i.item_id = j.value AND {visible("i")} AND NOT {RETIRED}
+    AND {_newest("i.position")} IN (SELECT value FROM json_each(:because)))
 """  # noqa: S608 - our own conditions
 _VERSIONS = f"""
 SELECT i.item_id, {_newest("i.position")} FROM json_each(?) j
@@ -260,15 +287,22 @@ _HIDDEN_BY = """
 SELECT h.hidden_by FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
 WHERE h.position = ?
 """
+# A summary that was recorded after a revision can still tell what was said before: then it stands
+# on an older version. One that stands on none tells what was said when it was recorded.
 _REVISED = f"""
 SELECT DISTINCT i.position, i.item_id FROM memory_versions v
 JOIN memory_items source ON source.position = v.item
 JOIN memory_sources s ON s.source_id = source.item_id
 JOIN memory_items i ON i.position = s.position
-WHERE v.position > ?1 AND v.position <> v.item AND i.position < v.position AND i.kind = 'summary'
+WHERE max(v.position, i.position) > ?1 AND v.position <> v.item AND i.kind = 'summary'
 AND {_OTHERS} AND {visible("v")} AND {visible("source")} AND {visible("i")} AND NOT {RETIRED}
+AND NOT EXISTS (SELECT 1 FROM log_because b
+    WHERE b.dependant = i.position AND b.source = {_newest("source.position")})
+AND (i.position < v.position OR EXISTS (
+    SELECT 1 FROM memory_versions old JOIN log_because b ON b.source = old.position
+    WHERE old.item = source.position AND b.dependant = i.position))
 """  # noqa: S608 - our own conditions
 
 
-def _json(names: Sequence[str]) -> str:
+def _json(names: Sequence[str] | Sequence[int]) -> str:
     return msgspec.json.encode(list(names)).decode()
