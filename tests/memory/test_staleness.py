@@ -10,6 +10,7 @@ from tests.log.nodes import eventually
 from tests.memory.notebook import AGENT, ENGINE, USER, Notebook
 
 from everloop.app import Engine
+from everloop.log.rebuild import rebuild
 from everloop.memory.commands import RememberItem, ReviseItem
 from everloop.memory.compress import Compressed, Compressor, Consolidated, Refusal
 from everloop.memory.events import Origin
@@ -99,6 +100,26 @@ def test_undoing_the_retraction_brings_everything_back_as_it_was(notes: Notebook
     retraction = retract(notes, "ash")
     notes.log.retract([retraction], reason="no slip", actor="user")
     assert notes.listed() == {top, "date"}
+    assert stale(notes) == []
+
+
+def test_undoing_a_retraction_takes_along_what_was_made_instead(notes: Notebook) -> None:
+    low = consolidate(notes, "ash", "birch")
+    top = consolidate(notes, low, "cedar")
+    retraction = retract(notes, "ash")
+    assert make_good(notes) == 2
+    (new,) = notes.listed() - {"date"}
+    shown = notes.log.preview_retract([retraction])
+    streams = {touched.stream for touched in shown.hides}, {one.stream for one in shown.restores}
+    assert [f"memory:{new}" in some for some in streams] == [True, False]
+    assert [f"memory:{top}" in some for some in streams] == [False, True]
+    undone = notes.log.retract([retraction], reason="no slip", actor="user").position
+    assert notes.listed() == {top, "date"}
+    assert stale(notes) == []
+    rebuild(notes.log)
+    assert notes.listed() == {top, "date"}
+    notes.log.retract([undone], reason="a slip after all", actor="user")
+    assert notes.listed() == {new, "date"}
     assert stale(notes) == []
 
 

@@ -14,7 +14,7 @@ from everloop.asking import Declined
 from everloop.errors import ModelFailed
 from everloop.memory.compress import Gist
 from everloop.memory.scopes import OWNER
-from everloop.memory.shelf import asker
+from everloop.memory.shelf import Filter, asker, items
 from everloop.memory.tokens import ESTIMATE
 from everloop.memory.zoom import zoom
 from everloop.ports import Delta, Finish, ToolCall, Usage
@@ -87,6 +87,12 @@ class Diary:
         sum_up(self.engine.log, self.pyramid, self.clock)
         return self.writer.keys[before:]
 
+    def kept(self) -> list[str]:
+        """The summaries that memory lists, newest window first."""
+        with self.engine.reading() as reader:
+            found = items(reader, asker(reader, OWNER), Filter(kinds=("summary",)), limit=100)
+        return [item.item_id for item in found]
+
     def text(self, key: str) -> str:
         with self.engine.reading() as reader:
             return closer(reader, HOME, today(self.engine.log, self.clock), key).band.text
@@ -158,6 +164,18 @@ def test_taking_a_message_back_takes_its_summaries_and_they_are_made_anew(diary:
     assert diary.text("month:2026-05") == ""
     assert diary.sum_up() == ["day:2026-05-12", "week:2026-05-11", "month:2026-05"]
     assert "regret" not in diary.text("month:2026-05")
+
+
+def test_undoing_that_brings_the_summaries_back_and_takes_the_later_ones(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-12T11:00")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    before = diary.kept()
+    taken_back = diary.talking.talk.retract("msg-2", "a slip", USER).position
+    assert len(diary.sum_up()) == 3
+    diary.engine.log.retract([taken_back], reason="no slip", actor="user")
+    assert diary.sum_up() == []
+    assert diary.kept() == before
 
 
 def test_a_failed_summary_is_recorded_blocks_nothing_and_is_tried_again_later(

@@ -23,7 +23,7 @@ from everloop.memory.events import SUMMARY, CompressionRefused, Origin
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
-from everloop.memory.staleness import StaleWindow, summary_of, window_stream
+from everloop.memory.staleness import StaleWindow, summary_of, taken_back_by, window_stream
 from everloop.memory.tokens import ESTIMATE, Tokens
 from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
 
@@ -92,9 +92,16 @@ class Compressor:
     tokens: Tokens = ESTIMATE
 
     def compress(
-        self, item_ids: Sequence[str], *, principal: str = OWNER, budget: int = BUDGET
+        self,
+        item_ids: Sequence[str],
+        *,
+        principal: str = OWNER,
+        budget: int = BUDGET,
+        instead: Sequence[int] = (),
     ) -> Compressed | Refusal:
         """Make one item of a window, or find the one it has.
+
+        `instead` names what took an earlier summary away: undo one of these, and the new one goes.
 
         Raises:
             NotFound: the principal sees no such item.
@@ -114,7 +121,7 @@ class Compressor:
             self._refuse(stream, sources, gist)
             return gist
         check_gist(gist, budget, self.tokens)
-        command = summary(self.log.ids.new("mem-c"), sources, gist)
+        command = summary(self.log.ids.new("mem-c"), sources, gist, *instead)
         try:
             receipt = self.do(command, by=Context(actor=ENGINE))
         except Conflict:
@@ -133,14 +140,15 @@ class Compressor:
         by: Context,
         budget: int = BUDGET,
         recall_k: int = 5,
+        instead: Sequence[int] = (),
     ) -> Consolidated | Refusal:
         """Compress, check that the summary is found in place of its sources, let those step back.
 
         `recalled` is a search: a text and a number in, item ids out. If it fails, or misses once,
-        nothing steps back. Raises what `compress` raises.
+        nothing steps back. Otherwise as `compress`, which raises the same.
         """
         principal = OWNER if by.actor == ENGINE else by.actor
-        made = self.compress(item_ids, principal=principal, budget=budget)
+        made = self.compress(item_ids, principal=principal, budget=budget, instead=instead)
         if isinstance(made, Refusal):
             return made
         missed = self._missed(made, recalled, recall_k)
@@ -163,7 +171,8 @@ class Compressor:
     ) -> Consolidated | Compressed | Refusal:
         """Give a window a summary again. One that is out of date goes, unless it is immune.
 
-        Sources step back for it if some had stepped back for the one before.
+        Sources step back for it if some had stepped back for the one before. If what took that one
+        away is undone, it is there again and the new one is not.
         """
         with self.log.reading() as reader:
             goes = stale.why == "revised" and not _protected(reader, stale.summary_id)
@@ -171,10 +180,17 @@ class Compressor:
             stepped_back = reader.rows(_STEPPED_BACK, (wanted, stale.summary_id))
         if goes:
             self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
+        with self.log.reading() as reader:
+            instead = taken_back_by(reader, stale.position)
         if not stepped_back:
-            return self.compress(stale.item_ids, budget=budget)
+            return self.compress(stale.item_ids, budget=budget, instead=instead)
         return self.consolidate(
-            stale.item_ids, recalled, by=Context(actor=ENGINE), budget=budget, recall_k=recall_k
+            stale.item_ids,
+            recalled,
+            by=Context(actor=ENGINE),
+            budget=budget,
+            recall_k=recall_k,
+            instead=instead,
         )
 
     def _missed(self, made: Compressed, recalled: Find, recall_k: int) -> tuple[str, ...]:
@@ -227,7 +243,7 @@ def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
     return sorted(sources, key=lambda source: (source.happened_at, source.position))
 
 
-def summary(item_id: str, sources: Sequence[Item], gist: Gist) -> KeepSummary:
+def summary(item_id: str, sources: Sequence[Item], gist: Gist, *because: int) -> KeepSummary:
     """The summary as an item: what its sources have in common, it has too."""
     last = max(source.happened_at for source in sources)
     return KeepSummary(
@@ -242,7 +258,7 @@ def summary(item_id: str, sources: Sequence[Item], gist: Gist) -> KeepSummary:
         durability=_durability(sources),
         happened_at=last.isoformat(),
         derived_from=tuple(source.item_id for source in sources),
-        because=tuple(source.version for source in sources),
+        because=(*(source.version for source in sources), *because),
     )
 
 

@@ -87,6 +87,11 @@ def window_stream(reader: Reader, item_ids: Iterable[str]) -> str:
     return f"compression:{hashlib.sha256(msgspec.json.encode(rows)).hexdigest()[:32]}"
 
 
+def taken_back_by(reader: Reader, position: int) -> tuple[int, ...]:
+    """The retractions that a summary no longer counts for; with them undone, it would again."""
+    return tuple(row[0] for row in reader.rows(_HIDDEN_BY_KIND, (position, Retracted.wire)))
+
+
 def check_window(reader: Reader, command: KeepSummary) -> None:
     """Pass a summary whose sources are as it was made of them, and have no other of its audience.
 
@@ -118,7 +123,7 @@ def _overtaken(
         if position in revised:
             yield position, revised[position], "revised"
         elif not _unwanted(reader, position):
-            overtaken = reader.rows(_OVERTAKEN, (position, Revised.wire))
+            overtaken = reader.rows(_HIDDEN_BY_KIND, (position, Revised.wire))
             yield position, gone[position], "revised" if overtaken else "retracted"
 
 
@@ -160,15 +165,19 @@ def _served(reader: Reader, who: Asker, window: Sequence[str]) -> bool:
 def _present(reader: Reader, who: Asker, position: int, levels: int) -> set[str] | None:
     """What the sources of a summary have become; None while one of them waits for a successor."""
     window: set[str] = set()
-    for (source,) in reader.rows(_SOURCES, (position,)):
-        became = _became(reader, who, source, levels)
+    sources = {row[0] for row in reader.rows(_SOURCES, (position,))}
+    for source in sorted(sources):
+        became = _became(reader, who, source, levels, beside=sources - {source})
         if became is None:
             return None
         window |= became
     return window
 
 
-def _became(reader: Reader, who: Asker, item_id: str, levels: int) -> set[str] | None:
+def _became(
+    reader: Reader, who: Asker, item_id: str, levels: int, *, beside: set[str]
+) -> set[str] | None:
+    """What stands for a source now; None while that is waited for. `beside` are the others."""
     if Sieve(who, Filter(retired=True)).rows(reader, "1", _HERE, id=item_id):
         return {item_id}
     gone = reader.rows(_GONE_SUMMARY, (item_id,))
@@ -177,22 +186,32 @@ def _became(reader: Reader, who: Asker, item_id: str, levels: int) -> set[str] |
     window = _present(reader, who, gone[0][0], levels - 1)
     if window is None:
         return None
-    parts = _by_audience(reader, who, sorted(window))
-    became = [_succeeded(reader, who, part, gone[0][0]) for part in parts]
-    return None if None in became else set[str]().union(*filter(None, became))
+    became: set[str] = set()
+    for part in _by_audience(reader, who, sorted(window)):
+        holder = _succeeded(reader, who, part, beside)
+        if holder is None and not _declined(reader, part, gone[0][0]):
+            return None
+        became |= holder or set()
+    return became
 
 
-def _succeeded(reader: Reader, who: Asker, window: Sequence[str], position: int) -> set[str] | None:
-    """What stands for a lower window now: its own summary and no other, or else its items.
+def _succeeded(
+    reader: Reader, who: Asker, window: Sequence[str], beside: set[str]
+) -> set[str] | None:
+    """What says now what a lower window says: its own summary, one of more, or else its items.
 
-    A summary that holds more may be made from the very window that is asked for: with that one in
-    it, each new summary would ask for another.
+    A summary of more may be made from the very window that is asked for: with that one in it, each
+    new summary would ask for another. Then, the items stand for themselves.
     """
     if own := _own(reader, who, window, "i.item_id"):
         return {own[0][0]}
-    if _is_held(reader, who, window):
-        return set(window)
-    return set() if _declined(reader, window, position) else None
+    sieve = Sieve(who, Filter(retired=True))
+    oldest = "ORDER BY i.position"
+    wider = sieve.rows(reader, "i.item_id, i.position", _HOLDER, oldest, ids=_json(window))
+    for item_id, position in wider:
+        if beside.isdisjoint(row[0] for row in reader.rows(_SOURCES, (position,))):
+            return {item_id}
+    return set(window) if wider else None
 
 
 def _is_held(reader: Reader, who: Asker, window: Sequence[str]) -> bool:
@@ -256,9 +275,9 @@ SELECT i.item_id, {_newest("i.position")} FROM json_each(?) j
 JOIN memory_items i ON i.item_id = j.value WHERE {visible("i")} ORDER BY i.item_id
 """  # noqa: S608 - our own conditions
 
-_OVERTAKEN = """
-SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
-JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ?
+_HIDDEN_BY_KIND = """
+SELECT h.hidden_by FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ? ORDER BY h.hidden_by
 """
 # A retirement goes with its item; it counts here unless it was taken back by itself.
 _RETIRED_BEFORE = """

@@ -29,6 +29,7 @@ from everloop.thread.summaries import (
     is_current,
     needs,
     summaries,
+    taken_back_by,
     texts,
     touched_by_day,
 )
@@ -225,7 +226,7 @@ def _matter(reader: Reader, thread_id: str, window: Window) -> _Matter:
     hides = hides_of(reader, thread_id, window) if window.tier == "day" else ()
     return _Matter(
         lines,
-        (*(line.position for line in lines), *hides),
+        (*(line.position for line in lines), *hides, *taken_back_by(reader, thread_id, window)),
         needs(touched)[window],
         window.tier == "day" and window.first in important_days(reader, thread_id),
     )

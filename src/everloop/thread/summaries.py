@@ -11,7 +11,9 @@ from datetime import date, datetime
 import msgspec
 
 from everloop.log import Reader, visible
+from everloop.log.facts import Retracted
 from everloop.log.record import moment
+from everloop.memory.decide import ENGINE
 from everloop.thread import browsing
 from everloop.thread.windows import TIERS, Window, holding
 
@@ -96,6 +98,12 @@ def hides_of(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
     return tuple(row[0] for row in reader.rows(_HIDES, within))
 
 
+def taken_back_by(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
+    """The retractions for which a window lost a summary; with them undone, it has that again."""
+    named = {"thread": thread_id, "window": window.key, "kind": Retracted.wire, "engine": ENGINE}
+    return tuple(row[0] for row in reader.rows(_TAKEN_BACK_BY, named))
+
+
 def oldest_day(reader: Reader, thread_id: str) -> date | None:
     """The first day on which something was said."""
     rows = reader.rows(_OLDEST, (thread_id,))
@@ -144,6 +152,14 @@ WHERE m.thread_id = :thread AND m.day >= :first AND m.day < :until
 AND {visible("h")} AND {visible("m")}
 """  # noqa: S608 - our own conditions
 _HIDDEN_DAYS = f"SELECT day, max(position) FROM ({_HIDES}) GROUP BY day"  # noqa: S608
+# What the engine took back, it had replaced: that is not undone.
+_TAKEN_BACK_BY = """
+SELECT DISTINCT h.hidden_by FROM thread_windows w
+JOIN temp.sight s ON s.branch = w.branch AND w.position <= s.cap
+JOIN log_hidden h ON h.position = w.position JOIN temp.active a ON a.position = h.hidden_by
+JOIN log l ON l.position = h.hidden_by AND l.kind = :kind AND l.actor <> :engine
+WHERE w.thread_id = :thread AND w.window = :window AND w.item_id <> '' ORDER BY h.hidden_by
+"""
 _OLDEST = f"""
 SELECT m.day FROM thread_messages m WHERE m.thread_id = ? AND {visible("m")} ORDER BY m.day LIMIT 1
 """  # noqa: S608 - our own condition
