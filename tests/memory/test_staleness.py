@@ -408,6 +408,32 @@ def test_what_stepped_back_for_a_summary_steps_back_for_its_successor(notes: Not
         assert [notes.item(name, reader).retired for name in ("ash", "birch")] == [True, True]
 
 
+def test_what_the_user_let_step_back_steps_back_for_each_successor(notes: Notebook) -> None:
+    notes.say("elm", "fir", by=USER)
+    notes.compressor.compress(["elm", "fir"])
+    notes.do(ReviseItem("elm", text="elm fell ill."), USER)
+    assert make_good(notes) == 1
+    notes.compressor.consolidate(["elm", "fir"], notes.recalled, by=USER)
+    for year in range(3):
+        notes.do(ReviseItem("elm", text=f"elm was cut down in year {year}."), USER)
+        assert make_good(notes) == 1
+        assert not {"elm", "fir"} & notes.listed()
+
+
+def test_what_was_brought_back_by_itself_does_not_step_back_again(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch")
+    steps = [at for at in range(1, notes.log.head + 1) if _is_demotion(notes, at)]
+    notes.log.retract(steps[:1], reason="I want it", actor="user")
+    notes.do(ReviseItem("birch", text="birch was cut down."))
+    assert make_good(notes) == 1
+    assert "ash" in notes.listed()
+    assert "birch" not in notes.listed()
+
+
+def _is_demotion(notes: Notebook, at: int) -> bool:
+    return notes.log.record(at).kind == "memory.demoted"
+
+
 @pytest.mark.parametrize("actor", ["user", "agent:x"])
 def test_a_summary_that_was_taken_back_is_not_made_again(notes: Notebook, actor: str) -> None:
     consolidate(notes, "ash", "birch")

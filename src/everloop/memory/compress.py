@@ -9,17 +9,17 @@ Who writes the summary is a port, `Summarise`: a model, or `extract.py`. It may 
 recorded, and the window is not tried again until one of its items changes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import msgspec
 
 from everloop.errors import Conflict, EverloopError, Invalid, ModelFailed, NotFound
-from everloop.log import Command, Context, Draft, Log, Reader, Receipt
+from everloop.log import Command, Context, Draft, Log, Reader, Receipt, visible
 from everloop.memory.commands import DemoteItem, KeepSummary
 from everloop.memory.decide import DURABLE, ENGINE
-from everloop.memory.events import SUMMARY, CompressionRefused, Origin
+from everloop.memory.events import SUMMARY, CompressionRefused, Demoted, Origin
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
@@ -140,21 +140,49 @@ class Compressor:
         by: Context,
         budget: int = BUDGET,
         recall_k: int = 5,
-        instead: Sequence[int] = (),
     ) -> Consolidated | Refusal:
         """Compress, check that the summary is found in place of its sources, let those step back.
 
         `recalled` is a search: a text and a number in, item ids out. If it fails, or misses once,
-        nothing steps back. Otherwise as `compress`, which raises the same.
+        nothing steps back. Raises what `compress` raises.
         """
         principal = OWNER if by.actor == ENGINE else by.actor
-        made = self.compress(item_ids, principal=principal, budget=budget, instead=instead)
+        made = self.compress(item_ids, principal=principal, budget=budget)
         if isinstance(made, Refusal):
             return made
+        return self._step_back(made, dict.fromkeys(made.sources, by), recalled, recall_k)
+
+    def renew(
+        self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
+    ) -> Consolidated | Compressed | Refusal:
+        """Give a window a summary again. One that is out of date goes, unless it is immune.
+
+        Sources step back for it if some had stepped back for the one before, each in the name of
+        who let it; one that was brought back stays. If what took the one before away is undone, it
+        is there again and the new one is not.
+        """
+        with self.log.reading() as reader:
+            goes = stale.why == "revised" and not _protected(reader, stale.summary_id)
+            before = _stepped_back(reader, stale)
+        if goes:
+            self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
+        with self.log.reading() as reader:
+            instead = taken_back_by(reader, stale.position)
+        made = self.compress(stale.item_ids, budget=budget, instead=instead)
+        if isinstance(made, Refusal) or not any(before.values()):
+            return made
+        actors = {name: before.get(name, ENGINE) for name in made.sources}
+        by = {name: Context(actor=actor) for name, actor in actors.items() if actor}
+        return self._step_back(made, by, recalled, recall_k)
+
+    def _step_back(
+        self, made: Compressed, by: Mapping[str, Context], recalled: Find, recall_k: int
+    ) -> Consolidated:
+        """Let the sources step back, each in somebody's name, if the summary is found for them."""
         missed = self._missed(made, recalled, recall_k)
         if not missed:
-            for item_id in made.sources:
-                self.do(DemoteItem(item_id, made.summary_id, (made.position,)), by=by)
+            for item_id, context in by.items():
+                self.do(DemoteItem(item_id, made.summary_id, (made.position,)), by=context)
         with self.log.reading() as reader:
             who = asker(reader, OWNER)
             stayed = [name for name in made.sources if not find(reader, who, name).retired]
@@ -164,33 +192,6 @@ class Compressor:
             demoted=tuple(name for name in made.sources if name not in stayed),
             kept_immune=() if missed else tuple(stayed),
             missed=missed,
-        )
-
-    def renew(
-        self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
-    ) -> Consolidated | Compressed | Refusal:
-        """Give a window a summary again. One that is out of date goes, unless it is immune.
-
-        Sources step back for it if some had stepped back for the one before. If what took that one
-        away is undone, it is there again and the new one is not.
-        """
-        with self.log.reading() as reader:
-            goes = stale.why == "revised" and not _protected(reader, stale.summary_id)
-            wanted = msgspec.json.encode(stale.item_ids).decode()
-            stepped_back = reader.rows(_STEPPED_BACK, (wanted, stale.summary_id))
-        if goes:
-            self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
-        with self.log.reading() as reader:
-            instead = taken_back_by(reader, stale.position)
-        if not stepped_back:
-            return self.compress(stale.item_ids, budget=budget, instead=instead)
-        return self.consolidate(
-            stale.item_ids,
-            recalled,
-            by=Context(actor=ENGINE),
-            budget=budget,
-            recall_k=recall_k,
-            instead=instead,
         )
 
     def _missed(self, made: Compressed, recalled: Find, recall_k: int) -> tuple[str, ...]:
@@ -311,7 +312,23 @@ def _protected(reader: Reader, item_id: str) -> bool:
     return written_by_user(item.author) or bool(user_citers(reader, item_id))
 
 
-_STEPPED_BACK = """
-SELECT 1 FROM json_each(?) j JOIN memory_items i ON i.item_id = j.value
-JOIN memory_marks m ON m.item = i.position WHERE m.note = ? LIMIT 1
-"""
+def _stepped_back(reader: Reader, stale: StaleWindow) -> dict[str, str]:
+    """Who let each of the items step back for the summary; "" if that was taken back by itself."""
+    named = {
+        "ids": msgspec.json.encode(stale.item_ids).decode(),
+        "summary": stale.summary_id,
+        "at": stale.position,
+    }
+    return dict(reader.rows(_STEPPED_BACK, named))
+
+
+# A demotion goes with its summary; one that something else hides was taken back by itself.
+_STEPPED_BACK = f"""
+SELECT i.item_id, iif(EXISTS (
+    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.position = m.position AND h.hidden_by NOT IN (
+        SELECT hidden_by FROM log_hidden WHERE position = :at)), '', l.actor)
+FROM json_each(:ids) j JOIN memory_items i ON i.item_id = j.value
+JOIN memory_marks m ON m.item = i.position JOIN log l ON l.position = m.position
+WHERE l.kind = '{Demoted.wire}' AND m.note = :summary AND {visible("i")} ORDER BY m.position
+"""  # noqa: S608 - our own conditions

@@ -26,7 +26,7 @@ from everloop.memory.zoom import DEPTH_MAX, RETIRED
 
 
 class StaleWindow(msgspec.Struct, frozen=True):
-    """Items whose summary is gone or out of date. `summary_id` is the one they had."""
+    """Items whose summary is gone or out of date. `summary_id` is the last one they had."""
 
     item_ids: tuple[str, ...]
     summary_id: str
@@ -70,8 +70,7 @@ def stale_windows(
         present = _present(reader, who, position, DEPTH_MAX) or ()
         for window in _by_audience(reader, who, list(present)):
             if not (_served(reader, who, window) or _declined(reader, window, position)):
-                stale = StaleWindow(window, summary_id, position, why)
-                found.setdefault(frozenset(window), stale)
+                found[frozenset(window)] = StaleWindow(window, summary_id, position, why)
     return list(found.values())
 
 
@@ -88,8 +87,8 @@ def window_stream(reader: Reader, item_ids: Iterable[str]) -> str:
 
 
 def taken_back_by(reader: Reader, position: int) -> tuple[int, ...]:
-    """The retractions that a summary no longer counts for; with them undone, it would again."""
-    return tuple(row[0] for row in reader.rows(_HIDDEN_BY_KIND, (position, Retracted.wire)))
+    """The retractions for which a summary no longer counts, or for which it was made itself."""
+    return tuple(row[0] for row in reader.rows(_TAKEN_BACK_BY, (position, Retracted.wire)))
 
 
 def check_window(reader: Reader, command: KeepSummary) -> None:
@@ -123,7 +122,7 @@ def _overtaken(
         if position in revised:
             yield position, revised[position], "revised"
         elif not _unwanted(reader, position):
-            overtaken = reader.rows(_HIDDEN_BY_KIND, (position, Revised.wire))
+            overtaken = reader.rows(_OVERTAKEN, (position, Revised.wire))
             yield position, gone[position], "revised" if overtaken else "retracted"
 
 
@@ -275,9 +274,16 @@ SELECT i.item_id, {_newest("i.position")} FROM json_each(?) j
 JOIN memory_items i ON i.item_id = j.value WHERE {visible("i")} ORDER BY i.item_id
 """  # noqa: S608 - our own conditions
 
-_HIDDEN_BY_KIND = """
-SELECT h.hidden_by FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
-JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ? ORDER BY h.hidden_by
+_OVERTAKEN = """
+SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ?
+"""
+_TAKEN_BACK_BY = """
+SELECT l.position FROM temp.active a JOIN log l ON l.position = a.position
+WHERE l.kind = ?2 AND l.position IN (
+    SELECT hidden_by FROM log_hidden WHERE position = ?1
+    UNION SELECT j.value FROM log s JOIN json_each(s.because) j WHERE s.position = ?1)
+ORDER BY l.position
 """
 # A retirement goes with its item; it counts here unless it was taken back by itself.
 _RETIRED_BEFORE = """
