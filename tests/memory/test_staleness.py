@@ -10,14 +10,16 @@ from tests.log.nodes import eventually
 from tests.memory.notebook import AGENT, ENGINE, USER, Notebook
 
 from everloop.app import Engine
+from everloop.log import Reader
 from everloop.log.rebuild import rebuild
+from everloop.log.sql import Bindings, Row
 from everloop.memory.commands import RememberItem, ReviseItem
 from everloop.memory.compress import Compressed, Compressor, Consolidated, Refusal
 from everloop.memory.events import Origin
 from everloop.memory.extract import extractive
 from everloop.memory.limits import MemorySettings
 from everloop.memory.shelf import asker, count
-from everloop.memory.staleness import StaleWindow, lacking, stale_windows, summary_of
+from everloop.memory.staleness import StaleWindow, lacking, overtaken, stale_windows, summary_of
 from everloop.memory.zoom import zoom
 from everloop.settings import Settings
 from everloop.testing.stage import Stage
@@ -81,6 +83,19 @@ def ground(notes: Notebook, item_id: str) -> set[str]:
     with notes.reading() as reader:
         found = zoom(reader, notes.who(reader), item_id)
     return {one.item.item_id for one in found if one.source}
+
+
+class Counting(Reader):
+    """A reader that counts what it is asked."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.__dict__.update(vars(reader))
+        self.asked = 0
+
+    def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
+        """All rows of a query."""
+        self.asked += 1
+        return super().rows(sql, bindings)
 
 
 def test_no_ghost_state_retracting_a_source_takes_its_summaries_all_the_way_up(
@@ -280,6 +295,58 @@ def test_only_what_came_after_a_position_is_asked_for(notes: Notebook) -> None:
     assert stale(notes, since=before - 1)
 
 
+def test_what_was_lost_before_a_position_is_not_looked_at_again(notes: Notebook) -> None:
+    low = consolidate(notes, "ash", "birch")
+    consolidate(notes, low, "cedar")
+    asked = list[int]()
+    for year in range(5):
+        settled = notes.log.head
+        notes.do(ReviseItem("ash", text=f"ash was cut down in year {year}."))
+        with notes.reading() as reader:
+            counting = Counting(reader)
+            found = stale_windows(counting, notes.who(reader), since=settled)
+        assert [one.item_ids for one in found] == [("ash", "birch")]
+        asked.append(counting.asked)
+        make_good(notes)
+    assert asked == asked[:1] * 5
+
+
+def test_what_was_refused_before_a_position_is_missed_when_an_item_changes(
+    notes: Notebook,
+) -> None:
+    consolidate(notes, "ash", "birch", "cedar")
+    retract(notes, "ash")
+    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing.renew(stale(notes)[0], notes.recalled)
+    settled = notes.log.head
+    notes.do(ReviseItem("birch", text="birch grew."))
+    assert [one.item_ids for one in stale(notes, settled)] == [("birch", "cedar")]
+
+
+def test_what_comes_back_is_missed_whenever_its_summary_was_lost(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch", "cedar")
+    first = retract(notes, "ash")
+    retract(notes, "birch")
+    make_good(notes)
+    settled = notes.log.head
+    notes.log.retract([first], reason="no slip", actor="user")
+    assert [one.item_ids for one in stale(notes, settled)] == [("ash", "cedar")]
+
+
+def test_a_window_that_waits_for_another_hosts_summary_is_told(notes: Notebook) -> None:
+    first = position(notes, "ash")
+    week = RememberItem(
+        "week", "Trees.", kind="summary", origin=Origin(host="p"), derived_from=("ash",),
+        because=(first,),
+    )  # fmt: skip
+    notes.do(week, ENGINE)
+    consolidate(notes, "week", "birch")
+    notes.do(ReviseItem("ash", text="ash was felled."))
+    with notes.reading() as reader:
+        found = overtaken(reader, notes.who(reader), but_by="p")
+    assert (found.windows, found.waits) == ([], True)
+
+
 def test_a_summary_that_was_retired_is_not_missed(notes: Notebook) -> None:
     summary = consolidate(notes, "ash", "birch")
     notes.retire(summary, USER)
@@ -395,6 +462,20 @@ def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Pa
         assert set(summary.derived_from) == {"ash", "birch"}
         assert "cedar" not in summary.text
         assert not engine.memory.find("user", "ash").retired  # it was not asked to step back
+
+
+def test_the_background_goes_on_from_where_nothing_was_stale(notes: Notebook) -> None:
+    renewing = Renewing(notes.log, notes.engine.do, notes.engine.memory)
+    low = notes.compressor.compress(["ash", "birch"])
+    assert isinstance(low, Compressed)
+    notes.compressor.compress([low.summary_id, "cedar"])
+    assert renewing.renew() == 0
+    assert renewing.settled == notes.log.head
+    for year in range(2):
+        notes.do(ReviseItem("ash", text=f"ash was cut down in year {year}."))
+        assert renewing.renew() == 2
+        assert renewing.settled == notes.log.head
+    assert stale(notes) == []
 
 
 def test_what_stepped_back_for_a_summary_steps_back_for_its_successor(notes: Notebook) -> None:

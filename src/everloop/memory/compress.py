@@ -23,7 +23,8 @@ from everloop.memory.events import SUMMARY, CompressionRefused, Demoted, Origin
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
-from everloop.memory.staleness import StaleWindow, summary_of, taken_back_by, window_stream
+from everloop.memory.staleness import StaleWindow, summary_of, taken_back_by
+from everloop.memory.successors import window_stream
 from everloop.memory.tokens import ESTIMATE, Tokens
 from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
 

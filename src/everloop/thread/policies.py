@@ -22,7 +22,7 @@ from everloop.memory.extract import extractive
 from everloop.memory.keeper import Keeper
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import asker
-from everloop.memory.staleness import StaleWindow, stale_windows
+from everloop.memory.staleness import StaleWindow, overtaken
 from everloop.memory.sweeping import sweep
 from everloop.ports import Clock, Progress
 from everloop.thread import browsing
@@ -105,6 +105,7 @@ class Renewing(Duty):
         super().__init__(log, "memory.renewing", "everloop-renew", self._work)
         self._compressor, self._keeper = Compressor(log, do, extractive()), keeper
         self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
+        self.settled = 0  # up to here, nothing lacked its summary or waited
 
     def renew(self) -> int:
         """Give every window a summary again that lost it; returns how many were tried."""
@@ -132,7 +133,11 @@ class Renewing(Duty):
 
     def _stale(self) -> list[StaleWindow]:
         with self._log.reading() as reader:
-            return stale_windows(reader, asker(reader, OWNER), but_by=HOST)
+            head, who = reader.head(), asker(reader, OWNER)
+            found = overtaken(reader, who, since=self.settled, but_by=HOST)
+        if not (found.windows or found.waits):
+            self.settled = head
+        return found.windows
 
     def _found(self, text: str, number: int) -> list[str]:
         self._keeper.embed_briefly()
