@@ -12,7 +12,9 @@ from everloop.adapters.model_offline import OfflineModel
 from everloop.app import USER
 from everloop.asking import Declined
 from everloop.errors import ModelFailed
-from everloop.memory.compress import Gist
+from everloop.memory.commands import CiteItem, ReviseItem
+from everloop.memory.compress import Compressor, Gist
+from everloop.memory.extract import extractive
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker, items
 from everloop.memory.tokens import ESTIMATE
@@ -28,6 +30,7 @@ from everloop.thread.commands import (
     MarkDay,
     NoteDecision,
     SetZone,
+    UnhideMessage,
 )
 from everloop.thread.events import MessageImported
 from everloop.thread.policies import sum_up, today
@@ -328,6 +331,71 @@ def test_hiding_and_showing_a_message_makes_its_windows_anew(diary: Diary) -> No
     assert "secret" in diary.text("month:2026-05")
 
 
+def test_what_was_summed_up_anew_takes_the_place_of_what_was_there(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", text="secret")
+    diary.said("2026-05-12T11:00", text="plain")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    before = diary.kept()
+    for command in (HideMessage(HOME, "msg-1"), UnhideMessage(HOME, "msg-1")):
+        diary.engine.do(command)
+        assert len(diary.sum_up()) == 3
+        assert len(diary.kept()) == 3
+        assert not set(diary.kept()) & set(before)
+        before = diary.kept()
+    head = diary.engine.log.head
+    assert diary.sum_up() == []
+    assert diary.engine.log.head == head
+
+
+@pytest.mark.parametrize("how", ["cited", "reworded", "used"])
+def test_an_older_summary_stays_while_a_user_or_something_else_stands_on_it(
+    diary: Diary, how: str
+) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-12T11:00")
+    diary.now("2026-05-13T01:00")
+    diary.sum_up()
+    (day,) = diary.kept()
+    if how == "cited":
+        diary.engine.do(CiteItem(day, "lesson:1", by_user=True))
+    elif how == "reworded":
+        diary.engine.do(ReviseItem(day, text="A day of mine."))
+    else:
+        Compressor(diary.engine.log, diary.engine.do, extractive()).compress([day])
+    diary.engine.do(HideMessage(HOME, "msg-1"))
+    assert diary.sum_up() == ["day:2026-05-12"]
+    assert day in diary.kept()
+
+
+def test_older_summaries_stay_until_all_above_them_is_made_anew(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-12T11:00")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    before = diary.kept()
+    diary.engine.do(HideMessage(HOME, "msg-1"))
+    diary.writer.fails["month:2026-05"] = "away"
+    diary.sum_up()
+    assert set(before) < set(diary.kept())
+    diary.writer.fails.clear()
+    diary.now("2026-06-02T02:00")
+    assert diary.sum_up() == ["month:2026-05"]
+    assert len(diary.kept()) == 3
+
+
+def test_a_summary_that_somebody_took_back_is_not_made_until_its_window_changes(
+    diary: Diary,
+) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-13T10:00")
+    diary.now("2026-05-14T01:00")
+    diary.sum_up()
+    taken_back = diary.engine.memory.find(OWNER, diary.kept()[1])
+    diary.engine.log.retract([taken_back.position], reason="no", actor="user")
+    assert diary.sum_up() == []
+    assert len(diary.kept()) == 1
+    diary.said("2026-05-12T12:00", text="late")
+    assert diary.sum_up() == ["day:2026-05-12"]
+
+
 def test_marking_a_day_later_makes_it_anew_with_more(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
@@ -360,9 +428,12 @@ def test_going_back_costs_only_the_summaries_of_what_was_left_behind(diary: Diar
     assert diary.text("month:2026-05") == ""
     assert diary.sum_up() == ["week:2026-05-11", "month:2026-05"]
     assert "left" not in diary.text("month:2026-05")
-    diary.talking.talk.stand(HOME, back.before, USER)
-    assert diary.sum_up() == []
-    assert "left" in diary.text("month:2026-05")
+    for _ in range(2):  # to and fro costs nothing
+        diary.talking.talk.stand(HOME, back.before, USER)
+        assert diary.sum_up() == []
+        assert "left" in diary.text("month:2026-05")
+        diary.talking.talk.stand(HOME, back.branch, USER)
+        assert diary.sum_up() == []
 
 
 def test_flying_west_after_a_day_was_summed_up_makes_it_longer(diary: Diary) -> None:

@@ -163,7 +163,7 @@ class Compressor:
         is there again and the new one is not.
         """
         with self.log.reading() as reader:
-            goes = stale.why == "revised" and not _protected(reader, stale.summary_id)
+            goes = stale.why == "revised" and not is_protected(reader, stale.summary_id)
             before = _stepped_back(reader, stale)
         if goes:
             self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
@@ -278,6 +278,16 @@ def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
         raise ModelFailed(f"the summary has {used} tokens, and {budget} were asked for")
 
 
+def is_protected(reader: Reader, item_id: str) -> bool:
+    """Whether a user wrote in a summary or stands on it, or it is gone already."""
+    try:
+        item = find(reader, asker(reader, OWNER), item_id)
+    except NotFound:
+        return True
+    writers = (row[0] for row in reader.rows(_WRITERS, (item.position,)))
+    return any(map(written_by_user, writers)) or bool(user_citers(reader, item_id))
+
+
 def _known(summary: Item, sources: Sequence[Item]) -> Compressed:
     names = tuple(source.item_id for source in sources)
     return Compressed(summary.item_id, summary.position, names, new=False)
@@ -304,15 +314,6 @@ def _durability(sources: Sequence[Item]) -> str:
     return max(known).isoformat() if len(known) == len(ends) else DURABLE
 
 
-def _protected(reader: Reader, item_id: str) -> bool:
-    """Whether a user wrote or stands on a summary, or it is gone already."""
-    try:
-        item = find(reader, asker(reader, OWNER), item_id)
-    except NotFound:
-        return True
-    return written_by_user(item.author) or bool(user_citers(reader, item_id))
-
-
 def _stepped_back(reader: Reader, stale: StaleWindow) -> dict[str, str]:
     """Who let each of the items step back for the summary; "" if that was taken back by itself."""
     named = {
@@ -323,6 +324,10 @@ def _stepped_back(reader: Reader, stale: StaleWindow) -> dict[str, str]:
     return dict(reader.rows(_STEPPED_BACK, named))
 
 
+_WRITERS = f"""
+SELECT l.actor FROM memory_versions v JOIN log l ON l.position = v.position
+WHERE v.item = ? AND {visible("v")}
+"""  # noqa: S608 - our own condition
 # A demotion goes with its summary; one that something else hides was taken back by itself.
 _STEPPED_BACK = f"""
 SELECT i.item_id, iif(EXISTS (

@@ -189,6 +189,8 @@ def sum_up(
                 tried += 1
                 if progress:
                     progress(tried, tried + len(due) - 1 - lowest.index(window))
+        with suppress(Rejected):  # somebody else took one back just now
+            pyramid.clear(thread_id)
     return tried
 
 

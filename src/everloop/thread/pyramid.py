@@ -1,11 +1,12 @@
 """The temporal pyramid: each closed stretch of the past in fewer words, built from the tier below.
 
 Nothing is deleted. A summary is a memory item that stands on what it was made from, so it is gone
-when that is; what comes late into a summarised window makes it stale, all the way up. The work is
+when that is; what comes late into a summarised window makes it stale, all the way up. When all of
+that is made anew, what was there before is taken back. The work is
 what the log lacks: which closed window with something in it has no summary as new as that?
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
@@ -14,13 +15,15 @@ from everloop.asking import Declined, says, structured
 from everloop.errors import EverloopError
 from everloop.log import Log, Reader
 from everloop.memory.commands import RateItem, RememberItem
-from everloop.memory.compress import Gist
+from everloop.memory.compress import Gist, is_protected
 from everloop.memory.events import SUMMARY, Origin
+from everloop.memory.state import stream_of
 from everloop.ports import Ids, Model, Params, Prompt, Usage
 from everloop.thread import browsing
 from everloop.thread.answering import ENGINE, Do
 from everloop.thread.brief import TOKENS, quoted, shortened
 from everloop.thread.commands import NoteNoSummary, NoteSummary
+from everloop.thread.events import WindowSummarised
 from everloop.thread.limits import Detail
 from everloop.thread.summaries import (
     Summary,
@@ -28,10 +31,12 @@ from everloop.thread.summaries import (
     important_days,
     is_current,
     needs,
+    replaced,
     summaries,
     taken_back_by,
     texts,
     touched_by_day,
+    unwanted,
 )
 from everloop.thread.windows import TIERS, Tier, Window, window_of
 
@@ -73,10 +78,15 @@ class Pyramid:
         self._detail = detail or Detail()
 
     def due(self, thread_id: str, today: date, now: datetime) -> list[Window]:
-        """The closed windows that lack a summary as new as their messages, lowest tier first."""
+        """The closed windows that lack a summary as new as their messages, lowest tier first.
+
+        One that somebody took back is not missed until something new is in its window.
+        """
         with self._log.reading() as reader:
             touched = touched_by_day(reader, thread_id, date.min, today)
             known = summaries(reader, thread_id)
+            for key, gone in unwanted(reader, thread_id).items():
+                known[key] = max(gone, known.get(key, gone), key=lambda one: one.upto)
         missing = [
             window
             for window, needed in needs(touched).items()
@@ -100,6 +110,25 @@ class Pyramid:
             return self._keep(thread_id, window, matter, gist)
         except EverloopError as problem:
             return self._failed(thread_id, window, matter, str(problem))
+
+    def clear(self, thread_id: str) -> int:
+        """Take back what was summed up anew since; returns how many summaries that were.
+
+        A user's words, what a user stands on, and what anything else was made from stay.
+        """
+        with self._log.reading() as reader:
+            older = replaced(reader, thread_id)
+            free = {name: at for name, at in older.items() if not is_protected(reader, name)}
+        own = {stream_of(name) for name in free}
+        gone = [at for at in free.values() if self._goes_alone(at, own)]
+        if gone:
+            self._log.retract(gone, reason="it was summed up anew", actor=ENGINE.actor)
+        return len(gone)
+
+    def _goes_alone(self, position: int, own: Collection[str]) -> bool:
+        """Whether nothing but summaries of the same kind would go with one."""
+        hides = self._log.preview_retract([position]).hides
+        return all(fact.stream in own or fact.kind == WindowSummarised.wire for fact in hides)
 
     def _portioned(self, window: Window, lines: Sequence[str], budget: int) -> Gist | Declined:
         """Sum up; what is too long for once, in portions that are summed up again."""

@@ -53,6 +53,28 @@ def summaries(
     return found
 
 
+def replaced(reader: Reader, thread_id: str) -> dict[str, int]:
+    """The items of summaries that a later one of the same window took the place of, and where."""
+    named = {"thread": thread_id, "keys": ""}
+    rows = [row for row in reader.rows(_ALL, named) if not row[3]]  # the last of a window holds
+    holds = {window: (item_id, at) for window, item_id, _, _, _, at in rows}
+    older = [
+        item_id
+        for window, item_id, _, _, _, at in rows
+        if item_id and item_id != holds[window][0] and at < holds[window][1]
+    ]
+    return {name: position for name, (position, _) in texts(reader, older).items()}
+
+
+def unwanted(reader: Reader, thread_id: str) -> dict[str, Summary]:
+    """The newest summary of each window that somebody took back: that itself, nothing below it."""
+    named = {"thread": thread_id, "kind": Retracted.wire, "engine": ENGINE}
+    return {
+        window: Summary(window, "", upto, position, position, moment(at))
+        for window, upto, at, position in reader.rows(_UNWANTED, named)
+    }
+
+
 def touched_by_day(reader: Reader, thread_id: str, first: date, until: date) -> dict[date, int]:
     """For each day with messages, the position of the newest fact that its summary tells of."""
     within = {"thread": thread_id, "first": first.isoformat(), "until": until.isoformat()}
@@ -139,6 +161,15 @@ WHERE w.thread_id = :thread AND {visible("w")} ORDER BY w.upto, w.position
 _NAMED = f"""
 {_SUMMARY} FROM json_each(:keys) j CROSS JOIN thread_windows w ON w.window = j.value
 WHERE w.thread_id = :thread AND {visible("w")} ORDER BY w.upto, w.position
+"""
+_UNWANTED = """
+SELECT w.window, w.upto, w.at, w.position FROM temp.active a
+CROSS JOIN log l ON l.position = a.position AND l.kind = :kind AND l.actor <> :engine
+CROSS JOIN json_each(l.data, '$.positions') p
+CROSS JOIN memory_items i ON i.position = p.value AND i.kind = 'summary'
+CROSS JOIN thread_windows w ON w.thread_id = :thread AND w.item_id = i.item_id
+JOIN temp.sight s ON s.branch = w.branch AND w.position <= s.cap
+ORDER BY w.upto, w.position
 """
 _DAYS = f"""
 SELECT m.day, max(m.position) FROM thread_messages m
