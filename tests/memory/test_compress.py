@@ -199,6 +199,20 @@ def test_a_refusal_is_recorded_and_nothing_else_happens(notes: Notebook) -> None
     assert notes.listed() == {"ash", "birch", "cedar"}
 
 
+def test_a_refusal_is_recorded_once_for_as_many_tokens_until_an_item_changes(
+    notes: Notebook,
+) -> None:
+    refusing = writing(notes, lambda _one, budget: Refusal(f"{budget} tokens: no"))
+    for budget, more in ((1, 1), (1, 0), (500, 1), (500, 0), (1, 0)):
+        head = notes.log.head
+        refusing.compress(["ash", "birch"], budget=budget)
+        assert notes.log.head - head == more
+    notes.do(ReviseItem("ash", text="ash changed."))
+    head = notes.log.head
+    refusing.compress(["ash", "birch"], budget=1)
+    assert notes.log.head == head + 1
+
+
 @pytest.mark.parametrize(
     ("title", "text"),
     [("", "x"), ("t" * 201, "x"), ("t", " "), ("t", "x" * 4_001), ("t", "word " * 30)],

@@ -288,6 +288,26 @@ def test_a_window_that_was_refused_is_left_alone_until_an_item_changes(notes: No
     assert windows(notes) == [("birch", "cedar")]
 
 
+def test_a_refusal_for_fewer_tokens_keeps_nobody_from_trying_with_more(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch", "cedar")
+    retract(notes, "ash")
+    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing.compress(["birch", "cedar"], budget=1)
+    assert windows(notes) == [("birch", "cedar")]
+
+
+def test_where_a_lower_window_was_refused_its_items_stand_in_the_one_above(
+    notes: Notebook,
+) -> None:
+    low = consolidate(notes, "ash", "birch")
+    consolidate(notes, low, "cedar")
+    retract(notes, "ash")
+    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing.renew(stale(notes)[0], notes.recalled)
+    assert windows(notes) == [("birch", "cedar")]
+    assert make_good(notes) == 1
+
+
 def test_only_what_came_after_a_position_is_asked_for(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch")
     before = retract(notes, "ash")

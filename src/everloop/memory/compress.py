@@ -6,7 +6,7 @@ protects step back and stay one zoom away. Retract a source, or the summary, and
 if it had not happened.
 
 Who writes the summary is a port, `Summarise`: a model, or `extract.py`. It may refuse; a refusal is
-recorded, and the window is not tried again until one of its items changes.
+recorded, and the window is not tried again, within as many tokens, until one of its items changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
 from everloop.memory.staleness import StaleWindow, summary_of, taken_back_by
-from everloop.memory.successors import window_stream
+from everloop.memory.successors import SUMMARY_TOKENS, refused, window_stream
 from everloop.memory.tokens import ESTIMATE, Tokens
 from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 SOURCES_MAX = 64
 TITLE_MAX = 200
 TEXT_MAX = 4_000
-BUDGET = 500
+BUDGET = SUMMARY_TOKENS
 
 
 class Gist(msgspec.Struct, frozen=True):
@@ -114,12 +114,11 @@ class Compressor:
             who = asker(reader, principal)
             sources = window(reader, who, item_ids)
             known = summary_of(reader, who, item_ids)
-            stream = window_stream(reader, item_ids)
         if known is not None:
             return _known(known, sources)
         gist = self.summarise(sources, budget)
         if isinstance(gist, Refusal):
-            self._refuse(stream, sources, gist)
+            self._refuse(sources, gist, budget)
             return gist
         check_gist(gist, budget, self.tokens)
         command = summary(self.log.ids.new("mem-c"), sources, gist, *instead)
@@ -211,12 +210,16 @@ class Compressor:
         except EverloopError:
             return made.sources  # a search that fails proves nothing
 
-    def _refuse(self, stream: str, sources: Sequence[Item], refusal: Refusal) -> None:
-        refused = CompressionRefused(
-            tuple(source.item_id for source in sources), refusal.reason[:TITLE_MAX]
-        )
+    def _refuse(self, sources: Sequence[Item], refusal: Refusal, budget: int) -> None:
+        """Record it, once for as long as the sources are the same."""
+        names = tuple(source.item_id for source in sources)
+        with self.log.reading() as reader:
+            stream = window_stream(reader, names, budget)
+            if refused(reader, names, budget):
+                return
+        said = CompressionRefused(names, refusal.reason[:TITLE_MAX])
         because = tuple(source.version for source in sources)
-        self.log.append(stream, [Draft(refused, because)], actor=ENGINE)
+        self.log.append(stream, [Draft(said, because)], actor=ENGINE)
 
 
 def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:

@@ -19,6 +19,8 @@ from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Filter, Sieve
 from everloop.memory.zoom import DEPTH_MAX, RETIRED
 
+SUMMARY_TOKENS = 500  # of a summary, unless it is asked for with more or fewer
+
 Window = tuple[str, ...]
 
 
@@ -85,6 +87,8 @@ class Successors:
         became: set[str] = set()
         for part in self._windows_of(window):
             holder = self._holder(part, beside)
+            if holder is None and refused(self._reader, part):
+                holder = set(part)
             if holder is None and not self.is_declined(part, gone[0][0]):
                 return None
             became |= holder or set()
@@ -136,16 +140,18 @@ def own_summaries(
     return sieve.rows(reader, what, just_these, "ORDER BY i.position DESC", ids=as_json(window))
 
 
-def refused(reader: Reader, item_ids: Iterable[str]) -> bool:
-    """Whether nobody could say these items, as they are now, in fewer words."""
-    stream = window_stream(reader, item_ids)
+def refused(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> bool:
+    """Whether nobody could say these items, as they are now, within so many tokens."""
+    stream = window_stream(reader, item_ids, budget)
     return bool(reader.rows(f"SELECT 1 FROM log WHERE stream = ? AND {visible('log')}", (stream,)))  # noqa: S608
 
 
-def window_stream(reader: Reader, item_ids: Iterable[str]) -> str:
-    """The stream of what happened to a window of items, as they are now."""
-    rows = reader.rows(_VERSIONS, (as_json(sorted(set(item_ids))),))
-    return f"compression:{hashlib.sha256(msgspec.json.encode(rows)).hexdigest()[:32]}"
+def window_stream(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> str:
+    """The stream of what happened to a window of items, as they are now, within so many tokens."""
+    known: list[Any] = reader.rows(_VERSIONS, (as_json(sorted(set(item_ids))),))
+    if budget != SUMMARY_TOKENS:
+        known = [*known, budget]
+    return f"compression:{hashlib.sha256(msgspec.json.encode(known)).hexdigest()[:32]}"
 
 
 def newest_version(item: str) -> str:
