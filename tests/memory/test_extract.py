@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everloop.memory.compress import Gist, Refusal, check_gist
-from everloop.memory.events import Origin
+from everloop.memory.events import SUMMARY, Origin
 from everloop.memory.extract import extract, extractive, sentences, telling
 from everloop.memory.shelf import Item
 from everloop.memory.tokens import ESTIMATE, Tokens
@@ -166,6 +166,33 @@ def test_a_summary_is_always_within_its_budget(
     assert made == extract(items, budget, tokens=tokens)
     if isinstance(made, Gist):
         check_gist(made, budget, tokens)
+
+
+LINES = st.tuples(
+    st.sampled_from(["", "2026-05-16: ", "2026-05-18: "]), st.text("ab .", max_size=9)
+)
+DATED = st.lists(st.lists(LINES, min_size=1, max_size=4), min_size=1, max_size=5)
+
+
+@given(DATED, st.integers(1, 90), st.sampled_from([ESTIMATE, WORDS]), st.integers(0, 2))
+def test_a_summary_of_summaries_is_within_its_budget_too(
+    texts: list[list[tuple[str, str]]], budget: int, tokens: Tokens, facts: int
+) -> None:
+    items = window(["\n".join(map("".join, lines)) for lines in texts], SUMMARY)
+    items += window(["a fact."] * facts)
+    made = extract(items, budget, tokens=tokens)
+    if isinstance(made, Gist):
+        check_gist(made, budget, tokens)
+
+
+def test_a_summary_of_summaries_names_each_day_once_and_no_other() -> None:
+    low = "2026-05-16: Cleo came from Rome.\n2026-05-17: Ann moved to Oslo.\nBen sold the boat."
+    items = [*window([low], SUMMARY), item("Dan bought it.", 1)]
+    assert gist(items, 200).text == (
+        "2026-05-16: Cleo came from Rome.\n"
+        "2026-05-17: Ann moved to Oslo. Ben sold the boat.\n"
+        "Dan bought it."
+    )
 
 
 def test_a_very_long_line_of_initials_is_read_in_one_go() -> None:

@@ -20,6 +20,7 @@ from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from everloop.memory.compress import TEXT_MAX, TITLE_MAX, Gist, Refusal, Summarise
+from everloop.memory.events import SUMMARY
 from everloop.memory.shelf import Item
 from everloop.memory.tokens import ESTIMATE, Tokens
 from everloop.memory.words import STOP_WORDS, analyse
@@ -36,6 +37,7 @@ _ABBREVIATED = re.compile(
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|^\d{1,2})\.$"
 )
 _BULLET = re.compile(r"^\s*(?:[-*•>]|#+|\d{1,2}[.)])\s+")
+_DAY = re.compile(r"(?:(\d{4}-\d\d-\d\d: ))+")  # in front of a line of a summary
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
 _NAME = re.compile(r"(?<=[a-z0-9,;] )[A-Z][\w'-]+|\b[A-Z][a-z]+ [A-Z][a-z]+|\b[A-Z]{2,}\b")
 _NUMBER = re.compile(r"\d")
@@ -60,10 +62,11 @@ _CHATTER = re.compile(
 
 
 class Sentence(NamedTuple):
-    """A sentence of an item: whose it is, which one, what it is about, and what it costs."""
+    """A sentence of an item: whose it is, which one, of when, what it is about, what it costs."""
 
     item: int
     place: int
+    day: str
     text: str
     terms: frozenset[str]
     telling: float
@@ -87,7 +90,7 @@ def extract(
     found = [
         sentence
         for number, item in enumerate(items)
-        for sentence in _read(number, item, tokens)
+        for sentence in _read(number, item, lines[number].day, tokens)
         if sentence.terms
     ]
     if not found:
@@ -137,7 +140,8 @@ class _Page:
         self._characters = TEXT_MAX
         self._said: set[str] = set()
         self._begun: set[int] = set()
-        self._days: set[str] = set()
+        self._days: set[tuple[int, str]] = set()  # named so far; by item, if one tells of others
+        self._apart = any(one.day != lines[one.item].day for one in found)
         often = Counter(term for sentence in found for term in sentence.terms)
         self._worth = {
             term: math.log1p(count) * math.log(1 + len(found) / count)
@@ -155,10 +159,10 @@ class _Page:
 
     def cost(self, sentence: Sentence) -> int:
         """The tokens a sentence would take, with what has to stand in front of it."""
-        if sentence.item in self._begun:
-            return sentence.tokens
         line = self._lines[sentence.item]
-        day = 0 if line.day in self._days else line.day_tokens
+        day = 0 if self._day(sentence) in self._days else line.day_tokens
+        if sentence.item in self._begun:
+            return sentence.tokens + (day and day + 1)  # and a line break
         return sentence.tokens + line.speaker_tokens + day
 
     def gain(self, sentence: Sentence) -> float:
@@ -189,18 +193,22 @@ class _Page:
     def text(self) -> str:
         """The sentences in the order of the items, a line for each, each day named once."""
         written: list[str] = []
-        day = ""
-        for item in sorted(self._begun):
-            line = self._lines[item]
-            own = sorted(sentence[1:3] for sentence in self.chosen if sentence.item == item)
-            front = line.speaker if line.day == day else f"{line.day}{line.speaker}"
-            written.append(front + " ".join(text for _, text in own))
-            day = line.day
+        item, day = -1, ""
+        for sentence in sorted(self.chosen, key=_place):
+            if (sentence.item, sentence.day) == (item, day):
+                written[-1] += f" {sentence.text}"
+                continue
+            named = "" if sentence.day == day else sentence.day
+            written.append(f"{named}{self._lines[sentence.item].speaker}{sentence.text}")
+            item, day = sentence.item, sentence.day
         return "\n".join(written)
+
+    def _day(self, sentence: Sentence) -> tuple[int, str]:
+        return (sentence.item if self._apart else -1, sentence.day)
 
     def _add(self, sentence: Sentence) -> None:
         line = self._lines[sentence.item]
-        characters = len(line.day) + len(line.speaker) + len(sentence.text) + 1
+        characters = len(sentence.day) + len(line.speaker) + len(sentence.text) + 1
         used = self.cost(sentence)
         if used > self._room or characters > self._characters:
             return
@@ -209,17 +217,34 @@ class _Page:
         self.chosen[sentence] = None
         self._said |= sentence.terms
         self._begun.add(sentence.item)
-        self._days.add(line.day)
+        self._days.add(self._day(sentence))
 
 
-def _read(number: int, item: Item, tokens: Tokens) -> Iterator[Sentence]:
+def _place(sentence: Sentence) -> tuple[int, str, int]:
+    return sentence.item, sentence.day, sentence.place
+
+
+def _read(number: int, item: Item, day: str, tokens: Tokens) -> Iterator[Sentence]:
     title = frozenset(analyse(item.title).words) - STOP_WORDS
-    for place, text in enumerate(sentences(item.text.removeprefix(_speaker(item)))):
+    for place, (told, text) in enumerate(_dated(item, day)):
         words = frozenset(analyse(text).words)
         terms = words - STOP_WORDS or words
         echoed = len(terms & title) / len(title) if title else 0.0
         points = telling(text) + 0.2 * (place == 0) + 0.4 * echoed + 0.15 * item.significance
-        yield Sentence(number, place, text, terms, max(0.1, 1 + points / 2), tokens(text))
+        yield Sentence(number, place, told, text, terms, max(0.1, 1 + points / 2), tokens(text))
+
+
+def _dated(item: Item, day: str) -> Iterator[tuple[str, str]]:
+    """The sentences of an item, each with its day: a summary names the days of its lines itself."""
+    if item.kind != SUMMARY:
+        for text in sentences(item.text.removeprefix(_speaker(item))):
+            yield day, text
+        return
+    for line in item.text.splitlines():
+        if named := _DAY.match(line):
+            day = named.group(1)
+        for text in sentences(line[named.end() :] if named else line):
+            yield day, text
 
 
 def _speaker(item: Item) -> str:
