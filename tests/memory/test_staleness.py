@@ -498,6 +498,24 @@ def test_the_background_goes_on_from_where_nothing_was_stale(notes: Notebook) ->
     assert stale(notes) == []
 
 
+def test_what_is_stopped_asks_for_no_more_titles_and_goes_on_next_time(notes: Notebook) -> None:
+    consolidate(notes, "ash", "birch", "cedar")
+    notes.do(ReviseItem("ash", text="ash was felled."))
+    asked = list[str]()
+
+    def recalled(text: str, number: int) -> list[str]:
+        asked.append(text)
+        return notes.recalled(text, number)
+
+    writer = notes.compressor.summarise
+    stopping = Compressor(notes.log, notes.engine.do, writer, stopped=lambda: bool(asked))
+    stopping.renew(stale(notes)[0], recalled)
+    assert len(asked) == 1
+    assert notes.listed() == {"ash", "birch", "cedar", "date"}
+    assert make_good(notes) == 1
+    assert len(notes.listed()) == 2
+
+
 def test_what_stepped_back_for_a_summary_steps_back_for_its_successor(notes: Notebook) -> None:
     first = consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was felled."))

@@ -24,7 +24,7 @@ from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
 from everloop.memory.staleness import StaleWindow, summary_of, taken_back_by
-from everloop.memory.successors import SUMMARY_TOKENS, refused, window_stream
+from everloop.memory.successors import SUMMARY_TOKENS, as_json, refused, window_stream
 from everloop.memory.tokens import ESTIMATE, Tokens
 from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
 
@@ -85,12 +85,16 @@ class Consolidated(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Compressor:
-    """The operator, with what it needs: a log, a way to write to it, and a writer."""
+    """The operator, with what it needs: a log, a way to write to it, and a writer.
+
+    When `stopped` says so, it checks no more summaries.
+    """
 
     log: Log
     do: Do
     summarise: Summarise
     tokens: Tokens = ESTIMATE
+    stopped: Callable[[], bool] = bool
 
     def compress(
         self,
@@ -159,7 +163,8 @@ class Compressor:
 
         Sources step back for it if some had stepped back for the one before, each in the name of
         who let it; one that was brought back stays. If what took the one before away is undone, it
-        is there again and the new one is not.
+        is there again and the new one is not. If this is stopped before sources could step back,
+        the new one is taken back, so that the window is found again.
         """
         with self.log.reading() as reader:
             goes = stale.why == "revised" and not is_protected(reader, stale.summary_id)
@@ -173,7 +178,10 @@ class Compressor:
             return made
         actors = {name: before.get(name, ENGINE) for name in made.sources}
         by = {name: Context(actor=actor) for name, actor in actors.items() if actor}
-        return self._step_back(made, by, recalled, recall_k)
+        done = self._step_back(made, by, recalled, recall_k)
+        if self.stopped() and made.new and not done.verified:
+            self.log.retract([made.position], reason="it was not checked", actor=ENGINE)
+        return done
 
     def _step_back(
         self, made: Compressed, by: Mapping[str, Context], recalled: Find, recall_k: int
@@ -205,7 +213,7 @@ class Compressor:
             return tuple(
                 name
                 for name, title in titles.items()
-                if made.summary_id not in recalled(title, recall_k)[:recall_k]
+                if self.stopped() or made.summary_id not in recalled(title, recall_k)[:recall_k]
             )
         except EverloopError:
             return made.sources  # a search that fails proves nothing
@@ -318,13 +326,9 @@ def _durability(sources: Sequence[Item]) -> str:
 
 
 def _stepped_back(reader: Reader, stale: StaleWindow) -> dict[str, str]:
-    """Who let each of the items step back for the summary; "" if that was taken back by itself."""
-    named = {
-        "ids": msgspec.json.encode(stale.item_ids).decode(),
-        "summary": stale.summary_id,
-        "at": stale.position,
-    }
-    return dict(reader.rows(_STEPPED_BACK, named))
+    """Who let each of the items step back last; "" if that was taken back by itself."""
+    summaries = [*stale.earlier, stale.position]
+    return dict(reader.rows(_STEPPED_BACK, (as_json(stale.item_ids), as_json(summaries))))
 
 
 _WRITERS = f"""
@@ -336,8 +340,9 @@ _STEPPED_BACK = f"""
 SELECT i.item_id, iif(EXISTS (
     SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
     WHERE h.position = m.position AND h.hidden_by NOT IN (
-        SELECT hidden_by FROM log_hidden WHERE position = :at)), '', l.actor)
-FROM json_each(:ids) j JOIN memory_items i ON i.item_id = j.value
+        SELECT hidden_by FROM log_hidden WHERE position = summary.position)), '', l.actor)
+FROM json_each(?1) j JOIN memory_items i ON i.item_id = j.value
 JOIN memory_marks m ON m.item = i.position JOIN log l ON l.position = m.position
-WHERE l.kind = '{Demoted.wire}' AND m.note = :summary AND {visible("i")} ORDER BY m.position
+JOIN json_each(?2) s JOIN memory_items summary ON summary.position = s.value
+WHERE l.kind = '{Demoted.wire}' AND m.note = summary.item_id AND {visible("i")} ORDER BY m.position
 """  # noqa: S608 - our own conditions

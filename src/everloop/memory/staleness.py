@@ -35,12 +35,16 @@ from everloop.memory.zoom import RETIRED
 
 
 class StaleWindow(msgspec.Struct, frozen=True):
-    """Items whose summary is gone or out of date. `summary_id` is the last one they had."""
+    """Items whose summary is gone or out of date. `summary_id` is the last one they had.
+
+    `earlier` is where those before it were recorded, as far as one had to look back.
+    """
 
     item_ids: tuple[str, ...]
     summary_id: str
     position: int
     why: Literal["retracted", "revised"]
+    earlier: tuple[int, ...] = ()
 
 
 class Overtaken(msgspec.Struct, frozen=True):
@@ -100,7 +104,10 @@ def overtaken(reader: Reader, who: Asker, *, since: int = 0, but_by: str = "") -
                 position in revised or not successors.is_unwanted(position)
             ):
                 why = _why(reader, position, standing=position in revised)
-                found[frozenset(window)] = StaleWindow(window, summary_id, position, why)
+                before = found.get(frozenset(window))
+                earlier = (*before.earlier, before.position) if before else ()
+                stale = StaleWindow(window, summary_id, position, why, earlier)
+                found[frozenset(window)] = stale
     return Overtaken(list(found.values()), waits)
 
 

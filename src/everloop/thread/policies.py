@@ -103,7 +103,8 @@ class Renewing(Duty):
 
     def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
         super().__init__(log, "memory.renewing", "everloop-renew", self._work)
-        self._compressor, self._keeper = Compressor(log, do, extractive()), keeper
+        self._keeper = keeper
+        self._compressor = Compressor(log, do, extractive(), stopped=self.stopping.is_set)
         self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
         self.settled = 0  # up to here, nothing lacked its summary or waited
 
