@@ -322,6 +322,18 @@ def test_consolidating_again_goes_on_where_it_was_interrupted(notes: Notebook) -
     assert consolidate(notes, "ash", "birch") == again
 
 
+def test_what_came_back_with_a_summary_that_was_let_go_steps_back_for_the_next(
+    notes: Notebook,
+) -> None:
+    first = consolidate(notes, "ash", "birch")
+    notes.retire(first.summary_id)
+    assert {"ash", "birch"} <= notes.listed()
+    again = consolidate(notes, "ash", "birch")
+    assert again.summary_id != first.summary_id
+    assert again.demoted == ("ash", "birch")
+    assert notes.listed().isdisjoint(("ash", "birch"))
+
+
 def test_a_refusal_steps_nobody_back(notes: Notebook) -> None:
     compressor = writing(notes, lambda _one, _two: Refusal("no"))
     assert compressor.consolidate(["ash"], notes.recalled, by=AGENT_AS_OWNER) == Refusal("no")

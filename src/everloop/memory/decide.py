@@ -236,7 +236,8 @@ def demote_item(item: Item | None, command: DemoteItem, asking: Asking) -> list[
     known = _known(item, command.item_id)
     immune = written_by_user(known.author) and asking.by.actor != OWNER
     wanted = known.pinned or known.significance == PIVOTAL
-    if known.demoted or known.retired or wanted or immune or asking.known:
+    already = known.retired or command.in_favour_of in known.demoted_for
+    if already or wanted or immune or asking.known:
         return []
     return _on(known, Demoted(command.item_id, command.in_favour_of), *command.because)
 

@@ -41,7 +41,7 @@ class Item(msgspec.Struct, frozen=True):
     significance: int = 0
     pinned: bool = False
     retired: bool = False
-    demoted: bool = False
+    demoted_for: frozenset[str] = frozenset()
     citers: frozenset[tuple[str, bool]] = frozenset()
     related: frozenset[tuple[str, str]] = frozenset()
 
@@ -100,8 +100,8 @@ def _changes(item: Item, happened: Event) -> dict[str, object]:
             changes = {"related": item.related | {(other, relation)}}
         case Retired():
             changes = {"retired": True}
-        case Demoted():
-            changes = {"demoted": True}
+        case Demoted(in_favour_of=summary):
+            changes = {"demoted_for": item.demoted_for | {summary}}
         case _:
             pass
     return changes
