@@ -1,0 +1,50 @@
+"""Letters as terms have them: without accents, and as they are spelt where there are none. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+_SPELT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_WITH_UMLAUT = re.compile(r"\b\w*[äöüÄÖÜ]\w*")
+_VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
+_LETTERS: Final = str.maketrans(
+    {
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "\u0131": "i",
+        "æ": "ae",
+        "Æ": "AE",
+    }
+    | {"œ": "oe", "Œ": "OE"}
+)
+
+
+def unaccented(text: str) -> str:
+    """The text without accents on Latin, Greek and Cyrillic, or vowel signs of Hebrew and Arabic.
+
+    The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts.
+    """
+    if text.isascii():
+        return text
+    text = _VOWEL_SIGNS.sub("", text)
+    letters: list[str] = []
+    for letter in unicodedata.normalize("NFKC", text).translate(_LETTERS):
+        base = unicodedata.normalize("NFD", letter)[0]
+        if not unicodedata.combining(base):
+            letters.append(base if base < "\u0530" and letter not in "йЙ" else letter)
+        elif base > "\u0530":
+            letters.append(letter)
+    return "".join(letters)
+
+
+def spelt_without_umlauts(text: str) -> Iterator[str]:
+    """The words with an umlaut, as they are spelt where there is none: Koeln for Köln."""
+    if text.isascii():
+        return
+    for word in _WITH_UMLAUT.findall(unicodedata.normalize("NFC", text)):
+        yield word.translate(_SPELT)
