@@ -47,6 +47,13 @@ def found(asked: str, *items: str) -> list[int]:
         ("\uff21\uff22\uff23", "abc"),
         ("Melanie", "Melanie's kids"),
         ("The Who", "We saw The Who live"),
+        ("iphone", "My new iPhone is black"),
+        ("youtube", "a channel on YouTube"),
+        ("macos", "it runs on macOS only"),
+        ("onedrive", "OneDrive/Pictures is full"),
+        ("nodejs", "written for Node.js"),
+        ("website", "the web-site is down"),
+        ("web-sites", "the website is down"),
     ],
 )
 def test_what_is_typed_is_found(asked: str, item: str) -> None:

@@ -317,7 +317,7 @@ class LessonWords(Projection):
     """The terms that each wording of a lesson is found by, in its description and in its body."""
 
     name = "lesson_words"
-    version = 2
+    version = 3
     tables: ClassVar[tuple[str, ...]] = ("lesson_words",)
     schema = """
     CREATE VIRTUAL TABLE lesson_words

@@ -115,12 +115,14 @@ def _spaced(chunk: str) -> Token:
 def _wholes(segments: Sequence[str], parts: Sequence[str]) -> Iterable[str]:
     """The identifier as one term, and each of its segments that has parts of its own.
 
-    Separators vanish: `snake_case`, `snakeCase` and `snake-case` are one term.
+    Separators vanish: `snake_case`, `snakeCase` and `snake-case` are one term. It has its stem, as
+    it has where somebody types it in small letters.
     """
     if len(parts) > 1 and len(whole := "".join(parts)) <= WHOLE_LENGTH_MAX:
-        yield whole.casefold()
+        yield stem(whole.casefold())
     if len(segments) > 1:
-        yield from (segment.casefold() for segment in segments if len(_CAMEL.split(segment)) > 1)
+        compound = (segment for segment in segments if len(_CAMEL.split(segment)) > 1)
+        yield from (stem(segment.casefold()) for segment in compound)
 
 
 def _names(parts: Sequence[str]) -> Iterable[str]:

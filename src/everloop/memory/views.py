@@ -196,7 +196,7 @@ class MemoryWords(Projection):
     """
 
     name = "memory_words"
-    version = 5
+    version = 6
     tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
     schema = """
     CREATE TABLE memory_passages (
