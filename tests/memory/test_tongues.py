@@ -94,6 +94,23 @@ def test_english_is_not_taken_for_another_language(text: str) -> None:
     assert "§" not in document(text)
 
 
+@pytest.mark.parametrize("asked", ["Häuser", "Häuser in Berlin", "Bücher am See", "was I: Bücher"])
+def test_a_word_that_is_english_too_keeps_no_question_from_other_languages(
+    diary: Diary, asked: str
+) -> None:
+    diary.say("book", "Ich habe das Buch in eine Kiste gelegt")
+    diary.say("house", "Wir haben ein Haus am See gekauft")
+    diary.say("other", "The dentist moved to Friday")
+    wanted = "house" if asked.startswith("Häuser") else "book"
+    assert spoken(asked) is None
+    assert wanted in found(diary, asked)
+
+
+@pytest.mark.parametrize("asked", ["Who is Anna?", "What's in it", "the house", "Where was I"])
+def test_a_question_is_english_if_a_word_says_so_that_is_nothing_else(asked: str) -> None:
+    assert spoken(asked) == ()
+
+
 def test_a_word_is_not_dropped_because_it_is_grammar_in_another_language() -> None:
     assert question("war stories", ("de",)).terms[0].split("|")[0] == "war"
 

@@ -21,33 +21,33 @@ _GRAMMAR: Final = {
     "cs": (
         "czech",
         """
-        a ale byl byla bylo co do ja jak je jsem jsme jsou kde kdo kdy ma mam muj moje my na ne nebo
-        o od on ona oni po pri pro proc se si ta ten to ty v vy z za ze
+        a ale by byl byla bylo co do ja jak je jsem jsme jsou kde kdo kdy ma mam moje muj my na ne
+        nebo o od on ona oni po pri pro proc se si ta ten to ty v vy z za ze
         """,
     ),
     "da": (
         "danish",
         """
-        af at da de den der det dette dig din du eller en er et for fra han har havde hun hvad hvem
-        hvor hvorfor ikke ingen jeg kan med men mig min mine mit nar og ogsa om pa sig skal som til
-        var vi vil
+        af at da de den der det dette dig din du eller en er et for fra han har havde her hun hvad
+        hvem hvor hvorfor i ikke ingen jeg kan med men mig min mine mit nar og ogsa om over pa sig
+        skal som til under var vi vil
         """,
     ),
     "de": (
         "german",
         """
-        aber als am an auch auf aus bei beim bin bis das dass dein dem den der des dich die dir du
-        ein eine einem einen einer er es fur habe haben hat hatte ich ihm ihn ihr im in ist kein
-        keine mein meine mich mir mit nach nicht noch nur oder schon sehr sein seine sich sie sind
-        uber um und uns unser unter vom von vor wann war waren warum was weil wenn wer werden wie
-        wir wird wo wurde wurden zu zum zur
+        aber als also am an auch auf aus bei beim bin bis das dass dein dem den der des dich die dir
+        du ein eine einem einen einer er es fur habe haben hat hatte her ich ihm ihn ihr im in ist
+        kein keine mein meine mich mir mit nach nicht noch nur oder schon sehr sein seine sich sie
+        sind so uber um und uns unser unter vom von vor wann war waren warum was weil wenn wer
+        werden wie will wir wird wo wurde wurden zu zum zur
         """,
     ),
     "es": (
         "spanish",
         """
-        a al como con cuando cual de del donde el ella ellos en era es esta estaba estan este esto
-        fue ha han hasta hay he la las le les lo los mas me mi mis muy no nos nosotros nuestro o
+        a al como con cual cuando de del donde el ella ellos en era es esta estaba estan este esto
+        fue ha han has hasta hay he la las le les lo los mas me mi mis muy no nos nosotros nuestro o
         para pero por porque que quien se ser si sin sobre son su sus tambien te tengo tiene tu un
         una unas unos y ya yo
         """,
@@ -63,9 +63,9 @@ _GRAMMAR: Final = {
         "french",
         """
         a ai as au aux avait avec c ce ces cet cette chez comment d dans de des dont du elle elles
-        en est et etait ete il ils j je l la le les leur leurs ma mais me mes mon n ne nos notre
+        en est et etait ete il ils j je l la le les leur leurs m ma mais me mes mon n ne nos notre
         nous on ont ou par pas plus pour pourquoi qu quand que quel quelle qui quoi s sa sans se
-        sera ses son sont sous sur ta te tes ton tu un une votre vous y
+        sera ses son sont sous sur t ta te tes ton tu un une votre vous y
         """,
     ),
     "hu": (
@@ -95,15 +95,15 @@ _GRAMMAR: Final = {
     "no": (
         "norwegian",
         """
-        at av da de deg den det dette din du ei eller en er et for fra hadde han har hun hva hvem
-        hvor hvorfor ikke ingen jeg kan med meg men min mine mitt nar og ogsa om pa seg skal som til
-        var vi vil
+        at av da de deg den det dette din du ei eller en er et for fra hadde han har her hun hva
+        hvem hvor hvorfor i ikke ingen jeg kan med meg men min mine mitt nar og ogsa om over pa seg
+        skal som til under var vi vil
         """,
     ),
     "pl": (
         "polish",
         """
-        albo ale bo byl byla bylo co czy dla do gdzie i ich ja jak jest kiedy kto lub ma mam moj
+        albo ale bo by byl byla bylo co czy dla do gdzie i ich ja jak jest kiedy kto lub ma mam moj
         moja my na nie o od on ona oni oraz po przy sa sie ta te ten to tu ty w wy z za ze
         """,
     ),
@@ -118,16 +118,16 @@ _GRAMMAR: Final = {
     "ro": (
         "romanian",
         """
-        a ai al am au ca cand care ce cu cum dar de din e ea ei el ele era este eu fost imi in isi
-        la mai mi noi nu o pe pentru sa sau se si sunt tu un unde voi
+        a ai al am are au ca cand care ce cu cum dar de din e ea ei el ele era este eu fost imi in
+        isi la mai mi noi nu o pe pentru sa sau se si sunt tu un unde voi
         """,
     ),
     "sv": (
         "swedish",
         """
-        att av dar de den det detta dig din du efter eller en ett for fran han hade har hon hur i
-        ingen inte jag kan med men mig min mina mitt nar ni ocksa och om pa ska skulle som till vad
-        var varfor vem vi vid ar
+        ar att av dar de den det detta dig din du efter eller en ett for fran hade han har hon hur i
+        ingen inte jag kan med men mig min mina mitt nar ni och ocksa om pa ska skulle som till
+        under vad var varfor vem vi vid
         """,
     ),
     "tr": (
@@ -149,7 +149,9 @@ ENGLISH: Final = frozenset(
     where which who whom whose why will with would you your yours
     """.split()  # noqa: SIM905  # 130 quoted words are harder to read
 )
-FOREIGN: Final = frozenset[str]().union(*GRAMMAR.values()) - ENGLISH
+_ELSEWHERE: Final = frozenset[str]().union(*GRAMMAR.values())
+FOREIGN: Final = _ELSEWHERE - ENGLISH
+ENGLISH_ALONE: Final = ENGLISH - _ELSEWHERE  # "in" and "was" are German as well
 
 # These tell nothing: they are English words, names or abbreviations as well.
 _ALSO_ENGLISH: Final = frozenset(
@@ -174,13 +176,14 @@ def languages_of(words: Collection[str]) -> Languages | None:
     """The languages that a text may be in, by its words; none for English; None if none tells."""
     said = frozenset(words)
     english = len(said & ENGLISH)
+    otherwise = None if said.isdisjoint(ENGLISH_ALONE) else ()
     if said.isdisjoint(FOREIGN):
-        return () if english else None
+        return otherwise
     little = {code: said & grammar for code, grammar in GRAMMAR.items()}
     told = {code: (len(some), len(some - _UNTELLING)) for code, some in little.items()}
     most, telling = max(told.values())
     if most <= english:
-        return ()
+        return otherwise
     best = tuple(code for code, counts in told.items() if counts == (most, telling))
     sure = telling >= SURE or (telling and most >= max(AMONG, 2 * english))
     return best if sure and len(best) <= TIED_MAX else None

@@ -20,6 +20,7 @@ from everloop.memory.chunks import CHUNK, Token, single, stem, taken_apart, toke
 from everloop.memory.letters import spelt_without_umlauts, unaccented
 from everloop.memory.tongues import (
     ENGLISH,
+    ENGLISH_ALONE,
     FOREIGN,
     GRAMMAR,
     Languages,
@@ -106,7 +107,7 @@ def spoken(text: str) -> Languages | None:
     runs = folded.split()
     if _perhaps_foreign(runs):
         return languages_of(_said(folded))
-    return None if ENGLISH.isdisjoint(runs) else ()
+    return None if ENGLISH_ALONE.isdisjoint(_WORD.findall(folded.casefold())) else ()
 
 
 def said_as(terms: Iterable[str], text: str) -> list[str]:
