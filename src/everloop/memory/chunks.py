@@ -10,10 +10,11 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from everloop.memory.tongues import ENGLISH
+from everloop.memory.tongues import ENGLISH, TELLING, elided
 
 WHOLE_LENGTH_MAX: Final = 64
 SINGLE_KEPT: Final = 50_000  # runs of text that need not be taken apart again
+APART_KEPT: Final = 10_000  # others, which hold more than a word
 NAME_MARK: Final = "·"
 
 _PICTURES: Final = (
@@ -66,21 +67,38 @@ def tokens_in(text: str) -> list[Token]:
     return [token for chunk in CHUNK.findall(text) for token in tokens_of(chunk)]
 
 
-# Runs of text between spaces that hold one word and no mark, as most do, with that word. A plain
-# map, for thousands of them are looked up where an item comes, and each stays where it is.
+# Runs of text between spaces that hold one word and no mark, as most do, with that word; none that
+# tells another language than English. A plain map, for thousands of them are looked up where an
+# item comes, and each stays where it is.
 single: dict[str, str] = {}
 
 
-def taken_apart(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words and marks of what stands between two spaces."""
+class Apart(NamedTuple):
+    """What stands between two spaces, taken apart."""
+
+    words: tuple[str, ...]
+    marks: tuple[str, ...]
+    foreign: bool  # whether one of the words tells another language than English
+
+
+def taken_apart(run: str) -> Apart:
+    """What stands between two spaces, taken apart."""
+    return _kept_apart(run) if len(run) <= WHOLE_LENGTH_MAX else _apart(run)
+
+
+def _apart(run: str) -> Apart:
     tokens = tokens_in(run)
     words = tuple(word for token in tokens for word in token.words)
     marks = tuple(mark for token in tokens for mark in (*token.wholes, *token.names))
-    if len(words) == 1 and not marks:
+    foreign = any(not TELLING.isdisjoint(token.said) for token in tokens) or bool(elided(run))
+    if len(words) == 1 and not marks and not foreign:
         if len(single) >= SINGLE_KEPT:
             single.clear()
         single[run] = words[0]
-    return words, marks
+    return Apart(words, marks, foreign)
+
+
+_kept_apart = lru_cache(maxsize=APART_KEPT)(_apart)
 
 
 def _chunk(chunk: str) -> Iterator[Token]:

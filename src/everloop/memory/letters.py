@@ -42,6 +42,11 @@ def unaccented(text: str) -> str:
     return "".join(letters)
 
 
+def small_letters(text: str) -> str:
+    """The text in small letters, each with its accent."""
+    return unicodedata.normalize("NFC", text).lower()
+
+
 def spelt_without_umlauts(text: str) -> Iterator[str]:
     """The words with an umlaut, as they are spelt where there is none: Koeln for Köln."""
     if text.isascii():

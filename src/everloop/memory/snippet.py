@@ -10,7 +10,7 @@ import msgspec
 from everloop.memory.passages import passages
 from everloop.memory.spelling import Spelling, may_be_misspelt
 from everloop.memory.tongues import Languages
-from everloop.memory.words import EITHER, analyse, question, spoken
+from everloop.memory.words import EITHER, analyse, question, spoken, written
 
 LEAD: Final = 40  # characters shown before the first match
 
@@ -34,7 +34,7 @@ class Snippet(msgspec.Struct, frozen=True):
 def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     """What to show of a text: where most of what was asked stands together, or its beginning."""
     known = spoken(asked)
-    languages = (spoken(text) or ()) if known is None else known
+    languages = written(text) if known is None else known
     terms = question(asked, languages).terms
     wanted = _meant(text, frozenset(one for term in terms for one in term.split(EITHER)))
     flat = _SPACE.sub(" ", _passage(text, wanted)).strip()

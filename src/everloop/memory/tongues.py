@@ -2,9 +2,11 @@
 
 Letters of other scripts say it themselves; of Latin ones nobody knows whether "hat" is English or
 German. So the words of grammar are counted, and of a short text it often cannot be told. Words are
-given as the word leg folds them: in small letters, without accents.
+given as the word leg folds them: in small letters, without accents. What accents they had is told
+beside them: ß is German, and ł is Polish.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -12,7 +14,8 @@ from typing import Any, Final
 
 SURE, AMONG = 2, 3  # words of grammar that tell a language; or one among so many others of it
 MARK: Final = "§"  # before a language's code, in what is in that language
-TIED_MAX = 3  # languages that a text may be in, as far as it tells
+TIED_MAX = 3  # languages that a question may be in, as far as it tells
+WRITTEN_MAX = 5  # and a text, which is then found in any of them
 
 Languages = tuple[str, ...]
 
@@ -62,10 +65,10 @@ _GRAMMAR: Final = {
     "fr": (
         "french",
         """
-        a ai as au aux avait avec c ce ces cet cette chez comment d dans de des dont du elle elles
-        en est et etait ete il ils j je l la le les leur leurs m ma mais me mes mon n ne nos notre
-        nous on ont ou par pas plus pour pourquoi qu quand que quel quelle qui quoi s sa sans se
-        sera ses son sont sous sur t ta te tes ton tu un une votre vous y
+        a ai as au aux avait avec c c' ce ces cet cette chez comment d dans de des dont du elle
+        elles en est et etait ete il ils j j' je l l' la le les leur leurs m ma mais me mes mon n n'
+        ne nos notre nous on ont ou par pas plus pour pourquoi qu qu' quand que quel quelle qui quoi
+        s sa sans se sera ses son sont sous sur t ta te tes ton tu un une votre vous y
         """,
     ),
     "hu": (
@@ -78,10 +81,10 @@ _GRAMMAR: Final = {
     "it": (
         "italian",
         """
-        a abbiamo ai al alla anche che chi ci come con cosa da dal dalla degli dei del della delle
-        di dove e ed era gli ha hanno ho i il in io la le lei lo loro lui ma mi mia mio ne nel nella
-        noi non o per perche piu quando questa questo sono su sua sul sulla suo ti tu tua tuo un una
-        uno voi
+        a abbiamo ai al alla anche c' che chi ci come con cosa da dal dalla degli dei del della
+        delle di dove e ed era gli ha hanno ho i il in io l' la le lei lo loro lui ma mi mia mio ne
+        nel nella noi non o per perche piu quando questa questo sono su sua sul sulla suo ti tu tua
+        tuo un una uno voi
         """,
     ),
     "nl": (
@@ -153,23 +156,54 @@ _ELSEWHERE: Final = frozenset[str]().union(*GRAMMAR.values())
 FOREIGN: Final = _ELSEWHERE - ENGLISH
 ENGLISH_ALONE: Final = ENGLISH - _ELSEWHERE  # "in" and "was" are German as well
 
+# By the code of a language: the letters beyond English ones that it is written with.
+_LETTERS: Final = {
+    "cs": "áčďéěíňóřšťúůýž",
+    "da": "æøå",
+    "de": "äöüß",
+    "es": "áéíñóú¿¡",
+    "fi": "äöå",
+    "fr": "àâçéèêëîïôœùû",
+    "hu": "áéíóöőúüű",
+    "it": "àèéìòù",
+    "nl": "éëï",
+    "no": "æøå",
+    "pl": "ąćęłńóśźż",
+    "pt": "áâãàçéêíóôõú",
+    "ro": "ăâîșşțţ",
+    "sv": "åäöé",
+    "tr": "çğışöü",
+}
+_LETTERS_OF: Final = {code: frozenset(letters) for code, letters in _LETTERS.items()}
+LETTERS: Final = frozenset[str]().union(*_LETTERS_OF.values())
+
 # These tell nothing: they are English words, names or abbreviations as well.
 _ALSO_ENGLISH: Final = frozenset(
     """
-    ai al ale alla ama au aux az ben bin bis bo ca care chi ci co com como con come comment cosa cu
-    da dal dan dar das de dei del den der des di die dig din dir dit do don dont dos dove du e ea ed
-    ei el ela ele elle em en er era es est est este et eu ez fi fra fur ha hat han har hay ho hoe hu
-    ich il ile io ja je ki kim la las le les li lo los ma mai mam man mas med meg mein men met mi
-    mia min mini mint mis mit moi mon mu my na nas ne nel ni noi non nos nu o od og ok ole om ons op
-    os ou pa para par pas pe per pe plus po por pour pro proc sa sal sans se sen sera ses si sim sin
-    sis ska sobre son sous su sun sur sus ta tai te tem ten tes ti til tu ton tot ty uma un una uno
-    us van var ve vi via vid vil voi volt von war wen y ya ze
+    ai al ale alla als ama ar att au aus aux av az bei ben bin bis biz bo bu c ca care ce ces che
+    chez chi ci co com come comment como con cosa cu cum da dal dan dar dat de deg dei del dem den
+    der des det di die dig din dir dit dla do don dont dos dove du e ea ed ei el ela ele ella elle
+    em en er era es est este et eu ez fi fost fra fran fur ha han har hat hay ho hoe hol hon hu hun
+    il ile im io j ja jag jos kan ki kim kun l la las le lei les li lo los lui m ma mai mam man mas
+    med meg mein men mes met mi mia min mina mini mint mio mis mit mitt moi mon mu my n na nao nas
+    ne nel ni nog noi non nos notre nu o od og ok ole oli om ona ons ont op os ou pa par para pas pe
+    per plus po por pour pri pro proc qu sa sal sans sau se sem sen ser sera ses si sig sim sin sina
+    sis ska son sous su sua sun sur sus t ta tai tama te tem ten tes ti til till ton tot tu ty um
+    uma un una uno us v van var ve vi via vid vil voi volt von w war wen wo wy y ya yo z za ze zu
     """.split()  # noqa: SIM905  # as above
 )
 
-_UNTELLING: Final = _ALSO_ENGLISH | ENGLISH
+TELLING: Final = FOREIGN - _ALSO_ENGLISH
+
+# What stands before a vowel in French or Italian: "j'ai", "qu'il". As grammar it has its sign.
+_ELIDED = re.compile(r"\b([cjln]|qu)['\u2019](?=[aeiouyh])", re.IGNORECASE)
 
 _Stemmer: Any = import_module("Stemmer").Stemmer  # PyStemmer: C, no types; the cache is ours
+
+
+def elided(text: str) -> list[str]:
+    """The words of a text that lost their vowel, each with the sign for that."""
+    return [f"{word.lower()}'" for word in _ELIDED.findall(text)]
 
 
 def languages_of(words: Collection[str]) -> Languages | None:
@@ -180,13 +214,35 @@ def languages_of(words: Collection[str]) -> Languages | None:
     if said.isdisjoint(FOREIGN):
         return otherwise
     little = {code: said & grammar for code, grammar in GRAMMAR.items()}
-    told = {code: (len(some), len(some - _UNTELLING)) for code, some in little.items()}
+    told = {code: (len(some), len(some & TELLING)) for code, some in little.items()}
     most, telling = max(told.values())
     if most <= english:
         return otherwise
     best = tuple(code for code, counts in told.items() if counts == (most, telling))
     sure = telling >= SURE or (telling and most >= max(AMONG, 2 * english))
     return best if sure and len(best) <= TIED_MAX else None
+
+
+def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
+    """The languages that a text may be in, by its words and its letters; none if it is English.
+
+    One word that tells is enough, or one letter, unless about as many others are English: to be
+    marked with a language in vain costs little, and what is not marked is not found inflected.
+    """
+    said, accents = frozenset(words), LETTERS.intersection(letters)
+    little = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    told = {
+        code: (len(some) + seen, len(some & TELLING) + seen)
+        for code, some in little.items()
+        for seen in (len(accents & _LETTERS_OF[code]),)
+    }
+    most, telling = max(told.values())
+    best = tuple(code for code, counts in told.items() if counts == (most, telling))
+    english = said & ENGLISH
+    others = min(len(english - GRAMMAR[code]) for code in best)
+    sure = telling or (most >= AMONG and not english)
+    fits = most > len(english) and most >= 2 * others
+    return best if sure and fits and len(best) <= WRITTEN_MAX else ()
 
 
 def marks(words: Sequence[str], languages: Languages) -> Iterator[str]:
@@ -197,7 +253,7 @@ def marks(words: Sequence[str], languages: Languages) -> Iterator[str]:
     for code in languages:
         grammar = GRAMMAR[code]
         yield MARK + code
-        yield from (stem_in(code, word) for word in words if word not in grammar)
+        yield from (stem_in(code, w) for w in words if w not in grammar and w.isalpha())
 
 
 @lru_cache(maxsize=50_000)

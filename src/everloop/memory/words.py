@@ -17,15 +17,19 @@ from itertools import filterfalse, repeat
 from typing import Final
 
 from everloop.memory.chunks import CHUNK, Token, single, stem, taken_apart, tokens_in, tokens_of
-from everloop.memory.letters import spelt_without_umlauts, unaccented
+from everloop.memory.letters import small_letters, spelt_without_umlauts, unaccented
 from everloop.memory.tongues import (
     ENGLISH,
     ENGLISH_ALONE,
     FOREIGN,
     GRAMMAR,
+    LETTERS,
+    TELLING,
     Languages,
+    elided,
     languages_of,
     stem_in,
+    written_in,
 )
 from everloop.memory.tongues import marks as marks_in
 
@@ -85,29 +89,36 @@ def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], It
     words: list[str] = []
     marks: dict[str, None] = {}
     marks.update(dict.fromkeys(_spelt(text)))
+    foreign = False
     for run, word in zip(runs, known, strict=True):
         if word is not None:
             words.append(word)
         elif run.isdecimal() and run.isascii():
             words.append(run)
         else:
-            said, marked = taken_apart(run)
-            words += said
-            marks |= dict.fromkeys(marked)
-    if languages or (languages is None and _perhaps_foreign(runs)):
+            apart = taken_apart(run)
+            words += apart.words
+            marks |= dict.fromkeys(apart.marks)
+            foreign = foreign or apart.foreign
+    if languages or (languages is None and (foreign or _perhaps_foreign(text, runs))):
         told = _said(folded)
-        spoken_in = languages_of(told) or () if languages is None else languages
-        marks |= dict.fromkeys(marks_in(told, spoken_in))
+        languages = languages or written_in(told, small_letters(text))
+        marks |= dict.fromkeys(marks_in(told, languages))
     return words, marks
 
 
+def written(text: str) -> Languages:
+    """The languages that a text is marked with, besides English."""
+    return written_in(_said(unaccented(text)), small_letters(text))
+
+
 def spoken(text: str) -> Languages | None:
-    """The languages that a text may be in, by its words; none for English; None if none tells."""
+    """The languages that a question may be in; none for English; None if its words do not tell."""
     folded = unaccented(text)
-    runs = folded.split()
-    if _perhaps_foreign(runs):
-        return languages_of(_said(folded))
-    return None if ENGLISH_ALONE.isdisjoint(_WORD.findall(folded.casefold())) else ()
+    words = _WORD.findall(folded.casefold())
+    if TELLING.isdisjoint(words):  # as of most
+        return None if ENGLISH_ALONE.isdisjoint(words) else ()
+    return languages_of(_said(folded))
 
 
 def said_as(terms: Iterable[str], text: str) -> list[str]:
@@ -118,19 +129,21 @@ def said_as(terms: Iterable[str], text: str) -> list[str]:
     return [
         run
         for run, word in known
-        if word in stems or (word is None and not stems.isdisjoint(taken_apart(run)[0]))
+        if word in stems or (word is None and not stems.isdisjoint(taken_apart(run).words))
     ]
 
 
-def _perhaps_foreign(runs: Sequence[str]) -> bool:
-    """Whether a text holds grammar of another language, as English hardly ever does."""
-    return not FOREIGN.isdisjoint(runs) or (len(runs) > 0 and runs[0].lower() in FOREIGN)
+def _perhaps_foreign(text: str, runs: Iterable[str]) -> bool:
+    """Whether a text of which no word tells its language may be in another one than English."""
+    if not text.isascii() and not LETTERS.isdisjoint(small_letters(text)):
+        return True
+    return ENGLISH_ALONE.isdisjoint(runs) and not FOREIGN.isdisjoint(runs)
 
 
 def _said(folded: str) -> list[str]:
     """The words of a text that are in Latin letters, as they stand there."""
-    tokens = tokens_in(folded)
-    return [word for token in tokens for word in token.said if word < "\u0370" and word.isalpha()]
+    words = (word for token in tokens_in(folded) for word in token.said)
+    return [word for word in words if word < "\u0370" and word.isalpha()] + elided(folded)
 
 
 def question(text: str, languages: Languages = ()) -> Question:
