@@ -68,6 +68,26 @@ def test_a_question_may_be_inflected_another_way_than_what_it_looks_for(
 
 
 @pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Bu k\u0131zlar çok güzel ama biz yok", "k\u0131z"),
+        ("Bu k\u0131zlar çok güzel ama biz yok", "kiz"),
+        ("Bu k\u0131z çok güzel ama biz yok", "k\u0131zlar"),
+        ("Não tenho essas informações aqui", "informação"),
+        ("Não tenho essa informação aqui", "informações"),
+        ("Não tenho essas informações aqui", "informacoes"),
+        ("Nao tenho essas informacoes aqui", "informações"),
+    ],
+)
+def test_words_are_found_inflected_with_their_accents_and_without(
+    diary: Diary, text: str, asked: str
+) -> None:
+    diary.say("meant", text)
+    diary.say("other", "The dentist moved to Friday")
+    assert found(diary, asked) == ["meant"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I saw Die Hard with Anna in Los Angeles",

@@ -7,6 +7,8 @@ from typing import Final
 
 _SPELT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _WITH_UMLAUT = re.compile(r"\b\w*[äöüÄÖÜ]\w*")
+_WORD = re.compile(r"\w+")
+_DOT_ABOVE: Final = "\u0307"  # what is left of a Turkish capital I in small letters
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
 _LETTERS: Final = str.maketrans(
     {
@@ -45,6 +47,14 @@ def unaccented(text: str) -> str:
 def small_letters(text: str) -> str:
     """The text in small letters, each with its accent."""
     return unicodedata.normalize("NFC", text).lower()
+
+
+def accented_words(text: str) -> dict[str, str]:
+    """The words of a text that have accents, in small letters, by what they are without."""
+    if text.isascii():
+        return {}
+    whole = unicodedata.normalize("NFKC", text).casefold().replace(_DOT_ABOVE, "")
+    return {unaccented(word): word for word in _WORD.findall(whole) if not word.isascii()}
 
 
 def spelt_without_umlauts(text: str) -> Iterator[str]:

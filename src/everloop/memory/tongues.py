@@ -7,10 +7,12 @@ beside them: ß is German, and ł is Polish.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
+
+from everloop.memory.letters import unaccented
 
 SURE, AMONG = 2, 3  # words of grammar that tell a language; or one among so many others of it
 MARK: Final = "§"  # before a language's code, in what is in that language
@@ -245,21 +247,30 @@ def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
     return best if sure and fits and len(best) <= WRITTEN_MAX else ()
 
 
-def marks(words: Sequence[str], languages: Languages) -> Iterator[str]:
+def marks(words: Sequence[str], languages: Languages, accented: Mapping[str, str]) -> Iterator[str]:
     """What words in these languages are found by: each language, and the stems of their words.
 
-    Words of grammar are left out. No stem is taken for a word of another language.
+    Words of grammar are left out. No stem is taken for a word of another language. `accented` are
+    the words that had accents, by what they are without.
     """
     for code in languages:
         grammar = GRAMMAR[code]
         yield MARK + code
-        yield from (stem_in(code, w) for w in words if w not in grammar and w.isalpha())
+        for word in words:
+            if word not in grammar and word.isalpha():
+                yield from stems_in(code, accented.get(word, word))
 
 
 @lru_cache(maxsize=50_000)
-def stem_in(code: str, word: str) -> str:
-    """A word without its endings in a language, marked with that."""
-    return f"{MARK}{code}{_stemmer(code).stemWord(word)}"
+def stems_in(code: str, word: str) -> tuple[str, ...]:
+    """A word without its endings in a language, marked with that; with and without its accents.
+
+    Endings follow the vowels of a word, so a Turkish word without its dots has others; but who
+    types without accents should find it, too.
+    """
+    stemmer, plain = _stemmer(code), unaccented(word)
+    stems = (stemmer.stemWord(plain), unaccented(stemmer.stemWord(word)))
+    return tuple(f"{MARK}{code}{stem}" for stem in dict.fromkeys(stems))
 
 
 @lru_cache

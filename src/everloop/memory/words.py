@@ -13,11 +13,11 @@ scopes or ranking.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse, repeat
-from typing import Final
+from itertools import chain, filterfalse, repeat
+from typing import Final, NamedTuple
 
 from everloop.memory.chunks import CHUNK, Token, single, stem, taken_apart, tokens_in, tokens_of
-from everloop.memory.letters import small_letters, spelt_without_umlauts, unaccented
+from everloop.memory.letters import accented_words, small_letters, spelt_without_umlauts, unaccented
 from everloop.memory.tongues import (
     ENGLISH,
     ENGLISH_ALONE,
@@ -28,7 +28,7 @@ from everloop.memory.tongues import (
     Languages,
     elided,
     languages_of,
-    stem_in,
+    stems_in,
     written_in,
 )
 from everloop.memory.tongues import marks as marks_in
@@ -103,7 +103,7 @@ def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], It
     if languages or (languages is None and (foreign or _perhaps_foreign(text, runs))):
         told = _said(folded)
         languages = languages or written_in(told, small_letters(text))
-        marks |= dict.fromkeys(marks_in(told, languages))
+        marks |= dict.fromkeys(marks_in(told, languages, accented_words(text)))
     return words, marks
 
 
@@ -160,7 +160,7 @@ def question(text: str, languages: Languages = ()) -> Question:
     if not languages and "" not in known:  # as most are, where it is asked again and again
         terms = dict.fromkeys(filterfalse(STOP_STEMS.__contains__, known))
     else:
-        terms = dict.fromkeys(_sought(folded, runs, languages))
+        terms = dict.fromkeys(_sought(folded, runs, _manner(text, folded, languages)))
     if not terms:  # names first
         tokens = tokens_in(folded)
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
@@ -169,40 +169,54 @@ def question(text: str, languages: Languages = ()) -> Question:
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
 
 
-def _sought(folded: str, runs: Sequence[str], languages: Languages) -> Iterator[str]:
-    """What to look for of a text, which is these runs with spaces between them."""
-    own = (languages and languages_of(_said(folded))) or ()
+class _Manner(NamedTuple):
+    """How words are looked for."""
+
+    languages: Languages
+    little: Collection[str]  # words of grammar, which are left out
+    accented: Mapping[str, str]  # words with accents, by what they are without
+
+
+def _manner(text: str, folded: str, languages: Languages) -> _Manner:
+    """How the words of a text are looked for in these languages."""
+    if not languages:
+        return _Manner((), (), {})
+    own = languages_of(_said(folded)) or ()
     little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
+    return _Manner(languages, little, accented_words(text))
+
+
+def _sought(folded: str, runs: Sequence[str], manner: _Manner) -> Iterator[str]:
+    """What to look for of a text, which is these runs with spaces between them."""
     at = 0
     for run in runs:
         at = folded.index(run, at)
-        word = None if languages else single.get(run)
+        word = None if manner.languages else single.get(run)
         if word is None:
-            yield from _asked(run, (folded, at), languages, little)
+            yield from _asked(run, (folded, at), manner)
         elif word not in STOP_STEMS:
             yield word
         at += len(run)
 
 
-def _asked(
-    run: str, place: tuple[str, int], languages: Languages, little: Collection[str]
-) -> Iterator[str]:
+def _asked(run: str, place: tuple[str, int], manner: _Manner) -> Iterator[str]:
     """What to look for of what stands between two spaces, at a place in a text."""
     folded, at = place
     for found in CHUNK.finditer(run):
         for token in tokens_of(found.group()):
             yield from token.wholes
-            yield from _either(token, languages, little)
+            yield from _either(token, manner)
             if token.names and (token.owns or not _opens(folded, at + found.start())):
                 yield from token.names
 
 
-def _either(token: Token, languages: Languages, little: Collection[str]) -> Iterator[str]:
-    """The words of a token that are no grammar, each with its stems in all these languages."""
+def _either(token: Token, manner: _Manner) -> Iterator[str]:
+    """The words of a token that are no grammar, each with its stems in all the languages."""
     for word, said in zip(token.words, token.said or token.words, strict=True):
-        if word not in STOP_STEMS and said not in little:
-            also = (stem_in(code, said) for code in languages if token.said)
-            yield EITHER.join(dict.fromkeys((word, *also)))
+        if word not in STOP_STEMS and said not in manner.little:
+            spelt = manner.accented.get(said, said)
+            some = (stems_in(code, spelt) for code in manner.languages if token.said)
+            yield EITHER.join(dict.fromkeys((word, *chain(*some))))
 
 
 def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
