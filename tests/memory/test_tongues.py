@@ -181,6 +181,34 @@ def test_grammar_is_dropped_from_questions_in_their_own_language() -> None:
     assert [term.split("|")[0] for term in asked.terms] == ["auto", "geparkt"]
 
 
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("Ella", "¿Cuándo es el cumpleaños de Ella?"),
+        ("Pablo", "¿Cuándo es el cumpleaños de Pablo?"),
+        ("Ella", "¿cuando es el cumpleaños de Ella?"),
+    ],
+)
+def test_a_name_that_is_spelt_like_grammar_is_looked_for(
+    diary: Diary, name: str, asked: str
+) -> None:
+    for each in ("Pablo", "Ella", "Marta"):
+        diary.say(each, f"El cumpleaños de {each} es en mayo")
+    assert found(diary, asked)[0] == name
+
+
+def test_grammar_is_dropped_also_where_it_is_polite_or_begins_a_sentence() -> None:
+    terms = question("Haben Sie das Auto? Wer hat es?", ("de",)).terms
+    assert [term.split("|")[0] for term in terms] == ["auto"]
+    spanish = question("¿Dónde está el libro?", ("es",)).terms
+    assert [term.split("|")[0] for term in spanish] == ["libro"]
+
+
+def test_water_is_no_grammar_in_turkish() -> None:
+    asked = question("su faturas\u0131 nerede ve ne kadar", ("tr",))
+    assert asked.terms[0].split("|")[0] == "su"
+
+
 def test_a_note_in_another_language_changes_nothing_about_english(diary: Diary) -> None:
     for name, text in (("corn", "Corn, corn and more corn"), ("corner", "The shop at the corner")):
         diary.say(name, text)

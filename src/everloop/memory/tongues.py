@@ -139,7 +139,7 @@ _GRAMMAR: Final = {
         "turkish",
         """
         ama ben benim bir biz bu cok da daha de degil gibi icin ile kim mi nasil ne neden nerede o
-        olan oldu onlar sen senin siz su var ve veya yok
+        olan oldu onlar sen senin siz var ve veya yok
         """,
     ),
 }
@@ -157,6 +157,7 @@ ENGLISH: Final = frozenset(
 _ELSEWHERE: Final = frozenset[str]().union(*GRAMMAR.values())
 FOREIGN: Final = _ELSEWHERE - ENGLISH
 ENGLISH_ALONE: Final = ENGLISH - _ELSEWHERE  # "in" and "was" are German as well
+POLITE: Final = frozenset("de dein dich dir du ihr lei sie".split())  # noqa: SIM905  # as capitals
 
 # By the code of a language: the letters beyond English ones that it is written with.
 _LETTERS: Final = {

@@ -24,6 +24,7 @@ from everloop.memory.tongues import (
     FOREIGN,
     GRAMMAR,
     LETTERS,
+    POLITE,
     TELLING,
     Languages,
     elided,
@@ -41,7 +42,7 @@ EITHER: Final = "|"  # between terms any of which will do
 
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]+)[\"“”«»]")
-_SENTENCE_ENDS: Final = frozenset('.!?:;\n"\u201c(')
+_SENTENCE_ENDS: Final = frozenset('.!?:;\n"\u201c(¿¡«„')
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def question(text: str, languages: Languages = ()) -> Question:
     A stop word counts as a name when it is capitalised inside a sentence or owns something
     ("Will's"), and is then looked up as that name. If nothing but stop words remain, they are all
     looked up. Words are looked up by their stems in all these languages, besides English; if it is
-    in one of them itself, without the grammar of that.
+    in one of them itself, without the grammar of that, unless it is capitalised inside a sentence.
     """
     folded = unaccented(text)
     runs = folded.split()
@@ -204,16 +205,22 @@ def _asked(run: str, place: tuple[str, int], manner: _Manner) -> Iterator[str]:
     folded, at = place
     for found in CHUNK.finditer(run):
         for token in tokens_of(found.group()):
+            telling = token.names or (manner.little and _is_title(found.group()))
+            named = bool(telling) and not _opens(folded, at + found.start())
             yield from token.wholes
-            yield from _either(token, manner)
-            if token.names and (token.owns or not _opens(folded, at + found.start())):
+            yield from _either(token, manner, named=named)
+            if token.owns or named:
                 yield from token.names
 
 
-def _either(token: Token, manner: _Manner) -> Iterator[str]:
-    """The words of a token that are no grammar, each with its stems in all the languages."""
+def _either(token: Token, manner: _Manner, *, named: bool) -> Iterator[str]:
+    """The words of a token that are no grammar, each with its stems in all the languages.
+
+    What is a name is not grammar, however it is spelt: Ella, who is "she" in Spanish.
+    """
     for word, said in zip(token.words, token.said or token.words, strict=True):
-        if word not in STOP_STEMS and said not in manner.little:
+        little = said in manner.little and (not named or said in POLITE)
+        if word not in STOP_STEMS and not little:
             spelt = manner.accented.get(said, said)
             some = (stems_in(code, spelt) for code in manner.languages if token.said)
             yield EITHER.join(dict.fromkeys((word, *chain(*some))))
@@ -243,6 +250,11 @@ def _spelt(text: str) -> Iterator[str]:
     """The words with an umlaut, as they are found where there is none."""
     for word in spelt_without_umlauts(text):
         yield from (term for token in tokens_of(word) for term in token.words)
+
+
+def _is_title(chunk: str) -> bool:
+    """Whether something is written with a capital, as a name is."""
+    return len(chunk) > 1 and chunk[0].isupper() and not chunk.isupper()
 
 
 def _opens(text: str, at: int) -> bool:
