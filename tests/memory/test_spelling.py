@@ -78,6 +78,34 @@ def test_what_is_asked_with_a_slip_is_found_and_told(diary: Diary) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("item", "question"),
+    [
+        ("Das Passwort ist nicht im Safe", "Passwörter"),
+        ("Tom wohnt in Muenchen", "München"),
+        ("Tom wohnt in München", "Muenchen"),
+        ("Wir haben die Haeuser schon gesehen", "Häusern"),
+    ],
+)
+def test_a_word_with_an_umlaut_is_one_word_however_it_is_spelt(
+    diary: Diary, item: str, question: str
+) -> None:
+    diary.say("meant", item)
+    assert asked(diary, question) == (["meant"], "")
+
+
+def test_a_slip_is_told_as_it_was_typed(diary: Diary) -> None:
+    diary.say("meant", "Das Frühstück ist nicht im Preis")
+    found, told = asked(diary, "Frühtsück")
+    assert found == ["meant"]
+    assert told.startswith("Nothing holds “Frühtsück”;")
+
+
+def test_the_whole_of_an_identifier_is_not_taken_for_a_slip(diary: Diary) -> None:
+    diary.say("meant", "See the book and the bookmrk")
+    assert asked(diary, "book-marked") == (["meant"], "")
+
+
 def test_a_word_that_something_holds_is_not_taken_for_another(diary: Diary) -> None:
     diary.say("sand", "We crossed the desert on foot.")
     diary.say("sweet", "There was ice cream for dessert.")

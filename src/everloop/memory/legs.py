@@ -30,6 +30,7 @@ from everloop.memory.words import (
     Question,
     question,
     rarest,
+    said_as,
     spoken,
 )
 
@@ -84,7 +85,9 @@ def by_words(outlook: Outlook, text: str, source: Source) -> Found:
         # A term that nothing holds weighs as much as one that only hidden items hold; one that is
         # too common to be looked for weighs nothing.
         terms = [term for term in terms if term in none or term in wanted]
-    guesses = _guesses(outlook, none[:TERMS_MAX], source) if none else {}
+    # Of an identifier the parts are looked for as well: as a whole it is no word of the question.
+    slips = [term for term in none[:TERMS_MAX] if said_as((term,), text)]
+    guesses = _guesses(outlook, slips, source) if slips else {}
     if guesses:
         terms = [term for term in terms if term not in guesses]
     held = [*source.holdings.of(outlook, terms, source.lookup), *chain(*guesses.values())]

@@ -57,9 +57,13 @@ def accented_words(text: str) -> dict[str, str]:
     return {unaccented(word): word for word in _WORD.findall(whole) if not word.isascii()}
 
 
+def without_umlauts(word: str) -> str:
+    """A word as it is spelt where there are no umlauts: Koeln for Köln."""
+    return word.translate(_SPELT)
+
+
 def spelt_without_umlauts(text: str) -> Iterator[str]:
-    """The words with an umlaut, as they are spelt where there is none: Koeln for Köln."""
+    """The words with an umlaut, as they are spelt where there is none."""
     if text.isascii():
         return
-    for word in _WITH_UMLAUT.findall(unicodedata.normalize("NFC", text)):
-        yield word.translate(_SPELT)
+    yield from map(without_umlauts, _WITH_UMLAUT.findall(unicodedata.normalize("NFC", text)))

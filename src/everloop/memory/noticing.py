@@ -16,7 +16,7 @@ from everloop.memory.commands import RememberItem
 from everloop.memory.decide import DURABLE, title_of
 from everloop.memory.passages import passages
 from everloop.memory.scopes import written_by_user
-from everloop.memory.words import question
+from everloop.memory.words import EITHER, question
 
 Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
 
@@ -36,7 +36,8 @@ class Telling(NamedTuple):
 
 def terms_of(text: str) -> tuple[str, ...]:
     """The terms of a text, or of the beginning of a long one, by which others are like it."""
-    return question("".join(passages(text)[:1])).terms
+    asked = question("".join(passages(text)[:1])).terms
+    return tuple(dict.fromkeys(term.split(EITHER)[0] for term in asked))
 
 
 def telling(terms: Sequence[str], sizes: Sequence[int]) -> Telling:

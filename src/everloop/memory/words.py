@@ -11,13 +11,20 @@ scopes or ranking.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
 from typing import Final, NamedTuple
 
 from everloop.memory.chunks import CHUNK, Token, single, stem, taken_apart, tokens_in, tokens_of
-from everloop.memory.letters import accented_words, small_letters, spelt_without_umlauts, unaccented
+from everloop.memory.letters import (
+    accented_words,
+    small_letters,
+    spelt_without_umlauts,
+    unaccented,
+    without_umlauts,
+)
 from everloop.memory.tongues import (
     ENGLISH,
     ENGLISH_ALONE,
@@ -57,7 +64,8 @@ class Terms:
 class Question:
     """What a question looks for. Phrases are preferred, not required.
 
-    A term can be several, any of which will do: the stems of a word in several languages.
+    A term can be several, any of which will do: the stems of a word in several languages, or as it
+    is spelt without umlauts. The first is its English stem.
     """
 
     terms: tuple[str, ...]
@@ -125,13 +133,8 @@ def spoken(text: str) -> Languages | None:
 def said_as(terms: Iterable[str], text: str) -> list[str]:
     """How a text says some terms: its words, as they stand there, that are found by them."""
     stems = frozenset(term.split(EITHER)[0] for term in terms)
-    runs = dict.fromkeys(_WORD.findall(unaccented(text)))
-    known = ((run, single.get(run)) for run in runs)
-    return [
-        run
-        for run, word in known
-        if word in stems or (word is None and not stems.isdisjoint(taken_apart(run).words))
-    ]
+    said = dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", text)))
+    return [word for word in said if not stems.isdisjoint(taken_apart(unaccented(word)).words)]
 
 
 def _perhaps_foreign(text: str, runs: Iterable[str]) -> bool:
@@ -158,14 +161,15 @@ def question(text: str, languages: Languages = ()) -> Question:
     folded = unaccented(text)
     runs = folded.split()
     known = list(map(single.get, runs, repeat("")))
-    if not languages and "" not in known:  # as most are, where it is asked again and again
+    if (
+        not languages and text.isascii() and "" not in known
+    ):  # as most are, where it is asked again and again
         terms = dict.fromkeys(filterfalse(STOP_STEMS.__contains__, known))
     else:
         terms = dict.fromkeys(_sought(folded, runs, _manner(text, folded, languages)))
     if not terms:  # names first
         tokens = tokens_in(folded)
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
-    terms.update(dict.fromkeys(_spelt(text)))
     quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
     return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
 
@@ -181,7 +185,7 @@ class _Manner(NamedTuple):
 def _manner(text: str, folded: str, languages: Languages) -> _Manner:
     """How the words of a text are looked for in these languages."""
     if not languages:
-        return _Manner((), (), {})
+        return _Manner((), (), accented_words(text))
     own = languages_of(_said(folded)) or ()
     little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
     return _Manner(languages, little, accented_words(text))
@@ -190,9 +194,10 @@ def _manner(text: str, folded: str, languages: Languages) -> _Manner:
 def _sought(folded: str, runs: Sequence[str], manner: _Manner) -> Iterator[str]:
     """What to look for of a text, which is these runs with spaces between them."""
     at = 0
+    simply = not manner.languages and not manner.accented
     for run in runs:
         at = folded.index(run, at)
-        word = None if manner.languages else single.get(run)
+        word = single.get(run) if simply else None
         if word is None:
             yield from _asked(run, (folded, at), manner)
         elif word not in STOP_STEMS:
@@ -216,14 +221,24 @@ def _asked(run: str, place: tuple[str, int], manner: _Manner) -> Iterator[str]:
 def _either(token: Token, manner: _Manner, *, named: bool) -> Iterator[str]:
     """The words of a token that are no grammar, each with its stems in all the languages.
 
-    What is a name is not grammar, however it is spelt: Ella, who is "she" in Spanish.
+    What is a name is not grammar, however it is spelt: Ella, who is "she" in Spanish. A word with
+    an umlaut is looked for as it is spelt without, too.
     """
     for word, said in zip(token.words, token.said or token.words, strict=True):
         little = said in manner.little and (not named or said in POLITE)
         if word not in STOP_STEMS and not little:
-            spelt = manner.accented.get(said, said)
-            some = (stems_in(code, spelt) for code in manner.languages if token.said)
-            yield EITHER.join(dict.fromkeys((word, *chain(*some))))
+            forms = _forms(said, manner.accented) if token.said else ()
+            also = (stem(form) for form in forms[1:])
+            some = (stems_in(code, form) for code in manner.languages for form in forms)
+            yield EITHER.join(dict.fromkeys((word, *also, *chain(*some))))
+
+
+def _forms(word: str, accented: Mapping[str, str]) -> tuple[str, ...]:
+    """A word with its accents, and as it is spelt where there are no umlauts, if it has one."""
+    if word not in accented:  # as most are
+        return (word,)
+    spelt = without_umlauts(accented[word])
+    return (accented[word], spelt) if spelt != accented[word] else (spelt,)
 
 
 def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
