@@ -39,3 +39,8 @@ def test_marks_lie_within_what_is_shown() -> None:
     shown = snippet(text, "key weather", width=100)
     assert shown.matches
     assert all(0 <= first < last <= len(shown.text) for first, last in shown.matches)
+
+
+def test_a_word_with_something_invisible_in_it_is_marked() -> None:
+    shown = snippet("The dish\u00adwasher leaks", "dishwasher")
+    assert [shown.text[first:last] for first, last in shown.matches] == ["dish\u00adwasher"]

@@ -22,7 +22,9 @@ _PICTURES: Final = (
 )
 CHUNK = re.compile(rf"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?|[{_PICTURES}]")
 _SEPARATOR = re.compile(r"[^\w]+|_+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Between "HTTP" and "Server", but not within "PDFs".
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
+_OF_ABBREVIATIONS = re.compile(r"(?<=[A-Z]{2})s$")  # what makes many of a PDF
 _POSSESSIVE = re.compile(r"['\u2019][sS]$")
 # Scripts written without spaces, and Hangul, whose particles stick to the word.
 _UNSPACED = re.compile(
@@ -120,7 +122,7 @@ def _spaced(chunk: str) -> Token:
     bare = _POSSESSIVE.sub("", chunk)
     segments = [segment for segment in _SEPARATOR.split(_spelt_out(bare)) if segment]
     parts = [part for segment in segments for part in _CAMEL.split(segment)]
-    said = tuple(part.casefold() for part in parts)
+    said = tuple(_OF_ABBREVIATIONS.sub("", part).casefold() for part in parts)
     return Token(
         words=tuple(map(stem, said)),
         said=said,
@@ -131,13 +133,14 @@ def _spaced(chunk: str) -> Token:
 
 
 def _wholes(segments: Sequence[str], parts: Sequence[str]) -> Iterable[str]:
-    """The identifier as one term, and each of its segments that has parts of its own.
+    """The identifier as one term, each of its segments that has parts of its own, and "PDFs".
 
     Separators vanish: `snake_case`, `snakeCase` and `snake-case` are one term. It has its stem, as
     it has where somebody types it in small letters.
     """
     if len(parts) > 1 and len(whole := "".join(parts)) <= WHOLE_LENGTH_MAX:
         yield stem(whole.casefold())
+    yield from (stem(part.casefold()) for part in parts if _OF_ABBREVIATIONS.search(part))
     if len(segments) > 1:
         compound = (segment for segment in segments if len(_CAMEL.split(segment)) > 1)
         yield from (stem(segment.casefold()) for segment in compound)

@@ -9,6 +9,9 @@ _SPELT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "
 _WITH_UMLAUT = re.compile(r"\b\w*[äöüÄÖÜ]\w*")
 _WORD = re.compile(r"\w+")
 _DOT_ABOVE: Final = "\u0307"  # what is left of a Turkish capital I in small letters
+# Soft hyphens, spaces without width, marks of byte order; joiners only after Latin letters, for in
+# other scripts they tell words apart, and families of emoji hang together by them.
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]|(?<=[A-Za-z\u00c0-\u024f])[\u200c\u200d]")
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
 _LETTERS: Final = str.maketrans(
     {
@@ -29,11 +32,12 @@ _LETTERS: Final = str.maketrans(
 def unaccented(text: str) -> str:
     """The text without accents on Latin, Greek and Cyrillic, or vowel signs of Hebrew and Arabic.
 
-    The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts.
+    The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts. What is
+    invisible goes.
     """
     if text.isascii():
         return text
-    text = _VOWEL_SIGNS.sub("", text)
+    text = _VOWEL_SIGNS.sub("", visible(text))
     letters: list[str] = []
     for letter in unicodedata.normalize("NFKC", text).translate(_LETTERS):
         base = unicodedata.normalize("NFD", letter)[0]
@@ -42,6 +46,11 @@ def unaccented(text: str) -> str:
         elif base > "\u0530":
             letters.append(letter)
     return "".join(letters)
+
+
+def visible(text: str) -> str:
+    """The text without characters inside its words that nobody sees."""
+    return _INVISIBLE.sub("", text)
 
 
 def small_letters(text: str) -> str:
@@ -53,7 +62,7 @@ def accented_words(text: str) -> dict[str, str]:
     """The words of a text that have accents, in small letters, by what they are without."""
     if text.isascii():
         return {}
-    whole = unicodedata.normalize("NFKC", text).casefold().replace(_DOT_ABOVE, "")
+    whole = unicodedata.normalize("NFKC", visible(text)).casefold().replace(_DOT_ABOVE, "")
     return {unaccented(word): word for word in _WORD.findall(whole) if not word.isascii()}
 
 
@@ -66,4 +75,6 @@ def spelt_without_umlauts(text: str) -> Iterator[str]:
     """The words with an umlaut, as they are spelt where there is none."""
     if text.isascii():
         return
-    yield from map(without_umlauts, _WITH_UMLAUT.findall(unicodedata.normalize("NFC", text)))
+    yield from map(
+        without_umlauts, _WITH_UMLAUT.findall(unicodedata.normalize("NFC", visible(text)))
+    )

@@ -14,7 +14,7 @@ from everloop.memory.words import EITHER, analyse, question, spoken, written
 
 LEAD: Final = 40  # characters shown before the first match
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w[\w\u00ad\u200b\u2060\ufeff]*")  # with what is invisible inside
 _SPACE = re.compile(r"\s+")
 
 

@@ -23,6 +23,7 @@ from everloop.memory.letters import (
     small_letters,
     spelt_without_umlauts,
     unaccented,
+    visible,
     without_umlauts,
 )
 from everloop.memory.tongues import (
@@ -133,7 +134,7 @@ def spoken(text: str) -> Languages | None:
 def said_as(terms: Iterable[str], text: str) -> list[str]:
     """How a text says some terms: its words, as they stand there, that are found by them."""
     stems = frozenset(term.split(EITHER)[0] for term in terms)
-    said = dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", text)))
+    said = dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", visible(text))))
     return [word for word in said if not stems.isdisjoint(taken_apart(unaccented(word)).words)]
 
 
