@@ -63,6 +63,13 @@ def found(asked: str, *items: str) -> list[int]:
         ("PDFs", "sign the pdfs"),
         ("kpi", "KPIs of the quarter"),
         ("urls", "parseURLsOfPage()"),
+        ("LH 1234", "the flight is LH1234"),
+        ("LH1234", "the flight is LH 1234"),
+        ("lh1234", "the flight is LH1234"),
+        ("5 kg", "a parcel of 5kg"),
+        ("5kg", "a parcel of 5 kg"),
+        ("python", "it needs python3.12"),
+        ("python 3.12", "it needs python3.12"),
         ("iphone", "My new iPhone is black"),
         ("youtube", "a channel on YouTube"),
         ("macos", "it runs on macOS only"),
@@ -74,6 +81,10 @@ def found(asked: str, *items: str) -> list[int]:
 )
 def test_what_is_typed_is_found(asked: str, item: str) -> None:
     assert found(asked, "something else entirely", item) == [1]
+
+
+def test_a_number_is_not_cut_off_where_it_is_part_of_a_word() -> None:
+    assert analyse("the 2nd of Q3 in 4k").words == ("the", "2nd", "of", "q3", "in", "4k")
 
 
 def test_a_name_spelt_like_a_stop_word_is_found_before_the_stop_word() -> None:

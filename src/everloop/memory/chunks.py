@@ -24,6 +24,8 @@ CHUNK = re.compile(rf"\w+(?:(?:[-_./\\:@'\u2019+&]|::|->)\w+)*(?:\+\+|#)?|[{_PIC
 _SEPARATOR = re.compile(r"[^\w]+|_+")
 # Between "HTTP" and "Server", but not within "PDFs".
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))")
+# LH1234 and 5kg, but neither 2nd nor what is a letter and a digit: those are words of their own.
+_WITH_NUMBER = re.compile(r"([^\W\d_]{2,})(\d+)|(\d+)((?!(?:st|nd|rd|th)$)[^\W\d_]{2,})")
 _OF_ABBREVIATIONS = re.compile(r"(?<=[A-Z]{2})s$")  # what makes many of a PDF
 _POSSESSIVE = re.compile(r"['\u2019][sS]$")
 # Scripts written without spaces, and Hangul, whose particles stick to the word.
@@ -121,7 +123,7 @@ def _chunk(chunk: str) -> Iterator[Token]:
 def _spaced(chunk: str) -> Token:
     bare = _POSSESSIVE.sub("", chunk)
     segments = [segment for segment in _SEPARATOR.split(_spelt_out(bare)) if segment]
-    parts = [part for segment in segments for part in _CAMEL.split(segment)]
+    parts = [part for segment in segments for part in _parts(segment)]
     said = tuple(_OF_ABBREVIATIONS.sub("", part).casefold() for part in parts)
     return Token(
         words=tuple(map(stem, said)),
@@ -130,6 +132,15 @@ def _spaced(chunk: str) -> Token:
         names=tuple(_names(parts)),
         owns=bare != chunk,
     )
+
+
+def _parts(segment: str) -> list[str]:
+    """The words of an identifier without separators; a number beside letters is one of them."""
+    parts: list[str] = []
+    for part in _CAMEL.split(segment):
+        numbered = _WITH_NUMBER.fullmatch(part)
+        parts += filter(None, numbered.groups()) if numbered else [part]
+    return parts
 
 
 def _wholes(segments: Sequence[str], parts: Sequence[str]) -> Iterable[str]:
@@ -142,7 +153,7 @@ def _wholes(segments: Sequence[str], parts: Sequence[str]) -> Iterable[str]:
         yield stem(whole.casefold())
     yield from (stem(part.casefold()) for part in parts if _OF_ABBREVIATIONS.search(part))
     if len(segments) > 1:
-        compound = (segment for segment in segments if len(_CAMEL.split(segment)) > 1)
+        compound = (segment for segment in segments if len(_parts(segment)) > 1)
         yield from (stem(segment.casefold()) for segment in compound)
 
 
