@@ -3,7 +3,7 @@
 import apsw
 import pytest
 
-from everloop.memory.words import Question, analyse, document, question, rarest
+from everloop.memory.words import TERMS_MAX, Question, analyse, document, question, rarest
 
 
 def found(asked: str, *items: str) -> list[int]:
@@ -108,6 +108,12 @@ def test_a_question_of_stop_words_only_still_asks_for_something() -> None:
 def test_a_quoted_phrase_ranks_first() -> None:
     items = ["the ring of the lord", "lord of the flies and a ring", "Lord of the Rings"]
     assert found('"lord of the rings"', *items)[0] == 2
+
+
+def test_a_phrase_is_looked_for_once_and_only_so_many_are() -> None:
+    assert question('"customer name" ' * 600).phrases == (("custom", "name"),)
+    many = " ".join(f'"customer number {n}"' for n in range(100))
+    assert question(many).phrases == tuple(("custom", "number", str(n)) for n in range(TERMS_MAX))
 
 
 def test_an_empty_question_has_no_expression() -> None:

@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, filterfalse, repeat
+from itertools import chain, filterfalse, islice, repeat
 from typing import Final, NamedTuple
 
 from everloop.memory.chunks import CHUNK, Token, single, stem, taken_apart, tokens_in, tokens_of
@@ -42,7 +42,7 @@ from everloop.memory.tongues import (
 )
 from everloop.memory.tongues import marks as marks_in
 
-TERMS_MAX: Final = 12  # of a question
+TERMS_MAX: Final = 12  # of a question, and phrases
 ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
 
 STOP_WORDS: Final = ENGLISH  # questions drop them, items keep them for phrases
@@ -171,8 +171,14 @@ def question(text: str, languages: Languages = ()) -> Question:
     if not terms:  # names first
         tokens = tokens_in(folded)
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
-    quoted = (analyse(phrase).words for phrase in _QUOTED.findall(text))
-    return Question(tuple(terms), tuple(phrase for phrase in quoted if len(phrase) > 1))
+    return Question(tuple(terms), tuple(islice(_phrases(text), TERMS_MAX)))
+
+
+def _phrases(text: str) -> Iterable[tuple[str, ...]]:
+    """What is quoted in a text and has more than a word, each once."""
+    quoted = dict.fromkeys(_QUOTED.findall(text))
+    words = dict.fromkeys(analyse(phrase, ()).words for phrase in quoted)
+    return (phrase for phrase in words if len(phrase) > 1)
 
 
 class _Manner(NamedTuple):
