@@ -31,10 +31,11 @@ def test_what_shares_enough_holds_one_of_the_first_terms_however_rare_they_are(
 ) -> None:
     wanted = telling(one, sizes[: len(one)])
     topical = sum(not term[0].isdigit() for term in one)
-    shared = len(set(one) & set(other))
+    nowhere = {term for term, size in zip(one, sizes, strict=False) if not size}
+    shared = len(set(one) & set(other) - nowhere)
     if shared >= max(1, SHARED * topical):
         assert shared >= wanted.least
-        assert set(wanted.terms[: wanted.first]) & set(other)
+        assert set(wanted.terms[: wanted.first]) & set(other) - nowhere
 
 
 @given(TERMS, st.integers(20_001, 10**9))
@@ -64,6 +65,42 @@ def test_what_is_hidden_keeps_nothing_that_may_be_seen_from_being_noticed(diary:
     guest = Context(actor="guest")
     again = RememberItem("", f"{text}.", witnesses=("guest",))
     assert diary.keeper.remember(again, by=guest).item_id == seen.item_id
+
+
+def test_a_number_that_nothing_holds_is_not_what_is_looked_up() -> None:
+    wanted = telling(["alarm", "code", "4711", "door"], [21_000, 30_000, 0, 25_000])
+    assert wanted.terms[: wanted.first] == ("alarm",)
+
+
+@pytest.mark.parametrize("scope", ["user", "project:x"])
+def test_however_many_hidden_items_say_the_same_what_contradicts_is_noticed(
+    diary: Diary, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    monkeypatch.setattr("everloop.memory.noticing.PLACES_MAX", 50)
+    text = "The code of the alarm at the front door is"
+    diary.engine.do(GrantAudience("guest", ("user",)))
+    seen = diary.keeper.remember(RememberItem("", f"{text} 1", witnesses=("guest",)), by=Context())
+    for n in range(60):
+        hidden = RememberItem(f"h{n}", f"{text} {n + 100}", scope=scope, witnesses=("host",))
+        diary.engine.do(hidden)
+    new = RememberItem("", f"{text} 4711", witnesses=("guest",))
+    assert diary.keeper.remember(new, by=Context(actor="guest")).contradicts == (seen.item_id,)
+
+
+def test_what_other_scopes_hold_keeps_nothing_from_being_noticed(
+    diary: Diary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A word may be rare where it matters, and common elsewhere."""
+    monkeypatch.setattr("everloop.memory.noticing.PLACES_MAX", 50)
+    for n in range(60):  # of these words "attic" is the rarest, but not in this scope
+        some = RememberItem(f"o{n}", f"The boiler and cellar valve, {n}", scope="project:x")
+        diary.engine.do(some)
+    diary.engine.do(RememberItem("attic", "Nothing is kept in the attic"))
+    seen = diary.keeper.remember(
+        RememberItem("", "The boiler valve of the cellar is open"), by=Context()
+    )
+    new = RememberItem("", "The boiler valve of the cellar is shut, not the attic")
+    assert diary.keeper.remember(new, by=Context()).contradicts == (seen.item_id,)
 
 
 def test_a_long_text_that_is_said_again_is_noticed(diary: Diary) -> None:

@@ -29,8 +29,9 @@ APART = timedelta(days=1)  # what lies further apart in time is not the same eve
 class Telling(NamedTuple):
     """What tells which texts may be like one: they hold so many of its terms, one of the first."""
 
-    terms: tuple[str, ...]  # the rarest first
+    terms: tuple[str, ...]  # that stand somewhere: the rarest first, numbers last
     first: int
+    enough: int  # as many first ones would miss nothing; fewer are looked at where they are common
     least: int
 
 
@@ -41,13 +42,21 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 def telling(terms: Sequence[str], sizes: Sequence[int]) -> Telling:
-    """What tells of a text with these terms, each of which stands in so many places."""
-    least = max(1, ceil(SHARED * sum(not term[0].isdigit() for term in terms)))
-    rarest = sorted(zip(sizes, terms, strict=True))
-    upto = accumulate(size for size, _ in rarest)
+    """What tells of a text with these terms, each of which stands in so many places.
+
+    A number says little about what a text is like, and one that stands nowhere says nothing.
+    """
+    least = max(1, ceil(SHARED * sum(not _is_number(term) for term in terms)))
+    both = zip(sizes, terms, strict=True)
+    rarest = sorted((_is_number(term), size, term) for size, term in both if size)
+    upto = accumulate(size for _, size, _ in rarest)
     few = sum(places <= PLACES_MAX for places in upto)
-    first = min(len(terms) - least + 1, max(1, few))
-    return Telling(tuple(term for _, term in rarest), first, least)
+    enough = max(0, len(rarest) - least + 1)
+    return Telling(tuple(term for *_, term in rarest), min(enough, max(1, few)), enough, least)
+
+
+def _is_number(term: str) -> bool:
+    return term[0].isdigit()
 
 
 class Said(NamedTuple):

@@ -47,9 +47,27 @@ class Places(NamedTuple):
         """The rows in which some terms stand, one term after the other."""
         return self.postings.together(self.reader, self.roster, self.head, terms)
 
+    def within(self, terms: Sequence[str], among: "Among") -> list[int]:
+        """In how many rows of a scope and kind each term stands."""
+        return [len(among.only(self.together((term,)))) for term in terms]
+
     def holding(self, term: str, rows: Rows) -> Mask:
         """Which of some rows hold a term."""
         return self.postings.holding(self.reader, self.roster, self.head, term, rows)
+
+
+class Among(NamedTuple):
+    """A scope and a kind, as the roster numbers them."""
+
+    roster: Roster
+    scope: int
+    kind: int
+
+    def only(self, rows: Rows) -> Rows:
+        """Those of some rows that are of this scope and kind."""
+        rows = rows[self.roster.scope.all.take(rows) == self.scope]
+        found: Rows = rows[self.roster.kind.all.take(rows) == self.kind]
+        return found
 
 
 def sharing(places: Places, who: Asker, new: RememberItem, terms: Sequence[str]) -> list[Said]:
@@ -58,19 +76,33 @@ def sharing(places: Places, who: Asker, new: RememberItem, terms: Sequence[str])
     scopes, kinds = roster.scopes.known((new.scope,)), roster.kinds.known((new.kind,))
     if not scopes or not kinds or not terms:
         return []
-    wanted = telling(terms, places.sizes(terms))
-    rows = _holding(wanted, places)
-    rows = rows[roster.scope.all.take(rows) == scopes[0]]
-    rows = rows[roster.kind.all.take(rows) == kinds[0]]
+    among = Among(roster, scopes[0], kinds[0])
+    wanted = _wanted(places, terms, among)
+    rows = _holding(wanted, places, among)
     if len(rows) > COMPARED_MAX:
         rows = rows.take(np.argsort(-_worth(rows, wanted, places), kind="stable"))
     items: list[int] = roster.item.all.take(rows).tolist()
     return _seen(places.reader, who, list(dict.fromkeys(items)), new) if items else []
 
 
-def _holding(wanted: Telling, places: Places) -> Rows:
+def _wanted(places: Places, terms: Sequence[str], among: Among) -> Telling:
+    """What tells what may be like a text with these terms.
+
+    If some of the terms that should be looked up are too common for that, it counts how common they
+    are where it matters: what stands elsewhere keeps nothing from being noticed.
+    """
+    sizes = dict(zip(terms, places.sizes(terms), strict=True))
+    wanted = telling(terms, list(sizes.values()))
+    if wanted.first < wanted.enough:
+        first = wanted.terms[: wanted.enough]
+        sizes |= zip(first, places.within(first, among), strict=True)
+        wanted = telling(terms, list(sizes.values()))
+    return wanted
+
+
+def _holding(wanted: Telling, places: Places, among: Among) -> Rows:
     """The rows that hold enough of the terms, of those in which the first ones stand."""
-    held = places.together(wanted.terms[: wanted.first])
+    held = among.only(places.together(wanted.terms[: wanted.first]))
     held.sort(kind="stable")  # already nearly so
     rows, times = counted(held)
     others = wanted.terms[wanted.first :]
