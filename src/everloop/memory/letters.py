@@ -13,19 +13,36 @@ _DOT_ABOVE: Final = "\u0307"  # what is left of a Turkish capital I in small let
 # other scripts they tell words apart, and families of emoji hang together by them.
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]|(?<=[A-Za-z\u00c0-\u024f])[\u200c\u200d]")
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
-_LETTERS: Final = str.maketrans(
-    {
-        "ø": "o",
-        "Ø": "O",
-        "ł": "l",
-        "Ł": "L",
-        "đ": "d",
-        "Đ": "D",
-        "\u0131": "i",
-        "æ": "ae",
-        "Æ": "AE",
-    }
-    | {"œ": "oe", "Œ": "OE"}
+
+
+class _Folding(dict[int, str]):
+    """What letters become, by their numbers. Those that are not known are looked at once."""
+
+    def __missing__(self, number: int) -> str:
+        """What a letter becomes: nothing, if it is an accent; itself in most scripts."""
+        letter = chr(number)
+        base = unicodedata.normalize("NFD", letter)[0]
+        stays = base >= "\u0530" or letter in "йЙ"
+        self[number] = letter if stays else "" if unicodedata.combining(base) else base
+        return self[number]
+
+
+_FOLDED: Final = _Folding(
+    str.maketrans(
+        {
+            "ø": "o",
+            "Ø": "O",
+            "ł": "l",
+            "Ł": "L",
+            "đ": "d",
+            "Đ": "D",
+            "\u0131": "i",
+            "æ": "ae",
+            "Æ": "AE",
+            "œ": "oe",
+            "Œ": "OE",
+        }
+    )
 )
 
 
@@ -37,15 +54,8 @@ def unaccented(text: str) -> str:
     """
     if text.isascii():
         return text
-    text = _VOWEL_SIGNS.sub("", visible(text))
-    letters: list[str] = []
-    for letter in unicodedata.normalize("NFKC", text).translate(_LETTERS):
-        base = unicodedata.normalize("NFD", letter)[0]
-        if not unicodedata.combining(base):
-            letters.append(base if base < "\u0530" and letter not in "йЙ" else letter)
-        elif base > "\u0530":
-            letters.append(letter)
-    return "".join(letters)
+    bare = _VOWEL_SIGNS.sub("", visible(text))
+    return unicodedata.normalize("NFKC", bare).translate(_FOLDED)
 
 
 def visible(text: str) -> str:
