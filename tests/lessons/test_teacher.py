@@ -406,6 +406,15 @@ def test_recall_finds_inflected_words_and_parts_of_identifiers_best_fit_first(
     assert room.teacher.recall("user", "branches", limit=1)[0].lesson.lesson_id == "les-2"
 
 
+def test_recall_finds_inflected_words_in_another_language(room: Classroom) -> None:
+    text = "Vor dem Urlaub ist das Haus zu prüfen."
+    room.propose(new=ProposeLesson("les-1", "Fenster schließen", text))
+    room.propose(new=ProposeLesson("les-2", "Clear caches", "Before a release."))
+    for asked in ("Häuser", "Häuser in Berlin"):
+        found = room.teacher.recall("user", asked)
+        assert [hit.lesson.lesson_id for hit in found] == ["les-1"]
+
+
 def test_recall_reads_the_words_as_they_are_now(room: Classroom) -> None:
     room.propose()
     room.teacher.edit(EditLesson("les-1", "Warm the oven", "Bake."), by=AGENT)

@@ -11,6 +11,7 @@ from everloop.errors import Invalid
 from everloop.lessons.shelf import LessonSeen, audible, load
 from everloop.log import Reader
 from everloop.memory.scopes import Asker
+from everloop.memory.tongues import LANGUAGES
 from everloop.memory.words import EITHER, TERMS_MAX, analyse, question, spoken
 
 WHOLE = 0.3  # for holding the whole question as it stands
@@ -30,7 +31,8 @@ def recall(reader: Reader, who: Asker, query: str, *, limit: int) -> list[Recall
     Raises:
         Invalid: there is nothing to look for.
     """
-    terms = question(query, spoken(query) or ()).terms[:TERMS_MAX]
+    told = spoken(query)
+    terms = question(query, LANGUAGES if told is None else told).terms[:TERMS_MAX]
     if not terms:
         raise Invalid("there is nothing to look for", hint="Ask with at least one word.")
     found = {name: {term: _rows(reader, name, term) for term in terms} for name in FIELDS}
