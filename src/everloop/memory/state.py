@@ -58,17 +58,17 @@ class Item(msgspec.Struct, frozen=True):
 
 def evolve(item: Item | None, fact: Fact) -> Item:
     """The item after a fact."""
-    happened = fact.event
+    happened, at = fact.event, fact.position
     if isinstance(happened, Remembered):
         return Item(
-            position=fact.position,
+            position=at,
             author=fact.actor,
             title=happened.title,
             text=happened.text,
             scope=happened.scope,
             witnesses=happened.witnesses,
             derived_from=happened.derived_from,
-            said_at=(fact.position,) * 4,
+            said_at=(at, at, at, at),
         )
     if item is None:
         raise Corrupt(f"{happened.wire} came before memory.remembered")
@@ -76,8 +76,8 @@ def evolve(item: Item | None, fact: Fact) -> Item:
     if not isinstance(happened, Revised):
         return changed
     author = fact.actor if written_by_user(fact.actor) else item.author
-    old = zip(item.wording, changed.wording, item.said_at, strict=True)
-    title, text, scope, witnesses = (fact.position if a != b else at for a, b, at in old)
+    both = zip(item.wording, changed.wording, item.said_at, strict=True)
+    title, text, scope, witnesses = (at if old != new else said for old, new, said in both)
     return msgspec.structs.replace(changed, author=author, said_at=(title, text, scope, witnesses))
 
 
