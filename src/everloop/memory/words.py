@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, filterfalse, islice, repeat
 from typing import Final, NamedTuple
 
@@ -43,6 +44,7 @@ from everloop.memory.tongues import (
 from everloop.memory.tongues import marks as marks_in
 
 TERMS_MAX: Final = 12  # of a question, and phrases
+ASKED_KEPT: Final = 256  # questions; each is taken apart for every hit that is shown
 ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
 
 STOP_WORDS: Final = ENGLISH  # questions drop them, items keep them for phrases
@@ -122,6 +124,7 @@ def written(text: str) -> Languages:
     return written_in(_said(unaccented(text)), small_letters(text))
 
 
+@lru_cache(maxsize=ASKED_KEPT)
 def spoken(text: str) -> Languages | None:
     """The languages that a question may be in; none for English; None if its words do not tell."""
     folded = unaccented(text)
@@ -131,11 +134,13 @@ def spoken(text: str) -> Languages | None:
     return languages_of(_said(folded))
 
 
-def said_as(terms: Iterable[str], text: str) -> list[str]:
+@lru_cache(maxsize=ASKED_KEPT)
+def said_as(terms: tuple[str, ...], text: str) -> tuple[str, ...]:
     """How a text says some terms: its words, as they stand there, that are found by them."""
     stems = frozenset(term.split(EITHER)[0] for term in terms)
     said = dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", visible(text))))
-    return [word for word in said if not stems.isdisjoint(taken_apart(unaccented(word)).words)]
+    held = (word for word in said if not stems.isdisjoint(taken_apart(unaccented(word)).words))
+    return tuple(held)
 
 
 def _perhaps_foreign(text: str, runs: Iterable[str]) -> bool:
@@ -151,6 +156,7 @@ def _said(folded: str) -> list[str]:
     return [word for word in words if word < "\u0370" and word.isalpha()] + elided(folded)
 
 
+@lru_cache(maxsize=ASKED_KEPT)
 def question(text: str, languages: Languages = ()) -> Question:
     """What `text` asks for: no grammar, each term once, in reading order.
 
