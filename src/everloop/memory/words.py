@@ -168,9 +168,7 @@ def question(text: str, languages: Languages = ()) -> Question:
     folded = unaccented(text)
     runs = folded.split()
     known = list(map(single.get, runs, repeat("")))
-    if (
-        not languages and text.isascii() and "" not in known
-    ):  # as most are, where it is asked again and again
+    if not languages and text.isascii() and "" not in known:  # as most are, once they were met
         terms = dict.fromkeys(filterfalse(STOP_STEMS.__contains__, known))
     else:
         terms = dict.fromkeys(_sought(folded, runs, _manner(text, folded, languages)))
