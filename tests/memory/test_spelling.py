@@ -121,6 +121,13 @@ def test_a_slip_counts_less_than_what_is_spelt_as_it_was_asked(diary: Diary) -> 
     assert by_id["near"] < by_id["exact"]
 
 
+def test_what_may_be_a_slip_of_many_words_is_taken_for_none(diary: Diary) -> None:
+    for number, word in enumerate(("windmill", "windmall", "windmell", "windmoll")):
+        diary.say(f"item-{number}", f"There is a {word}.")
+    assert asked(diary, "windmull") == ([], "")
+    assert asked(diary, "windimll")[0] == ["item-0"]
+
+
 def test_it_is_found_in_what_waits_and_in_what_the_index_holds(diary: Diary) -> None:
     diary.say("early", "Beginnings are like rhubarb.")
     for number in range(600):

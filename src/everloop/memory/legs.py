@@ -36,6 +36,7 @@ from everloop.memory.words import (
 
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
+GUESSES_MAX = 3  # words that one may be a slip of
 SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
 
 Guess = tuple[Holding, Holding] | tuple[()]
@@ -112,7 +113,8 @@ def _guesses(outlook: Outlook, terms: Sequence[str], source: Source) -> dict[str
             sizes = source.holdings.sizes(outlook, near, source.lookup)
             both = zip(near, sizes, strict=True)
             fit = [o for o, size in both if 0 < size <= ROWS_MAX and o not in STOP_STEMS]
-            known[term] = _guess(outlook, EITHER.join(fit), source) if fit else ()
+            sure = 0 < len(fit) <= GUESSES_MAX  # else it may as well be none of them
+            known[term] = _guess(outlook, EITHER.join(fit), source) if sure else ()
     return {term: guess for term in terms if (guess := known[term])}
 
 

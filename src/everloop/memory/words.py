@@ -134,13 +134,20 @@ def spoken(text: str) -> Languages | None:
     return languages_of(_said(folded))
 
 
-@lru_cache(maxsize=ASKED_KEPT)
-def said_as(terms: tuple[str, ...], text: str) -> tuple[str, ...]:
+def said_as(terms: Iterable[str], text: str) -> list[str]:
     """How a text says some terms: its words, as they stand there, that are found by them."""
-    stems = frozenset(term.split(EITHER)[0] for term in terms)
-    said = dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", visible(text))))
-    held = (word for word in said if not stems.isdisjoint(taken_apart(unaccented(word)).words))
-    return tuple(held)
+    said = _words_by_stem(text)
+    words = (word for term in terms for word in said.get(term.split(EITHER)[0], ()))
+    return list(dict.fromkeys(words))
+
+
+@lru_cache(maxsize=ASKED_KEPT)
+def _words_by_stem(text: str) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for word in dict.fromkeys(_WORD.findall(unicodedata.normalize("NFC", visible(text)))):
+        for term in taken_apart(unaccented(word)).words:
+            found.setdefault(term, []).append(word)
+    return found
 
 
 def _perhaps_foreign(text: str, runs: Iterable[str]) -> bool:
