@@ -17,11 +17,8 @@ EVERYONE = ("user", *PRINCIPALS, STRANGER)
 
 
 def check_everyone(world: World, mode: Mode) -> int:
-    """Ask everything as everyone; returns how many questions that was.
-
-    By meaning alone one in a hundred may miss: to the tests' embedder some words mean the same.
-    """
-    asked = found = missed = 0
+    """Ask everything as everyone; returns how many questions that was."""
+    asked = 0
     for principal in EVERYONE:
         theirs = {i for i in world.versions if world.may_see(principal, i)}
         recalled = {i for i in theirs if not world.is_retired(i)}
@@ -35,11 +32,8 @@ def check_everyone(world: World, mode: Mode) -> int:
                 _no_secret(world, msgspec.json.encode(answer).decode(), secrets)
                 newest = world.newest(item_id)
                 if item_id in recalled and newest is not None and newest == version:
-                    there = item_id in hits
-                    assert there or mode == "semantic", f"seed {world.seed}: no {item_id}"
-                    found, missed = found + there, missed + (not there)
+                    assert item_id in hits, f"seed {world.seed}: {principal} misses {item_id}"
         asked += _check_lists(world, principal, theirs, recalled, secrets)
-    assert 100 * missed <= found, f"seed {world.seed}: {missed} of {found + missed} were missed"
     return asked
 
 

@@ -37,6 +37,13 @@ SCOPES = ("user", "global", "project:a", "project:b", "team:t")
 COMMON = ("garden", "meeting", "release", "coffee", "train", "letter", "music", "winter")
 
 
+class DistinctEmbedder(WordEmbedder):
+    """With so many directions that hardly any two words share theirs, as a canary must not."""
+
+    name = "distinct words"
+    dimensions = 256
+
+
 @dataclass
 class Version:
     """One version of an item, as the model keeps it."""
@@ -66,7 +73,7 @@ class World:
         self.log = self.stage.open(self.folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         cache = VectorCache(self.folder / "vectors.db")
-        space = VectorSpace(cache, WordEmbedder(), exact_max=self.exact_max)
+        space = VectorSpace(cache, DistinctEmbedder(), exact_max=self.exact_max)
         do, do_many = self.engine.do, self.engine.do_many
         self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
         for principal in PRINCIPALS:
