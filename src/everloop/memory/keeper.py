@@ -24,7 +24,7 @@ from everloop.memory.limits import MemorySettings
 from everloop.memory.noticing import Alike, Batch, relations, terms_of
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
-from everloop.memory.shelf import STEPPED_BACK, Filter, Item, asker, find
+from everloop.memory.shelf import Filter, Item, asker, find, stepped_back
 from everloop.memory.spoken import told
 from everloop.memory.views import passage_texts
 from everloop.ports import Clock, Ids, Progress
@@ -315,8 +315,7 @@ def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:
 
 def _passed_over(reader: Reader, item: Item) -> str:
     """Why recall passes over an item: somebody let it go, or it stepped back."""
-    sql = f"SELECT 1 FROM memory_items i WHERE i.position = ? AND {STEPPED_BACK}"  # noqa: S608
-    if reader.rows(sql, (item.position,)):
+    if stepped_back(reader, [item.position]):
         return "It stepped back for its summary, which recall finds in its place."
     return "It was retired; recall passes over it."
 

@@ -182,14 +182,15 @@ class Postings:
         passages: Rows = self._roster.passage.all[: self._base]
         every = passages.searchsorted(numbers)
         there = passages.take(every, mode="clip") == numbers
-        whole, ones = bool(there.all()), np.ones(len(every))
+        whole = bool(there.all())
         again = every[1:] == every[:-1]  # within a term, or where one ends and the next begins
         start = 0
         for size in sizes:
             end = start + size
-            rows = every[start:end] if whole else every[start:end][there[start:end]]
+            # Each a copy: a list that is forgotten must not be held by those read with it.
+            rows = every[start:end].copy() if whole else every[start:end][there[start:end]]
             alone = whole and not again[start : end - 1].any()
-            yield Posting(rows, ones[start:end]) if alone else counted(rows)
+            yield Posting(rows, np.ones(size)) if alone else counted(rows)
             start = end
 
     def _waiting(self, reader: Reader, term: str) -> Posting:

@@ -70,7 +70,7 @@ class Sieve:
         chosen = only or Filter()
         conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_TAKEN_IN]
         if not chosen.retired:
-            conditions += (f"NOT {_RETIRED}", f"NOT {STEPPED_BACK}")
+            conditions += (f"NOT {_RETIRED}", f"NOT {_STEPPED_BACK}")
         if chosen.kinds:
             conditions.append(f"i.kind IN ({self._bind('kind', chosen.kinds)})")
         if chosen.since:
@@ -133,7 +133,7 @@ _RETIRED = f"""EXISTS (
     SELECT 1 FROM memory_marks m WHERE m.item = i.position AND m.mark = 'retired'
     AND {visible("m")})"""  # noqa: S608 - our own condition
 # An item steps back for its summary, and is there again when somebody lets that go.
-STEPPED_BACK = f"""EXISTS (
+_STEPPED_BACK = f"""EXISTS (
     SELECT 1 FROM memory_marks d JOIN memory_items s ON s.item_id = d.note
     WHERE d.item = i.position AND d.mark = 'demoted' AND {visible("d")} AND {visible("s")}
     AND NOT EXISTS (SELECT 1 FROM memory_marks m WHERE m.item = s.position AND m.mark = 'retired'
@@ -210,7 +210,7 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
     """The items with marks, witnesses, sources and relations, as far as the asker may see them."""
     positions = _json([item.position for item in found])
     marks: dict[int, dict[str, int]] = {}
-    back = {row[0] for row in reader.rows(_BACK, (positions,))}
+    back = stepped_back(reader, [item.position for item in found])
     for position, mark, value in reader.rows(_MARKS, (positions,)):
         marks.setdefault(position, {})[mark] = value
     witnesses = _grouped(reader, _WITNESSES, _json([item.version for item in found]))
@@ -234,13 +234,18 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
     ]
 
 
+def stepped_back(reader: Reader, positions: Sequence[int]) -> set[int]:
+    """Those of the items taken in at these positions that stepped back for a summary."""
+    return {row[0] for row in reader.rows(_BACK, (_json(positions),))}
+
+
 _MARKS = f"""
 SELECT m.item, m.mark, m.value FROM json_each(?) j JOIN memory_marks m ON m.item = j.value
 WHERE {visible("m")} ORDER BY m.position
 """  # noqa: S608 - our own condition
 _BACK = f"""
 SELECT i.position FROM json_each(?) j JOIN memory_items i ON i.position = j.value
-WHERE {STEPPED_BACK}
+WHERE {_STEPPED_BACK}
 """  # noqa: S608 - our own condition
 _WITNESSES = """
 SELECT w.position, w.principal FROM json_each(?) j
