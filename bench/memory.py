@@ -36,7 +36,7 @@ from typing import Literal
 from bench import shelves
 from bench.race import Claim, Outcome, Rate, bounded, dearer, race, steady
 from bench.rivals import Rival, rivals_python
-from bench.shelves import GUEST, HITS, NARROW, NOW, Bare, Shelf
+from bench.shelves import GUEST, HITS, NARROW, NOW, OTHER, Bare, Shelf
 from bench.workshop import Workshop
 from everloop.log import Context
 from everloop.memory.answers import Asked, Mode
@@ -233,10 +233,15 @@ def _adds(shelf: Shelf, written: int, *, found: bool) -> Rate:
 
 
 def _remembers(shelf: Shelf, written: int) -> Rate:
-    """Items as every door takes them in: first compared with all that is there."""
+    """Items as every door takes them in: first compared with all that is there.
+
+    They are for those who saw nearly all of what is there, for else there would be little to
+    compare them with.
+    """
 
     def act() -> int:
-        new = [RememberItem("", next(_fresh), kind="message") for _ in range(written)]
+        texts = (next(_fresh) for _ in range(written))
+        new = [RememberItem("", text, kind="message", witnesses=(OTHER,)) for text in texts]
         shelf.keeper.remember_many(new, by=Context())
         shelf.keeper.embed_missing()
         return 1

@@ -38,6 +38,7 @@ BATCH = 1_000
 HITS = 10
 NARROW = "project:narrow"
 GUEST = "guest"
+OTHER = "someone"  # who witnessed all the rest
 CLUSTERS, CLUSTERED = 2_000, 10_000  # of vectors, and vectors made at a time
 COMMON, SPREAD = 0.8, 0.8  # what all vectors share, and how far those of a cluster lie apart
 STRANGERS = 1_000  # vectors for texts that are not of the shelf
@@ -191,7 +192,7 @@ def _item(number: int, text: str) -> Remembered:
         text=text,
         kind="message",
         scope=NARROW if number % 100 == 7 else "user",
-        witnesses=(GUEST,) if number % 100 == 3 else ("someone",),
+        witnesses=(GUEST,) if number % 100 == 3 else (OTHER,),
         origin=Origin(),
         learned_via="told",
         durability="durable",

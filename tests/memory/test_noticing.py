@@ -10,11 +10,11 @@ from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Invalid
 from everloop.log import Context
-from everloop.memory.commands import GrantAudience, RememberItem
-from everloop.memory.noticing import SHARED, telling, terms_of
+from everloop.memory.commands import GrantAudience, RememberItem, RetireItem, ReviseItem
+from everloop.memory.noticing import terms_of
+from everloop.memory.sketches import Sketches
 
 WORDS = st.sampled_from([f"{first}{second}" for first in "abcdef" for second in "mnopq"])
-TERMS = st.lists(st.one_of(WORDS, st.sampled_from(["12", "2026"])), unique=True, min_size=1)
 
 
 @pytest.fixture
@@ -25,24 +25,36 @@ def diary(tmp_path: Path) -> Generator[Diary]:
     diary.log.close()
 
 
-@given(TERMS, TERMS, st.lists(st.integers(0, 500), min_size=32, max_size=32))
-def test_what_shares_enough_holds_one_of_the_first_terms_however_rare_they_are(
-    one: list[str], other: list[str], sizes: list[int]
+@given(st.lists(st.lists(WORDS, max_size=40), max_size=40), st.data())
+def test_what_holds_some_words_is_never_missed_however_it_came(
+    texts: list[list[str]], data: st.DataObject
 ) -> None:
-    wanted = telling(one, sizes[: len(one)])
-    topical = sum(not term[0].isdigit() for term in one)
-    nowhere = {term for term, size in zip(one, sizes, strict=False) if not size}
-    shared = len(set(one) & set(other) - nowhere)
-    if shared >= max(1, SHARED * topical):
-        assert shared >= wanted.least
-        assert set(wanted.terms[: wanted.first]) & set(other) - nowhere
+    sketches, taken = Sketches(), 0
+    while taken < len(texts):
+        some = data.draw(st.integers(1, len(texts) - taken))
+        sketches.extend(texts[taken : taken + some])
+        taken += some
+    asked = data.draw(st.lists(WORDS, unique=True))
+    exactly = [len(set(asked) & set(text)) for text in texts]
+    assert all(may >= does for may, does in zip(sketches.shared(asked), exactly, strict=True))
 
 
-@given(TERMS, st.integers(20_001, 10**9))
-def test_of_terms_that_stand_nearly_everywhere_only_one_is_looked_up(
-    terms: list[str], size: int
-) -> None:
-    assert telling(terms, [size] * len(terms)).first == 1
+def test_what_does_not_hold_some_words_is_hardly_ever_taken_for_what_does() -> None:
+    texts = [[f"word{number}" for number in range(at, at + 20)] for at in range(0, 200_000, 20)]
+    sketches = Sketches()
+    sketches.extend(texts)
+    asked = ["word7", *(f"word{number}" for number in range(300_000, 300_009))]
+    shared = sketches.shared(asked)
+    assert shared[0] >= 1
+    assert (shared >= 1).sum() < 250
+    assert (shared >= 2).sum() < 5
+
+
+def test_more_words_than_a_byte_can_count_are_counted() -> None:
+    sketches, words = Sketches(), [f"word{number}" for number in range(300)]
+    sketches.extend([words, []])
+    assert sketches.shared(words).tolist() == [300, 0]
+    assert sketches.shared([]).tolist() == [0, 0]
 
 
 def test_among_many_of_one_pattern_each_is_told_from_the_others(diary: Diary) -> None:
@@ -67,16 +79,10 @@ def test_what_is_hidden_keeps_nothing_that_may_be_seen_from_being_noticed(diary:
     assert diary.keeper.remember(again, by=guest).item_id == seen.item_id
 
 
-def test_a_number_that_nothing_holds_is_not_what_is_looked_up() -> None:
-    wanted = telling(["alarm", "code", "4711", "door"], [21_000, 30_000, 0, 25_000])
-    assert wanted.terms[: wanted.first] == ("alarm",)
-
-
 @pytest.mark.parametrize("scope", ["user", "project:x"])
 def test_however_many_hidden_items_say_the_same_what_contradicts_is_noticed(
-    diary: Diary, monkeypatch: pytest.MonkeyPatch, scope: str
+    diary: Diary, scope: str
 ) -> None:
-    monkeypatch.setattr("everloop.memory.noticing.PLACES_MAX", 50)
     text = "The code of the alarm at the front door is"
     diary.engine.do(GrantAudience("guest", ("user",)))
     seen = diary.keeper.remember(RememberItem("", f"{text} 1", witnesses=("guest",)), by=Context())
@@ -87,20 +93,39 @@ def test_however_many_hidden_items_say_the_same_what_contradicts_is_noticed(
     assert diary.keeper.remember(new, by=Context(actor="guest")).contradicts == (seen.item_id,)
 
 
-def test_what_other_scopes_hold_keeps_nothing_from_being_noticed(
-    diary: Diary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A word may be rare where it matters, and common elsewhere."""
-    monkeypatch.setattr("everloop.memory.noticing.PLACES_MAX", 50)
-    for n in range(60):  # of these words "attic" is the rarest, but not in this scope
-        some = RememberItem(f"o{n}", f"The boiler and cellar valve, {n}", scope="project:x")
-        diary.engine.do(some)
-    diary.engine.do(RememberItem("attic", "Nothing is kept in the attic"))
-    seen = diary.keeper.remember(
-        RememberItem("", "The boiler valve of the cellar is open"), by=Context()
-    )
-    new = RememberItem("", "The boiler valve of the cellar is shut, not the attic")
+def test_however_many_were_retired_what_contradicts_is_noticed(diary: Diary) -> None:
+    text = "The code of the alarm at the front door is"
+    seen = diary.keeper.remember(RememberItem("", f"{text} 1"), by=Context())
+    for n in range(60):
+        diary.engine.do(RememberItem(f"old{n}", f"{text} {n + 100}"))
+        diary.engine.do(RetireItem(f"old{n}", "over"))
+    new = RememberItem("", f"{text} 4711")
     assert diary.keeper.remember(new, by=Context()).contradicts == (seen.item_id,)
+
+
+def test_what_an_item_said_before_it_was_reworded_is_not_compared(diary: Diary) -> None:
+    first = diary.keeper.remember(RememberItem("", "The keys hang behind the clock"), by=Context())
+    diary.engine.do(ReviseItem(first.item_id, text="Nobody knows where anything is"))
+    again = RememberItem("", "The keys hang behind the clock")
+    assert diary.keeper.remember(again, by=Context()).new
+
+
+def test_an_item_that_is_for_others_now_is_compared_with_what_is_for_them(diary: Diary) -> None:
+    text = "The keys hang behind the clock"
+    first = diary.keeper.remember(RememberItem("", text), by=Context())
+    diary.engine.do(ReviseItem(first.item_id, witnesses=("ann", "bob")))
+    assert diary.keeper.remember(RememberItem("", text), by=Context()).new
+    again = RememberItem("", text, witnesses=("bob", "ann"))
+    assert diary.keeper.remember(again, by=Context()).item_id == first.item_id
+
+
+def test_what_was_purged_is_not_compared(diary: Diary) -> None:
+    text = "The keys hang behind the clock"
+    first = diary.keeper.remember(RememberItem("", text), by=Context())
+    diary.log.purge([first.position], reason="private", actor="user")
+    second = diary.keeper.remember(RememberItem("", text), by=Context())
+    assert second.new
+    assert diary.keeper.remember(RememberItem("", text), by=Context()).item_id == second.item_id
 
 
 def test_a_long_text_that_is_said_again_is_noticed(diary: Diary) -> None:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
-from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -21,7 +20,7 @@ from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
 from everloop.memory.limits import MemorySettings
-from everloop.memory.noticing import Alike, Batch, relations, terms_of
+from everloop.memory.noticing import Alike
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import Filter, Item, asker, find, stepped_back
@@ -250,21 +249,9 @@ class Keeper:
 
         Those that come earlier among them count as if they were there already.
         """
-        now = self._now()
-        found, batch = list[Alike](), Batch(author, now)
-        told = [() if each.derived_from else terms_of(each.text) for each in new]
         with self.log.reading() as reader:
             who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
-            self.memory.look_up(reader, chain(*told))
-            for each, terms in zip(new, told, strict=True):
-                if each.derived_from:
-                    found.append([])
-                    continue
-                near = self.memory.sharing(reader, who, each, terms)
-                found.append(relations(each, author, [*near, *batch.near(each, terms)], now))
-                if not any(how == "repeats" for _, how, _ in found[-1]):
-                    batch.add(each, terms)
-        return found
+            return self.memory.compared(reader, who, new, author, self._now())
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()

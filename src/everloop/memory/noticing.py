@@ -1,13 +1,11 @@
 """What something new repeats, varies or contradicts: among what there is, and what came with it.
 
-Only what shares a good part of its words is compared with it. So whatever is like it holds some of
-its rarest words, and only where those stand is looked at: that costs little in a large memory too.
+Only what is for the same audience and shares a good part of its words is compared with it.
 """
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import accumulate, chain
 from math import ceil
 from typing import NamedTuple
 
@@ -21,18 +19,21 @@ from everloop.memory.words import EITHER, question
 Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
 
 SHARED = 0.4  # of the words of a text, numbers and grammar aside: what is like it holds as many
-PLACES_MAX = 20_000  # at which rare words are looked up
 COMPARED_MAX = 8  # texts that something new is compared with
 APART = timedelta(days=1)  # what lies further apart in time is not the same event
 
 
-class Telling(NamedTuple):
-    """What tells which texts may be like one: they hold so many of its terms, one of the first."""
+class Audience(NamedTuple):
+    """Who something is for, and of which kind it is: only what is for the same is compared."""
 
-    terms: tuple[str, ...]  # that stand somewhere: the rarest first, numbers last
-    first: int
-    enough: int  # as many first ones would miss nothing; fewer are looked at where they are common
-    least: int
+    scope: str
+    kind: str
+    witnesses: tuple[str, ...]
+
+    @classmethod
+    def of(cls, new: RememberItem) -> "Audience":
+        """Who something new is for."""
+        return cls(new.scope, new.kind, tuple(sorted(set(new.witnesses))))
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -41,22 +42,12 @@ def terms_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term.split(EITHER)[0] for term in asked))
 
 
-def telling(terms: Sequence[str], sizes: Sequence[int]) -> Telling:
-    """What tells of a text with these terms, each of which stands in so many places.
+def least_shared(terms: Sequence[str]) -> int:
+    """How many of its terms a text shares with whatever may be like it.
 
-    A number says little about what a text is like, and one that stands nowhere says nothing.
+    A number says little about what a text is like.
     """
-    least = max(1, ceil(SHARED * sum(not _is_number(term) for term in terms)))
-    both = zip(sizes, terms, strict=True)
-    rarest = sorted((_is_number(term), size, term) for size, term in both if size)
-    upto = accumulate(size for _, size, _ in rarest)
-    few = sum(places <= PLACES_MAX for places in upto)
-    enough = max(0, len(rarest) - least + 1)
-    return Telling(tuple(term for *_, term in rarest), min(enough, max(1, few)), enough, least)
-
-
-def _is_number(term: str) -> bool:
-    return term[0].isdigit()
+    return max(1, ceil(SHARED * sum(not term[0].isdigit() for term in terms)))
 
 
 class Said(NamedTuple):
@@ -100,36 +91,6 @@ class Said(NamedTuple):
         return not new.happened_at or _close(self.happened_at, _moment(new.happened_at))
 
 
-class Batch:
-    """What was said earlier in a batch, found by the words that it shares with something new."""
-
-    def __init__(self, author: str, now: datetime) -> None:
-        self._author, self._now = author, now
-        self._said: list[tuple[RememberItem, frozenset[str]]] = []
-        self._holding: dict[str, list[int]] = {}
-
-    def add(self, new: RememberItem, terms: Sequence[str]) -> None:
-        """Take something in that has these terms."""
-        for term in terms:
-            self._holding.setdefault(term, []).append(len(self._said))
-        self._said.append((new, frozenset(terms)))
-
-    def near(self, new: RememberItem, terms: Sequence[str]) -> list[Said]:
-        """Those for the same audience that share most words."""
-        if not self._said:
-            return []
-        wanted = telling(terms, [len(self._holding.get(term, ())) for term in terms])
-        first = (self._holding.get(term, ()) for term in wanted.terms[: wanted.first])
-        shared = [
-            (-len(own.intersection(terms)), place)
-            for place in set(chain.from_iterable(first))
-            for other, own in (self._said[place],)
-            if _for(other) == _for(new)
-        ]
-        best = sorted(pair for pair in shared if -pair[0] >= wanted.least)[:COMPARED_MAX]
-        return [Said.newly(self._said[place][0], self._author, self._now) for _, place in best]
-
-
 def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetime) -> Alike:
     """What something new repeats, varies or contradicts, of what still holds, nearest first."""
     holding = [said for said in near if said.holds_until is None or said.holds_until > now]
@@ -141,10 +102,6 @@ def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetim
         or (how == "repeats" and said.may_stand_for(new, author))
     ]
     return sorted(related, key=lambda entry: (-entry[2], entry[0]))
-
-
-def _for(new: RememberItem) -> tuple[str, str, set[str]]:
-    return new.scope, new.kind, set(new.witnesses)
 
 
 def _close(one: datetime | None, other: datetime | None) -> bool:

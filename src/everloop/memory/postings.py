@@ -67,35 +67,6 @@ class Postings:
             whole = {one: self._whole(one, lists) for one in every}
             return [_either([whole[one] for one in term.split(EITHER)]) for term in terms]
 
-    def sizes(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> list[int]:
-        """In how many passages each term stands, whoever may see them."""
-        with self._lock:
-            self._refresh(reader, roster)
-            lists, recent = self._lists(reader, head, terms), self._recent
-            return [
-                len(lists[term].rows) + (len(recent[term][0]) if term in recent else 0)
-                for term in terms
-            ]
-
-    def together(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> Rows:
-        """The rows in which some terms stand, one term after the other."""
-        with self._lock:
-            self._refresh(reader, roster)
-            lists = self._lists(reader, head, terms)
-            parts = [part for term in terms for part in self._parts(term, lists)]
-            return np.concatenate([NOWHERE.rows, *parts])
-
-    def holding(
-        self, reader: Reader, roster: Roster, head: int, term: str, rows: Rows
-    ) -> NDArray[np.bool_]:
-        """Which of some rows hold a term."""
-        with self._lock:
-            self._refresh(reader, roster)
-            held = np.zeros(len(rows), np.bool_)
-            for part in self._parts(term, self._lists(reader, head, (term,))):
-                held |= part.take(part.searchsorted(rows), mode="clip") == rows
-            return held
-
     def near(self, reader: Reader, roster: Roster, head: int, term: str) -> list[str]:
         """The terms that are spelt nearly like one, whoever may see where they stand."""
         with self._lock:
@@ -116,16 +87,6 @@ class Postings:
             return lists[term]
         rows, counts = recent
         return _joined(lists[term], Posting(np.frombuffer(rows, np.int64), np.frombuffer(counts)))
-
-    def _parts(self, term: str, lists: Mapping[str, Posting]) -> Iterator[Rows]:
-        """The rows in which a term stands, in parts, of which none is empty.
-
-        To be copied before anything new is taken in.
-        """
-        if len(lists[term].rows):
-            yield lists[term].rows
-        if term in self._recent:
-            yield np.frombuffer(self._recent[term][0], np.int64)
 
     def _lists(self, reader: Reader, head: int, terms: Sequence[str]) -> Mapping[str, Posting]:
         """The lists of terms. Those that are not known are read, all at once."""
@@ -190,7 +151,7 @@ class Postings:
             # Each a copy: a list that is forgotten must not be held by those read with it.
             rows = every[start:end].copy() if whole else every[start:end][there[start:end]]
             alone = whole and not again[start : end - 1].any()
-            yield Posting(rows, np.ones(size)) if alone else counted(rows)
+            yield Posting(rows, np.ones(size)) if alone else _counted(rows)
             start = end
 
     def _waiting(self, reader: Reader, term: str) -> Posting:
@@ -219,7 +180,7 @@ class Postings:
             self._kept -= len(self._listed.popitem(last=False)[1].rows)
 
 
-def counted(rows: Rows) -> Posting:
+def _counted(rows: Rows) -> Posting:
     """Rows with repetitions, in order, as rows and counts."""
     new = rows[1:] != rows[:-1]
     if new.all():  # as rare terms do, each stands once where it stands

@@ -20,13 +20,13 @@ from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
 from everloop.memory.commands import RememberItem
 from everloop.memory.holdings import Holdings
 from everloop.memory.legs import Source, by_meaning, by_words
-from everloop.memory.noticing import Said
+from everloop.memory.noticing import Alike
 from everloop.memory.postings import Postings
 from everloop.memory.ranking import Ranking
 from everloop.memory.register import Register
 from everloop.memory.roster import Roster
 from everloop.memory.scopes import OWNER, Asker
-from everloop.memory.sharing import Places, sharing
+from everloop.memory.sharing import Sharing
 from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
 from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
@@ -48,6 +48,7 @@ class Memory:
         self._standings = Standings()
         self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
         self._postings, self._holdings = Postings(), Holdings()
+        self._sharing = Sharing()
 
     def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
         """Who a principal is. What was read of it holds as long as nothing happens."""
@@ -88,17 +89,16 @@ class Memory:
         place = items.index(item)
         return ranking.whys(place, place + 1)[0]
 
-    def look_up(self, reader: Reader, terms: Iterable[str]) -> None:
-        """Read where terms stand, all at once, for whoever asks for some of them in a moment."""
-        roster, head = self.register.roster(reader)
-        self._postings.sizes(reader, roster, head, list(dict.fromkeys(terms)))
-
-    def sharing(
-        self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
-    ) -> list[Said]:
-        """The items of the same scope, kind and audience that share most words with a new one."""
-        roster, head = self.register.roster(reader)
-        return sharing(Places(reader, roster, head, self._postings), who, new, terms)
+    def compared(
+        self,
+        reader: Reader,
+        who: Asker,
+        new: Sequence[RememberItem],
+        author: str,
+        now: datetime,
+    ) -> list[Alike]:
+        """What each of some new items is like, of what is for the same audience, nearest first."""
+        return self._sharing.compared(reader, who, new, author, now)
 
     def keep(self, reader: Reader) -> None:
         """Let the next process begin with what this one knows, once every item has its vector."""

@@ -10,20 +10,14 @@ from collections.abc import Callable
 
 from everloop.log import Reader
 from everloop.log.reader import State
+from everloop.memory.recognising import Recognised
 from everloop.memory.roster import Roster
 from everloop.memory.snapshots import Arrays, Header, Snapshot
 from everloop.memory.views import MemoryShelf, MemoryWords
 
 SAVED_ROWS_MIN = 5_000  # fewer rows than these are as soon read as kept
-HEADS_KEPT = 4_096  # newest records by which a reader is known to see the log that was read
 
-_STATE = """
-SELECT (SELECT max(position) FROM log),
-       (SELECT digest FROM log WHERE position = min(?1, (SELECT max(position) FROM log))),
-       (SELECT max(position) FROM log_retractions WHERE everywhere)
-"""
 _AT = "SELECT digest FROM log WHERE position = ?"
-_DIGESTS = "SELECT digest FROM log WHERE position > ? AND position <= ? ORDER BY position"
 
 
 class Register:
@@ -36,7 +30,7 @@ class Register:
     def __init__(self, snapshot: Snapshot | None = None) -> None:
         self._snapshot = snapshot
         self._lock = threading.Lock()
-        self._purged: int | None = None
+        self._log = Recognised()
         self._begin()
 
     def roster(self, reader: Reader) -> tuple[Roster, int]:
@@ -45,33 +39,25 @@ class Register:
             state = reader.state
             if state is not None and state is self._seen:
                 return self._roster, state.head
-            head, digest, purged = reader.rows(_STATE, (self._roster.head,))[0]
-            if digest not in self._digests or purged != self._purged:
+            head, same = self._log.newest(reader)
+            if not same:
                 self._begin()
-                self._purged = purged
             if head and not self._roster.head:
                 self._restore(reader, head)
-            if (head or 0) > self._roster.head:
+            if head > self._roster.head:
                 self._load(reader, head)
             self._seen = state
-            return self._roster, head or 0
+            return self._roster, head
 
     def _load(self, reader: Reader, head: int) -> None:
         whole = False
         try:
-            self._note(reader, head)
+            self._log.note(reader, head)
             self._roster.load(reader, head)
             whole = True
         finally:
             if not whole:  # what was broken off in the middle cannot be gone on with
                 self._begin()
-
-    def _note(self, reader: Reader, head: int) -> None:
-        """Remember what was read last, to know older readers of the same log by."""
-        new = reader.rows(_DIGESTS, (max(self._roster.head, head - HEADS_KEPT), head))
-        self._digests |= dict.fromkeys(row[0] for row in new)
-        while len(self._digests) > HEADS_KEPT:
-            del self._digests[next(iter(self._digests))]
 
     def due(self, model: str, more: int = 0) -> bool:
         """Whether it should be kept for the next process: it has grown much since that was done.
@@ -105,7 +91,7 @@ class Register:
             return
         header = self._header(reader, kept.head, kept.model) if kept.head <= head else None
         if header is not None and (arrays := self._snapshot.load(header)) is not None:
-            self._note(reader, kept.head)
+            self._log.note(reader, kept.head)
             self._roster = Roster(arrays, kept.head)
             self._saved, self._model = len(self._roster), kept.model
         elif header != kept:
@@ -115,9 +101,8 @@ class Register:
         """What a roster up to `head` is of, as this reader sees the log."""
         found = reader.rows(_AT, (head,))
         views = (MemoryWords.version, MemoryShelf.version)
-        return Header(head, found[0][0].hex(), self._purged, model, views) if found else None
+        return Header(head, found[0][0].hex(), self._log.purged, model, views) if found else None
 
     def _begin(self) -> None:
         self._roster = Roster()
         self._saved, self._model, self._seen = 0, "", None
-        self._digests: dict[bytes | None, None] = {None: None}
