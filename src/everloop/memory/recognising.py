@@ -19,6 +19,8 @@ _DIGESTS = "SELECT digest FROM log WHERE position > ? AND position <= ? ORDER BY
 class Recognised:
     """What is known of the log that was read, by which it is told from another."""
 
+    head: int  # up to which it was read
+    purged: int | None  # the newest purge
     _digests: dict[bytes | None, None]
 
     def __init__(self) -> None:
@@ -44,6 +46,5 @@ class Recognised:
         self.head = head
 
     def _begin(self, purged: int | None) -> None:
-        self.head = 0  # up to which it was read
-        self.purged = purged  # the newest purge
+        self.head, self.purged = 0, purged
         self._digests = {None: None}
