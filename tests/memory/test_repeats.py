@@ -1,8 +1,10 @@
 """When something that was said before is the same thing, and when it is another."""
 
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from tests.memory.test_ghosts import Diary
@@ -170,3 +172,53 @@ def test_what_hardly_fits_stands_after_what_it_contradicts_though_it_is_newer(di
     asked = Asked("where hangs the spare key of the cellar", mode="text")
     hits = diary.keeper.recall("user", asked).hits
     assert [hit.item.item_id for hit in hits] == [fits.item_id, other.item_id]
+
+
+def test_two_who_say_the_same_at_once_say_it_once(diary: Diary) -> None:
+    for n in range(20):
+        both = Barrier(2)
+
+        def say(text: str, both: Barrier = both) -> Kept:
+            both.wait()
+            return diary.keeper.remember(RememberItem("", text), by=Context())
+
+        with ThreadPoolExecutor(2) as pool:
+            kept = list(pool.map(say, [f"The code of locker {n} is {n + 1000}"] * 2))
+        assert {each.new for each in kept} == {True, False}
+        assert len({each.item_id for each in kept}) == 1
+
+
+@pytest.mark.parametrize("again", ["The code of the alarm is 4711", "It is out of order"])
+def test_a_request_that_is_made_again_is_answered_as_the_first_time(
+    diary: Diary, again: str
+) -> None:
+    keep = diary.keeper.remember
+    other = keep(RememberItem("", "The code of the alarm is 1234"), by=Context())
+    text = RememberItem("", "The code of the alarm is 4711", durability="2026-12-31T00:00:00Z")
+    first = keep(text, by=Context(), request_id="one")
+    assert first.new
+    assert first.contradicts == (other.item_id,)
+    head = diary.log.head
+    assert keep(RememberItem("", again), by=Context(), request_id="one").item_id == first.item_id
+    assert keep(text, by=Context(), request_id="one") == first
+    assert diary.log.head == head
+
+
+def test_a_repetition_that_is_asked_for_again_is_answered_as_the_first_time(diary: Diary) -> None:
+    keep = diary.keeper.remember
+    text = RememberItem("", "The code of the alarm is 4711")
+    item_id = keep(text, by=Context()).item_id
+    repeated = keep(text, by=Context(), request_id="two")
+    assert not repeated.new
+    diary.engine.do(RetireItem(item_id, "over"))
+    assert keep(text, by=Context(), request_id="two") == repeated
+
+
+def test_what_contradicts_is_recorded_with_the_item_or_not_at_all(diary: Diary) -> None:
+    keep = diary.keeper.remember
+    keep(RememberItem("", "The code of the alarm is 1234"), by=Context())
+    new = keep(RememberItem("", "The code of the alarm is 4711"), by=Context(), request_id="one")
+    with diary.log.reading() as reader:
+        kinds = [record.kind for record in reader.requested("one")]
+    assert new.contradicts
+    assert kinds == ["memory.remembered", "memory.related"]

@@ -5,7 +5,7 @@ from everloop.memory.events import Ledger, Origin
 
 
 class RememberItem(Command, frozen=True):
-    """Take an item in. `repeats` names an item that says the same, if one was noticed."""
+    """Take an item in. `related` names others that it repeats or contradicts, and which of it."""
 
     item_id: str
     text: str
@@ -20,6 +20,7 @@ class RememberItem(Command, frozen=True):
     follows: str = ""
     derived_from: tuple[str, ...] = ()
     because: tuple[int, ...] = ()
+    related: tuple[tuple[str, str], ...] = ()
 
 
 class KeepSummary(RememberItem, frozen=True):

@@ -73,7 +73,8 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
         derived_from=command.derived_from,
         session=asking.by.session,
     )
-    return [Draft(remembered, command.because)]
+    beside = [_related(command.item_id, *other) for other in command.related]
+    return [Draft(remembered, command.because), *(Draft(each, beside=(0,)) for each in beside)]
 
 
 def check_new(command: RememberItem) -> None:
@@ -196,13 +197,18 @@ def relate_items(item: Item | None, command: RelateItems, asking: Asking) -> lis
     """Put two items side by side."""
     del asking
     known = _known(item, command.item_id)
-    if command.relation not in RELATIONS:
-        raise Invalid(f"{command.relation!r} is no relation", hint=f"Use {' or '.join(RELATIONS)}.")
-    if command.other_id == command.item_id:
-        raise Invalid("an item cannot be related to itself")
-    if (command.other_id, command.relation) in known.related:
+    related = _related(command.item_id, command.other_id, command.relation)
+    if (related.other_id, related.relation) in known.related:
         return []
-    return _on(known, Related(command.item_id, command.other_id, command.relation))
+    return _on(known, related)
+
+
+def _related(item_id: str, other_id: str, relation: str) -> Related:
+    if relation not in RELATIONS:
+        raise Invalid(f"{relation!r} is no relation", hint=f"Use {' or '.join(RELATIONS)}.")
+    if other_id == item_id:
+        raise Invalid("an item cannot be related to itself")
+    return Related(item_id, other_id, relation)
 
 
 def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[Draft]:

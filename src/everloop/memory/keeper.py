@@ -4,7 +4,8 @@ It notices repetitions before they are stored, answers questions and says why, a
 that the background has to do. Everything it changes, it changes by commands.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from everloop.errors import NotFound, Unavailable
-from everloop.log import Context, Log, Reader, Receipt
+from everloop.log import Context, Fact, Log, Reader, Receipt
+from everloop.log.record import fact_of
 from everloop.log.sql import one
 from everloop.memory.answers import Answer, Asked, Why
-from everloop.memory.commands import RelateItems, RememberItem, RepeatItem
+from everloop.memory.commands import RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
+from everloop.memory.events import Related, Remembered, Repeated
 from everloop.memory.limits import MemorySettings
 from everloop.memory.noticing import Alike
 from everloop.memory.passing import passing
@@ -81,6 +84,7 @@ class Keeper:
         self._clock = clock
         self._ids = ids
         self._limits = limits
+        self._taking = threading.Lock()
 
     @cached_property
     def memory(self) -> "Memory":
@@ -129,16 +133,25 @@ class Keeper:
             )
             for each in new
         ]
-        alike = self._compared(commands, by.actor, seen_by or by.actor)
-        told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
-        if len(told) == 1:
-            receipts = [self._do(told[0], by=by, request_id=request_id)]
-        else:
-            receipts = list(self._do_many(told, by=by))
-        kept = [_kept(*row) for row in zip(new, told, receipts, alike, strict=True)]
-        if related := [relation for one in kept for relation in _relations(one)]:
-            self._do_many(related, by=by)
-        return kept
+        with self._taking:  # of two at once that say the same, the second is noticed
+            if request_id and (before := self._answered(new[0], request_id)):
+                return [before]
+            alike = self._compared(commands, by.actor, seen_by or by.actor)
+            told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
+            if len(told) == 1:
+                receipts = [self._do(told[0], by=by, request_id=request_id)]
+            else:
+                receipts = list(self._do_many(told, by=by))
+        return [
+            _kept(each, receipt.facts) or Kept(one.item_id, True, 0)  # it was there, word for word
+            for each, one, receipt in zip(new, told, receipts, strict=True)
+        ]
+
+    def _answered(self, new: RememberItem, request_id: str) -> Kept | None:
+        """What came of a request when it was made before, if it was."""
+        with self.log.reading() as reader:
+            facts = [fact_of(record) for record in reader.requested(request_id)]
+        return _kept(new, facts)
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
         """The id of an item that says the same already, if `by` may see one. Records nothing."""
@@ -258,30 +271,27 @@ class Keeper:
 
 
 def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
-    """What to record of something new: itself, or that it was said again."""
+    """What to record of something new: itself and what it relates to, or that it was said again."""
     for item_id, relation, similarity in alike:
         if relation == "repeats":
             return RepeatItem(item_id, new.text, similarity, new.origin)
-    return new
+    against = [(item_id, how) for item_id, how, _ in alike if how == "contradicts"]
+    nearest = [(item_id, "repeats") for item_id, how, _ in alike if how == "varies"][:1]
+    return msgspec.structs.replace(new, related=(*against, *nearest))
 
 
-def _kept(
-    new: RememberItem, told: RememberItem | RepeatItem, receipt: Receipt, alike: Alike
-) -> Kept:
-    if isinstance(told, RepeatItem):
-        return Kept(told.item_id, False, receipt.position, told.similarity)
-    against = tuple(item_id for item_id, relation, _ in alike if relation == "contradicts")
-    varies = next((item_id for item_id, relation, _ in alike if relation == "varies"), "")
-    passes = "" if told.durability == new.durability else told.durability
-    return Kept(told.item_id, True, receipt.position, 0.0, against, varies, passes)
-
-
-def _relations(kept: Kept) -> Iterator[RelateItems]:
-    """What is recorded beside a new item."""
-    for other in kept.contradicts:
-        yield RelateItems(kept.item_id, other, "contradicts")
-    if kept.varies:
-        yield RelateItems(kept.item_id, kept.varies, "repeats")
+def _kept(new: RememberItem, facts: Sequence[Fact]) -> Kept | None:
+    """What became of something new, by what was recorded of it."""
+    happened = facts[0].event if facts else None
+    if isinstance(happened, Repeated):
+        return Kept(happened.item_id, False, facts[0].position, happened.similarity)
+    if not isinstance(happened, Remembered):
+        return None
+    related = [fact.event for fact in facts if isinstance(fact.event, Related)]
+    against = tuple(each.other_id for each in related if each.relation == "contradicts")
+    varies = next((each.other_id for each in related if each.relation == "repeats"), "")
+    passes = "" if happened.durability == new.durability else happened.durability
+    return Kept(happened.item_id, True, facts[0].position, 0.0, against, varies, passes)
 
 
 def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:
