@@ -1,6 +1,7 @@
 """What something new is compared with: everything that may be like it, and little else."""
 
 from collections.abc import Generator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from tests.memory.test_ghosts import Diary
 from everloop.errors import Invalid
 from everloop.log import Context
 from everloop.memory.commands import GrantAudience, RememberItem, RetireItem, ReviseItem
+from everloop.memory.keeper import Keeper
 from everloop.memory.noticing import terms_of
 from everloop.memory.sketches import Sketches
 
+WHERE = list(enumerate(product(("key", "bill", "manual"), ("car", "boat", "oven", "piano"))))
 WORDS = st.sampled_from([f"{first}{second}" for first in "abcdef" for second in "mnopq"])
 
 
@@ -140,3 +143,20 @@ def test_a_text_without_words_is_refused_in_words(diary: Diary, text: str) -> No
     assert terms_of(text) == ()
     with pytest.raises(Invalid):
         diary.keeper.remember(RememberItem("", text), by=Context())
+
+
+def test_what_this_process_took_in_is_compared_as_if_it_had_been_read(diary: Diary) -> None:
+    """Of all that it wrote, in turns with another one that reads everything."""
+    other = Keeper(
+        diary.log, diary.engine.do, diary.engine.do_many, diary.stage.clock, diary.stage.ids
+    )
+    keepers = (diary.keeper, diary.keeper, other, diary.keeper, other, other)
+    texts = [f"The {word} of the {thing} is kept in drawer {n}" for n, (word, thing) in WHERE]
+    texts += [f"{'A long way to say it. ' * 80}\n\n{text}" for text in texts[:3]]
+    for n, text in enumerate(texts):
+        assert keepers[n % len(keepers)].remember(RememberItem("", text), by=Context()).new
+        if n % 5 == 0:
+            diary.engine.do(RememberItem(f"aside-{n}", f"Aside {n}", kind="message"))
+    for text in texts:
+        assert not diary.keeper.remember(RememberItem("", text), by=Context()).new
+        assert not other.remember(RememberItem("", text), by=Context()).new

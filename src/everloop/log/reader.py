@@ -114,7 +114,7 @@ class Reader:
 
     def head(self) -> int:
         """The newest position."""
-        return number(self.db, _HEAD)
+        return number(self.db, _HEAD) if self.state is None else self.state.head
 
     def record(self, position: int) -> Record:
         """The record at a position.

@@ -142,6 +142,7 @@ class Keeper:
                 receipts = [self._do(told[0], by=by, request_id=request_id)]
             else:
                 receipts = list(self._do_many(told, by=by))
+            self.memory.take_in(receipts)
         return [
             _kept(each, receipt.facts) or Kept(one.item_id, True, 0)  # it was there, word for word
             for each, one, receipt in zip(new, told, receipts, strict=True)

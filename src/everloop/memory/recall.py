@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from everloop.errors import Invalid, ModelFailed, Unavailable
-from everloop.log import Reader, Sight
+from everloop.log import Reader, Receipt, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
@@ -99,6 +99,10 @@ class Memory:
     ) -> list[Alike]:
         """What each of some new items is like, of what is for the same audience, nearest first."""
         return self._sharing.compared(reader, who, new, author, now)
+
+    def take_in(self, receipts: Iterable[Receipt]) -> None:
+        """Note what was recorded just now, for whatever is compared with it next."""
+        self._sharing.take_in(fact for receipt in receipts for fact in receipt.facts)
 
     def keep(self, reader: Reader) -> None:
         """Let the next process begin with what this one knows, once every item has its vector."""

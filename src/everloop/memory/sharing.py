@@ -8,17 +8,18 @@ words is looked at.
 import threading
 from array import array
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from math import log1p
 
 import msgspec
 import numpy as np
 
-from everloop.log import Reader
+from everloop.log import Fact, Reader
 from everloop.log.reader import State
 from everloop.log.record import moment
 from everloop.memory.commands import RememberItem
+from everloop.memory.events import Remembered, Revised
 from everloop.memory.noticing import (
     COMPARED_MAX,
     Alike,
@@ -33,6 +34,8 @@ from everloop.memory.recognising import Recognised
 from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Filter, Sieve
 from everloop.memory.sketches import Sketches
+from everloop.memory.views import titled_passages
+from everloop.memory.words import document
 
 TOGETHER = 32  # passages that are looked at together, then twice as many
 AUDIENCES_MAX = 256  # for which sketches are kept
@@ -85,6 +88,13 @@ class Sharing:
             if len(found) < len(new) and all(how != "repeats" for _, how, _ in alike):
                 batch.add(each, terms)
         return found
+
+    def take_in(self, facts: Iterable[Fact]) -> None:
+        """Take in what was recorded just now, which then need not be read."""
+        with self._lock:
+            for fact in facts:
+                for audience, part in self._parts.items():
+                    part.take_in(fact, audience)
 
     def _near(
         self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
@@ -145,6 +155,20 @@ class _Part:
         self._sketches.extend(terms.split(" ") for _, terms in new)
         self._passages.extend(passage for passage, _ in new)
         self._head = head
+
+    def take_in(self, fact: Fact, audience: Audience) -> None:
+        """Take in a fact, if it is the next one."""
+        if fact.position != self._head + 1:
+            return
+        new = fact.event
+        if isinstance(new, Revised):  # of which only the views know who it is for
+            return
+        if isinstance(new, Remembered) and (new.scope, new.kind, new.witnesses) == audience:
+            texts = titled_passages(new.title, new.text)
+            self._sketches.extend(document(text).split(" ") for text in texts)
+            first = fact.position * PASSAGES_MAX
+            self._passages.extend(range(first, first + len(texts)))
+        self._head = fact.position
 
     def holding(self, terms: Sequence[str], least: int) -> list[int]:
         """The passages that may hold so many of the terms: most of them first, then the newest."""

@@ -280,8 +280,7 @@ def _version(new: Remembered | Revised, fact: Fact, item: int) -> Iterator[Added
 
 
 def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[Added]:
-    for number, passage in enumerate(passages(new.text), position * PASSAGES_MAX):
-        titled = _titled(new.title, passage)
+    for number, titled in enumerate(titled_passages(new.title, new.text), position * PASSAGES_MAX):
         terms = document(titled)
         digest = sha256(titled.encode()).digest()
         length = terms.count(" ") + 1 - terms.count(MARK)  # a word in two languages is one word
@@ -297,9 +296,11 @@ def _audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Add
     yield "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)", row
 
 
-def _titled(title: str, passage: str) -> str:
-    """A passage with its item's title, unless it begins with it."""
-    return passage if passage.startswith(title.rstrip("…")) else f"{title}\n{passage}"
+def titled_passages(title: str, text: str) -> list[str]:
+    """A text in passages, each with its item's title, unless it begins with that."""
+    opening = title.rstrip("…")
+    parts = passages(text)
+    return [part if part.startswith(opening) else f"{title}\n{part}" for part in parts]
 
 
 def _mark(new: MemoryEvent) -> tuple[str, int, str]:
@@ -330,10 +331,10 @@ def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
     of_version = groupby(sorted(wanted), lambda number: number // PASSAGES_MAX)
     asked = {position: list(numbers) for position, numbers in of_version}
     for position, title, text in reader.db.executemany(_TEXT, [(each,) for each in asked]):
-        parts = passages(text)
+        parts = titled_passages(title, text)
         for number in asked[position]:
             if number % PASSAGES_MAX < len(parts):  # else it is of another build's making
-                found[number] = _titled(title, parts[number % PASSAGES_MAX])
+                found[number] = parts[number % PASSAGES_MAX]
     return found
 
 
