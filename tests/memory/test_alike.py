@@ -3,6 +3,7 @@
 import pytest
 
 from everloop.memory.alike import likeness
+from everloop.memory.forms import in_one_form
 
 SAID = "Anna is allergic to nuts."
 LONG = (
@@ -225,3 +226,72 @@ def test_what_was_done_twice_is_no_contradiction(one: str, other: str) -> None:
 
 def test_the_same_day_said_in_another_order_is_no_contradiction() -> None:
     assert likeness("My birthday is May 3", "My birthday is 3 May")[0] != "contradicts"
+
+
+FIRST_OF_MAY = "The release is on 2026-05-01"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (FIRST_OF_MAY, "The release is on 1 May 2026"),
+        (FIRST_OF_MAY, "The release is on May 1st, 2026"),
+        (FIRST_OF_MAY, "The release is on the 1st of may 2026"),
+        (FIRST_OF_MAY, "The release is on Friday, 1 May 2026"),
+        (FIRST_OF_MAY, "The release is on 2026/5/1"),
+        (FIRST_OF_MAY, "The release is on 1 May"),
+        ("The release is on 2026-05-13", "The release is on 5/13/2026"),
+        ("The release is in 2026-05", "The release is in May 2026"),
+        ("Die Abgabe ist am 1. März 2026", "Die Abgabe ist am 01.03.2026"),
+        ("Die Abgabe ist am 2026-03-01", "Die Abgabe ist am 1. März 2026"),
+        ("La livraison est le 1er mai 2026", "La livraison est le 2026-05-01"),
+        ("The trip is from 1 to 3 May 2026", "The trip is from 1 to 2026-05-03"),
+        ("The meeting is at 3 pm", "The meeting is at 15:00"),
+        ("The meeting is at 9:05", "The meeting is at 09:05"),
+        ("The party is at 12 am", "The party is at 0:00"),
+        ("Der Termin ist um 15 Uhr", "Der Termin ist um 15:00 Uhr"),
+        ("Le train part à 15h30", "Le train part à 15:30"),
+        ("The price is 1,000 dollars", "The price is 1000 dollars"),
+        ("Anna has two children", "Anna has 2 children"),
+    ],
+)
+def test_a_date_an_hour_or_a_number_in_another_form_says_the_same(one: str, other: str) -> None:
+    assert likeness(one, other)[0] == likeness(other, one)[0] == "varies"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (FIRST_OF_MAY, "The release is on 2 May 2026"),
+        (FIRST_OF_MAY, "The release is on 1 May 2027"),
+        (FIRST_OF_MAY, "The release is on 2 May"),
+        (FIRST_OF_MAY, "The release is not on 1 May 2026"),
+        (FIRST_OF_MAY, "The release is on Thursday, 1 May 2026"),
+        (FIRST_OF_MAY, "The release is on 6/7/2026"),
+        ("The release is on 1/5/2026", "The release is on 5/1/2026"),
+        ("Die Abgabe ist am 1. März 2026", "Die Abgabe ist am 02.03.2026"),
+        ("La livraison est le 1er août 2026", "La livraison est le 2026-08-02"),
+        ("The meeting is at 3 pm", "The meeting is at 16:00"),
+        ("The price is 1,000 dollars", "The price is 1100 dollars"),
+        ("Anna has two children", "Anna has three children"),
+    ],
+)
+def test_another_date_hour_or_number_contradicts_in_any_form(one: str, other: str) -> None:
+    assert likeness(one, other)[0] == likeness(other, one)[0] == "contradicts"
+
+
+@pytest.mark.parametrize("unclear", ["1/5/2026", "5/1/2026", "01-05-2026"])
+def test_a_date_that_can_be_read_in_two_ways_is_not_guessed(unclear: str) -> None:
+    said = f"The release is on {unclear}"
+    assert likeness(FIRST_OF_MAY, said)[0] == likeness(said, FIRST_OF_MAY)[0] == "differs"
+    assert likeness(said, said)[0] == "repeats"
+
+
+def test_a_month_does_not_contradict_a_day_of_it() -> None:
+    assert likeness(FIRST_OF_MAY, "The release is in May 2026")[0] == "differs"
+    assert likeness(FIRST_OF_MAY, "The release is in June 2026")[0] == "contradicts"
+
+
+@pytest.mark.parametrize("said", ["CVE-2026-05-01", "you may 5 times", "31 June 2026", "v1.2.2026"])
+def test_what_is_no_date_stays_as_it_is(said: str) -> None:
+    assert in_one_form(said) == (said, ())

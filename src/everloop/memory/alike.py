@@ -4,7 +4,8 @@ Pure, and careful: only what says every word of the other, in its order and as i
 counts as a repetition, for it is not kept as an item of its own; what says nearly every word, or
 says it in another tense, varies it. What says of the
 same thing another number, date or name, the opposite, or "not", is set side by side. A number or a
-name can also be the thing itself: what two rooms are like is no contradiction.
+name can also be the thing itself: what two rooms are like is no contradiction. A date, an hour or
+a number in another form (`forms.py`) says the same, and so varies what it was.
 """
 
 import re
@@ -15,6 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from everloop.memory.forms import Readings, in_one_form, is_unclear, may_agree, undated
 from everloop.memory.words import analyse
 
 REPEATS = 0.9  # shared pairs of words that make one text a repetition of another
@@ -72,6 +74,14 @@ _LEAD = re.compile(
 def likeness(one: str, other: str) -> tuple[Likeness, float]:
     """How a text relates to another, and how much they share, 0 to 1."""
     a, b = _said(one), _said(other)
+    if a.dates == b.dates or not may_agree(a.dates, b.dates):
+        return _likeness(a, b)
+    how, shared = _likeness(_said(one, dated=False), _said(other, dated=False))
+    unclear = how == "varies" and (is_unclear(a.dates) or is_unclear(b.dates))
+    return "differs" if unclear else how, shared
+
+
+def _likeness(a: "_Said", b: "_Said") -> tuple[Likeness, float]:
     shared = max(_overlap(a.pairs, b.pairs), _overlap(a.gist, b.gist))
     about = max(_overlap(a.topic, b.topic), _of_a_thing(a, b))
     if shared < REPEATS and about < TOPIC:  # as most do, whatever else they hold
@@ -79,7 +89,7 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     turned = _turned(a.words, b.words) or _denies(a.plain) != _denies(b.plain)
     same = not turned and _marks(a.plain) == _marks(b.plain)
     near: Likeness = "varies" if same and shared >= REPEATS else "differs"
-    if near == "varies" and a.bare == b.bare and spelt(a.plain) == spelt(b.plain):
+    if near == "varies" and a.bare == b.bare and spelt(a.spoken) == spelt(b.spoken):
         return "repeats", shared
     if same and (near == "differs" or not _exchanged(a.bare, b.bare)):
         return near, shared
@@ -91,7 +101,9 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
 class _Said(NamedTuple):
     """A text as it is compared."""
 
-    plain: str  # without what leads in to it
+    spoken: str  # without what leads in to it
+    plain: str  # that, with dates and numbers in one form
+    dates: tuple[Readings, ...]
     words: tuple[str, ...]  # of that
     bare: tuple[str, ...]  # those of them that are more than its dress
     pairs: set[tuple[str, ...]]
@@ -101,15 +113,23 @@ class _Said(NamedTuple):
 
 
 @lru_cache(maxsize=SAID_KEPT)
-def _said(text: str) -> _Said:
+def _said(text: str, *, dated: bool = True) -> _Said:
     """Kept for a while, because one text is compared with several."""
-    words, plain = analyse(text).words, _LEAD.sub("", text)
-    for short, whole in _IS:
-        plain = short.sub(whole, plain)
-    said = words if plain == text else analyse(plain).words
+    formed, dates = in_one_form(text) if dated else (undated(text), ())
+    words, spoken = analyse(formed).words, _in_full(text)
+    plain = spoken if formed == text else _in_full(formed)
+    said = words if plain == formed else analyse(plain).words
     bare = tuple(word for word in said if word not in _BARE)
     gist = _pairs(bare) if len(bare) >= WORDS_MIN else set[tuple[str, ...]]()
-    return _Said(plain, said, bare, _pairs(words), gist, _topic(words), _thing(said))
+    return _Said(spoken, plain, dates, said, bare, _pairs(words), gist, _topic(words), _thing(said))
+
+
+def _in_full(text: str) -> str:
+    """A text without what leads in to it, and nothing in it said short."""
+    plain = _LEAD.sub("", text)
+    for short, whole in _IS:
+        plain = short.sub(whole, plain)
+    return plain
 
 
 def _marks(text: str) -> tuple[list[str], list[str], list[str]]:

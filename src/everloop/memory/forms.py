@@ -1,0 +1,193 @@
+"""What people write in several forms, brought into one: dates, hours, and plain numbers.
+
+"1 May 2026", "May 1st, 2026", "1. Mai 2026", "1er mai 2026" and "01.05.2026" become "2026-05-01",
+"3 pm" and "15 Uhr" become "15:00", "1,000" and "two" become digits; so two texts can be compared by
+what they say. Pure. What can be read in two ways stays as it is: 1/5/2026 is in January for some
+and in May for others. What is no date of the calendar stays, too.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final, NamedTuple
+
+ANY_DATE: Final = "0000-00-00"  # stands for any date, where it does not matter which
+
+Reading = tuple[int, int, int]  # year, month and day; 0 for what was not said
+Readings = tuple[Reading, ...]  # as many as the form lets one take it for
+
+
+class Formed(NamedTuple):
+    """A text with each thing in one form, and the dates that it says, in their order."""
+
+    text: str
+    dates: tuple[Readings, ...] = ()
+
+
+def in_one_form(text: str) -> Formed:
+    """The text, with every date, hour and number written in one way."""
+    found: list[Readings] = []
+    return Formed(_NUMBERS.sub(_plain, _DATES.sub(lambda one: _dated(one, found), text)), (*found,))
+
+
+def undated(text: str) -> str:
+    """The same, with every date as if it were the same one."""
+    return _NUMBERS.sub(_plain, _DATES.sub(_hidden, text))
+
+
+def may_agree(one: tuple[Readings, ...], other: tuple[Readings, ...]) -> bool:
+    """Whether these dates may all be the same, where one says less, or may be read in two ways."""
+    return len(one) == len(other) and all(map(_may_be_one, one, other))
+
+
+def is_unclear(dates: tuple[Readings, ...]) -> bool:
+    """Whether one of them can be read in two ways."""
+    return any(len(readings) > 1 for readings in dates)
+
+
+def _may_be_one(one: Readings, other: Readings) -> bool:
+    if len(one) == len(other) > 1:  # who writes so twice means the same order
+        return one == other
+    return any(_fits(a, b) for a in one for b in other)
+
+
+def _fits(a: Reading, b: Reading) -> bool:
+    return all(x == y or not (x and y) for x, y in zip(a, b, strict=True))
+
+
+# -- dates -----------------------------------------------------------------------------------------
+
+_MONTHS: Final = tuple(
+    re.compile(names)
+    for names in (
+        "jan|january|januar|jänner|janvier",
+        "feb|february|februar|f[ée]vrier",
+        "mar|march|märz|maerz|mars",
+        "apr|april|avril",
+        "may|mai",
+        "june?|juni|juin",
+        "july?|juli|juillet",
+        "aug|august|ao[ûu]t",
+        "sept?|september|septembre",
+        "oct|october|okt|oktober|octobre",
+        "nov|november|novembre",
+        "dec|december|dez|dezember|d[ée]cembre",
+    )
+)
+_DAYS: Final = tuple(
+    re.compile(names)
+    for names in (
+        "mon|monday|montag|lundi",
+        "tues?|tuesday|dienstag|mardi",
+        "weds?|wednesday|mittwoch|mercredi",
+        "thu(?:rs?)?|thursday|donnerstag|jeudi",
+        "fri|friday|freitag|vendredi",
+        "sat|saturday|samstag|sonnabend|samedi",
+        "sun|sunday|sonntag|dimanche",
+    )
+)
+_YEAR = r"(?:19|20)\d\d"
+_DAY = r"\d{1,2}"
+_ANY_MONTH = "|".join(names.pattern for names in _MONTHS)
+_MONTH = f"(?!(?-i:may|mar|march|mars)\\b)(?:{_ANY_MONTH})"  # with a small letter, they are words
+_WEEKDAY = (
+    rf"(?:(?P<weekday>{'|'.join(names.pattern for names in _DAYS)})\.?,? (?:the |den |le )?)?"
+)
+_DATES = re.compile(
+    rf"(?<![\w./-]){_WEEKDAY}(?:"
+    rf"(?P<y1>{_YEAR})(?P<cut>[-/.])(?P<m1>\d{{1,2}})(?P=cut)(?P<d1>{_DAY})"
+    rf"|(?P<d2>{_DAY})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>{_YEAR})"
+    rf"|(?P<a>{_DAY})(?P<slash>[/-])(?P<b>{_DAY})(?P=slash)(?P<y3>{_YEAR})"
+    rf"|(?P<d4>{_DAY})(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:"
+    rf"(?P<m4>{_ANY_MONTH})\.?,? (?P<y4>{_YEAR})|(?P<m5>{_MONTH}|mars))"
+    rf"|(?:(?P<m6>{_ANY_MONTH})\.? (?:the )?(?P<d6>{_DAY})(?:st|nd|rd|th)?,? (?P<y6>{_YEAR})"
+    rf"|(?P<m7>{_MONTH})\.? (?:the )?(?P<d7>{_DAY})(?:st|nd|rd|th)?)"
+    rf"|(?P<m8>{_ANY_MONTH})\.?,?(?: of| de)? (?P<y8>{_YEAR})"
+    rf"|(?P<y9>{_YEAR})-(?P<m9>0[1-9]|1[0-2])"
+    rf")(?![\w/]|[-.,:]\d)",
+    re.IGNORECASE,
+)
+
+
+def _dated(match: re.Match[str], found: list[Readings]) -> str:
+    readings = list(_readings(match))
+    if readings:
+        found.append((*readings,))
+    if len(readings) != 1:
+        return match.group()
+    year, month, day = readings[0]
+    parts = (f"{year:04}" if year else "", f"{month:02}", f"{day:02}" if day else "")
+    return _weekday(match, readings[0]) + "-".join(filter(None, parts))
+
+
+def _hidden(match: re.Match[str]) -> str:
+    readings = list(_readings(match))
+    return _weekday(match, readings[0]) + ANY_DATE if readings else match.group()
+
+
+def _readings(match: re.Match[str]) -> Iterator[Reading]:
+    """What a date may mean; nothing if there is no such date."""
+    said = {name: value for name, value in match.groupdict().items() if value}
+    if "a" in said:
+        first, second, year = int(said["a"]), int(said["b"]), int(said["y3"])
+        orders = dict.fromkeys(((second, first), (first, second)))
+    else:
+        part = {name[0]: value for name, value in said.items()}
+        year = int(part.get("y", 0))
+        orders = {(_month(part["m"]), int(part.get("d", 0))): None}
+    yield from ((year, month, day) for month, day in orders if _exists(year, month, day))
+
+
+def _month(name: str) -> int:
+    if name.isdigit():
+        return int(name)
+    return next(n for n, names in enumerate(_MONTHS, 1) if names.fullmatch(name.casefold()))
+
+
+def _exists(year: int, month: int, day: int) -> bool:
+    try:
+        date(year or 2000, month, day or 1)
+    except ValueError:
+        return False
+    return True
+
+
+def _weekday(match: re.Match[str], reading: Reading) -> str:
+    """The day of the week as it was said, unless it follows from the date."""
+    name = match["weekday"]
+    if not name:
+        return ""
+    number = next(n for n, names in enumerate(_DAYS) if names.fullmatch(name.casefold()))
+    follows = all(reading) and date(*reading).weekday() == number
+    return "" if follows else f"{name} "
+
+
+# -- hours and numbers -----------------------------------------------------------------------------
+
+_WORDS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7} | {
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+}
+_NUMBERS = re.compile(
+    r"(?<![\w.,:/$€£¥-])(?:"
+    r"(?P<half>1[0-2]|0?[1-9])(?:[:.](?P<past>[0-5]\d))? ?(?P<noon>[ap])\.?m\b\.?"
+    r"|(?P<hour>[01]?\d|2[0-4])(?:(?::(?P<minute>[0-5]\d))(?: ?Uhr\b|(?![\w:/-]|[.,]\d))"
+    r"| Uhr\b|h(?P<after>[0-5]\d)?\b))"
+    r"|(?<![\w.,:/-])(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)(?![\w,/:-]|\.\d)"
+    rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?!-)",
+    re.IGNORECASE,
+)
+
+
+def _plain(match: re.Match[str]) -> str:
+    if match["word"]:
+        return str(_WORDS[match["word"].casefold()])
+    if match["grouped"]:
+        return match["grouped"].replace(",", "")
+    if match["half"]:
+        hour = int(match["half"]) % 12 + (12 if match["noon"] in "pP" else 0)
+        return f"{hour:02}:{match['past'] or '00'}"
+    return f"{int(match['hour']):02}:{match['minute'] or match['after'] or '00'}"
