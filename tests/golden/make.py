@@ -33,6 +33,8 @@ from everloop.memory.commands import (
 )
 from everloop.memory.events import (
     CompressionRefused,
+    ConsolidationAsked,
+    ConsolidationSettled,
     Ledger,
     LedgerEntry,
     LedgerSection,
@@ -97,6 +99,10 @@ def remember(log: Log, engine: Engine) -> None:
     engine.do(DemoteItem("three", "gist", (position,)), by=Context(actor="engine"))
     engine.do(RetireItem("two", "no longer so", force=True))
     log.append("compression:x", [CompressionRefused(("one",), "one is enough")], actor="engine")
+    asked = ConsolidationAsked(("three",), ("engine",), 500, 5)
+    at = log.append("consolidation:x", [Draft(asked, (old,))], actor="engine").position
+    settled = Draft(ConsolidationSettled("gist", verified=True), (at,))
+    log.append("consolidation:x", [settled], actor="engine")
     entry = LedgerEntry("one", 12, (head,), "")
     section = LedgerSection("memories", "should", 12, 100, (entry,))
     engine.do(KeepContext("c1", Ledger("user", 12, 50, 100, "estimate", False, (section,))))

@@ -19,12 +19,30 @@ from everloop.errors import Conflict, EverloopError, Invalid, ModelFailed, NotFo
 from everloop.log import Command, Context, Draft, Log, Reader, Receipt, visible
 from everloop.memory.commands import DemoteItem, KeepSummary
 from everloop.memory.decide import DURABLE, ENGINE
-from everloop.memory.events import SUMMARY, CompressionRefused, Demoted, Origin
+from everloop.memory.events import (
+    SUMMARY,
+    CompressionRefused,
+    ConsolidationAsked,
+    Origin,
+)
 from everloop.memory.immunity import user_citers
 from everloop.memory.scopes import OWNER, Asker, written_by_user
+from everloop.memory.settling import (
+    Unsettled,
+    ask,
+    brought_back,
+    let_step_back,
+    principal_of,
+    settle,
+)
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find
 from everloop.memory.staleness import StaleWindow, summary_of, taken_back_by
-from everloop.memory.successors import SUMMARY_TOKENS, as_json, refused, window_stream
+from everloop.memory.successors import (
+    SUMMARY_TOKENS,
+    Successors,
+    refused,
+    window_stream,
+)
 from everloop.memory.tokens import ESTIMATE, Tokens
 from everloop.memory.zoom import DEPTH_MAX, RETIRED, depth
 
@@ -150,11 +168,27 @@ class Compressor:
         `recalled` is a search: a text and a number in, item ids out. If it fails, or misses once,
         nothing steps back. Raises what `compress` raises.
         """
-        principal = OWNER if by.actor == ENGINE else by.actor
-        made = self.compress(item_ids, principal=principal, budget=budget)
-        if isinstance(made, Refusal):
-            return made
-        return self._step_back(made, dict.fromkeys(made.sources, by), recalled, recall_k)
+        names = tuple(dict.fromkeys(item_ids))
+        with self.log.reading() as reader:
+            sources = window(reader, asker(reader, principal_of(by.actor)), names)
+        wanted = ConsolidationAsked(names, (by.actor,) * len(names), budget, recall_k)
+        asked = ask(self.log, wanted, actor=by.actor, because=[one.version for one in sources])
+        return self._carry_out(asked, dict.fromkeys(names, by), recalled)
+
+    def finish(self, asked: Unsettled, recalled: Find) -> None:
+        """Do what somebody asked for and could not see to the end, as far as it is still wanted.
+
+        Raises what `compress` raises; then it is settled as well.
+        """
+        with self.log.reading() as reader:
+            successors = Successors(reader, asker(reader, OWNER))
+            if successors.is_declined(asked.wanted.item_ids, asked.position):
+                return settle(self.log, asked)
+            stayed = brought_back(reader, asked)
+        actors = asked.actors()
+        by = {name: Context(actor=actors[name]) for name in actors if name not in stayed}
+        self._carry_out(asked, by, recalled)
+        return None
 
     def renew(
         self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
@@ -168,18 +202,44 @@ class Compressor:
         """
         with self.log.reading() as reader:
             goes = stale.why == "revised" and not is_protected(reader, stale.summary_id)
-            before = _stepped_back(reader, stale)
+            before = let_step_back(reader, stale.item_ids, (*stale.earlier, stale.position))
         if goes:
             self.log.retract([stale.position], reason="a source was revised", actor=ENGINE)
         with self.log.reading() as reader:
             instead = taken_back_by(reader, stale.position)
-        made = self.compress(stale.item_ids, budget=budget, instead=instead)
-        if isinstance(made, Refusal) or not any(before.values()):
-            return made
-        actors = {name: before.get(name, ENGINE) for name in made.sources}
-        by = {name: Context(actor=actor) for name, actor in actors.items() if actor}
-        done = self._step_back(made, by, recalled, recall_k)
-        if self.stopped() and made.new and not done.verified:
+            sources = window(reader, asker(reader, OWNER), stale.item_ids)
+        if not any(before.values()):
+            return self.compress(stale.item_ids, budget=budget, instead=instead)
+        actors = tuple(before.get(name, ENGINE) for name in stale.item_ids)
+        wanted = ConsolidationAsked(stale.item_ids, actors, budget, recall_k)
+        asked = ask(self.log, wanted, actor=ENGINE, because=[one.version for one in sources])
+        by = {name: Context(actor=actor) for name, actor in asked.actors().items()}
+        return self._carry_out(asked, by, recalled, instead=instead)
+
+    def _carry_out(
+        self,
+        asked: Unsettled,
+        by: Mapping[str, Context],
+        recalled: Find,
+        *,
+        instead: Sequence[int] = (),
+    ) -> Consolidated | Refusal:
+        """Compress, let the sources step back, and say that this is done, whatever came of it."""
+        names, principal = asked.wanted.item_ids, principal_of(asked.actor)
+        try:
+            made = self.compress(
+                names, principal=principal, budget=asked.wanted.budget, instead=instead
+            )
+            if isinstance(made, Refusal):
+                settle(self.log, asked)
+                return made
+            done = self._step_back(made, by, recalled, asked.wanted.recall_k)
+        except EverloopError:
+            settle(self.log, asked)
+            raise
+        if not self.stopped() or done.verified:
+            settle(self.log, asked, made.summary_id, verified=done.verified)
+        elif made.new:
             self.log.retract([made.position], reason="it was not checked", actor=ENGINE)
         return done
 
@@ -325,24 +385,7 @@ def _durability(sources: Sequence[Item]) -> str:
     return max(known).isoformat() if len(known) == len(ends) else DURABLE
 
 
-def _stepped_back(reader: Reader, stale: StaleWindow) -> dict[str, str]:
-    """Who let each of the items step back last; "" if that was taken back by itself."""
-    summaries = [*stale.earlier, stale.position]
-    return dict(reader.rows(_STEPPED_BACK, (as_json(stale.item_ids), as_json(summaries))))
-
-
 _WRITERS = f"""
 SELECT l.actor FROM memory_versions v JOIN log l ON l.position = v.position
 WHERE v.item = ? AND {visible("v")}
 """  # noqa: S608 - our own condition
-# A demotion goes with its summary; one that something else hides was taken back by itself.
-_STEPPED_BACK = f"""
-SELECT i.item_id, iif(EXISTS (
-    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
-    WHERE h.position = m.position AND h.hidden_by NOT IN (
-        SELECT hidden_by FROM log_hidden WHERE position = summary.position)), '', l.actor)
-FROM json_each(?1) j JOIN memory_items i ON i.item_id = j.value
-JOIN memory_marks m ON m.item = i.position JOIN log l ON l.position = m.position
-JOIN json_each(?2) s JOIN memory_items summary ON summary.position = s.value
-WHERE l.kind = '{Demoted.wire}' AND m.note = summary.item_id AND {visible("i")} ORDER BY m.position
-"""  # noqa: S608 - our own conditions

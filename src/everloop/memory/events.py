@@ -165,6 +165,30 @@ class CompressionRefused(Event, frozen=True):
     reason: str
 
 
+@event("memory.consolidation_asked")
+class ConsolidationAsked(Event, frozen=True):
+    """These items are to step back for one summary of them. Until that is settled, it is to do.
+
+    `in_the_name_of` says for each of them who lets it; an empty name leaves it where it is.
+    """
+
+    item_ids: tuple[str, ...]
+    in_the_name_of: tuple[str, ...]
+    budget: int
+    recall_k: int
+
+
+@event("memory.consolidation_settled")
+class ConsolidationSettled(Event, frozen=True):
+    """All stepped back that may, or none, as the summary was not found; or none was written.
+
+    What spoke against one of them is not asked again.
+    """
+
+    summary_id: str
+    verified: bool
+
+
 class LedgerEntry(msgspec.Struct, frozen=True):
     """One piece of a prompt: what it is, what it cost, where it came from, and why it is not in."""
 

@@ -21,6 +21,7 @@ from everloop.memory.events import Revised
 from everloop.memory.extract import extractive
 from everloop.memory.keeper import Keeper
 from everloop.memory.scopes import OWNER
+from everloop.memory.settling import unsettled
 from everloop.memory.shelf import asker
 from everloop.memory.staleness import StaleWindow, overtaken
 from everloop.memory.sweeping import sweep
@@ -98,6 +99,7 @@ class SummingUp(Duty):
 class Renewing(Duty):
     """A thread that says again in fewer words what lost its summary, or changed since.
 
+    What was to step back for a summary when a process died steps back, too.
     What the pyramid makes it makes again itself.
     """
 
@@ -119,6 +121,7 @@ class Renewing(Duty):
                 tried.add(stale.item_ids)
                 with suppress(Rejected, ModelFailed):  # it has become too much for one, say
                     self._compressor.renew(stale, self._found)
+        self._finish()
         self.idle.set()
         return len(tried)
 
@@ -131,6 +134,15 @@ class Renewing(Duty):
             if isinstance(fact.event, OVERTAKING) and fact.position > seen:
                 seen = self._log.head
                 self.renew()
+
+    def _finish(self) -> None:
+        """Let step back what was to step back when a process died."""
+        with self._log.reading() as reader:
+            left = unsettled(reader)
+        for asked in left:
+            if not self.stopping.is_set():
+                with suppress(Rejected, ModelFailed):
+                    self._compressor.finish(asked, self._found)
 
     def _stale(self) -> list[StaleWindow]:
         with self._log.reading() as reader:
