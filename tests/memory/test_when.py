@@ -1,6 +1,8 @@
 """What reading time promises, one sentence each."""
 
-from datetime import datetime, timedelta
+import time
+from collections.abc import Generator
+from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -78,8 +80,18 @@ def test_the_span_covers_the_expression_and_the_word_that_bounds_it() -> None:
     assert text[first:last] == "since last Tuesday"
 
 
-def test_a_question_about_what_was_said_then_filters() -> None:
-    assert only("What did I tell you yesterday?").kind == "filter"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did I tell you yesterday?",
+        "what did I tell you in May about hiking",
+        "what did I write to Anna in May",
+        "What did we decide on Monday?",
+        "what did I say about the garden in May",
+    ],
+)
+def test_a_question_about_what_was_said_then_filters(text: str) -> None:
+    assert only(text).kind == "filter"
 
 
 @pytest.mark.parametrize("text", ["Was habe ich gestern gesagt?", "Qu'est-ce que j'ai dit hier ?"])
@@ -165,6 +177,63 @@ def test_today_follows_the_users_zone() -> None:
     assert hint.start.date().isoformat() == "2026-11-16"
 
 
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A machine in Berlin."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_clock_that_tells_only_its_offset_is_in_the_machines_zone() -> None:
+    (hint,) = hints("what did I say in May", NOW.astimezone(UTC).astimezone())
+    assert (hint.start, hint.end) == stretch("2026-05-01/2026-06-01")
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_clock_with_another_offset_than_the_machines_keeps_it() -> None:
+    tokyo = timezone(timedelta(hours=9))
+    (hint,) = hints("what did I say in May", NOW.astimezone(tokyo))
+    assert hint.start == datetime(2026, 5, 1, tzinfo=tokyo)
+
+
+@pytest.mark.parametrize("fold", [0, 1])
+def test_what_was_just_now_is_found_while_the_clocks_go_back(fold: int) -> None:
+    now = datetime(2026, 10, 25, 2, 30, fold=fold, tzinfo=BERLIN)
+    (hint,) = hints("what did I say 20 minutes ago", now)
+    assert hint.start is not None
+    assert hint.end is not None
+    assert hint.end.timestamp() == now.timestamp()
+    assert now.timestamp() - hint.start.timestamp() == 40 * 60
+
+
+def test_what_was_just_now_is_found_when_the_clocks_went_forward() -> None:
+    now = datetime(2026, 3, 29, 3, 5, tzinfo=BERLIN)
+    (hint,) = hints("what did I say 10 minutes ago", now)
+    assert hint.start is not None
+    assert now.timestamp() - hint.start.timestamp() == 20 * 60
+
+
+def test_a_date_that_can_be_read_in_two_ways_boosts_both() -> None:
+    found = hints("what did I say on 3/4/2026", NOW)
+    days = {(hint.kind, f"{hint.start:%m-%d}") for hint in found}
+    assert days == {("boost", "03-04"), ("boost", "04-03")}
+
+
+def test_a_week_ago_on_a_day_that_is_still_to_come_this_week_may_be_two() -> None:
+    hint = only("what did I say two weeks ago on Friday", datetime(2026, 11, 17, 9, tzinfo=BERLIN))
+    assert (hint.start, hint.end) == stretch("2026-10-30/2026-11-07")
+
+
+def test_the_time_of_an_event_does_not_filter_beside_it() -> None:
+    event, time_of_it = hints("what did we discuss before the release in May?", NOW)
+    assert (event.kind, event.anchor) == ("filter", "before the release")
+    assert time_of_it.kind == "boost"
+
+
 def test_two_expressions_come_in_reading_order() -> None:
     found = hints("Was it on 8 May 2023 or last week?", NOW)
     assert [hint.span[0] for hint in found] == [10, 24]
@@ -189,7 +258,10 @@ def test_a_german_ordinal_does_not_end_the_sentence(text: str, meant: str) -> No
     [
         ("was habe ich zuerst über den Garten gesagt", "oldest"),
         ("Wann waren wir zuletzt am Meer?", "newest"),
+        ("was habe ich als erstes über das Boot gesagt", "oldest"),
+        ("quand avons-nous vu Anna pour la première fois", "oldest"),
+        ("qu'ai-je dit la dernière fois", "newest"),
     ],
 )
-def test_german_asks_for_the_first_and_the_last(text: str, order: str) -> None:
+def test_other_languages_ask_for_the_first_and_the_last(text: str, order: str) -> None:
     assert only(text).order == order

@@ -26,6 +26,7 @@ from everloop.memory.stretches import (
     ago,
     back,
     day,
+    hours,
     midnight,
     pattern,
     said,
@@ -83,7 +84,6 @@ def _begin(match: re.Match[str]) -> int:
 
 _BEGINNINGS = re.compile(r"\d|\b[a-z]{2,4}")
 _WEEKDAYS: Final = "montuewedthufrisatsun"
-_PARTS: Final = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 24)}
 _NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
     "six": 6,
     "seven": 7,
@@ -114,7 +114,7 @@ _UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month|year)s?"
 _PART = "(?P<part>morning|afternoon|evening|night)"
 _AGO = pattern(
     rf"{_WHOLE}(?:(?P<least>{_COUNT})(?: or | to |-|\u2013))?(?P<count>{_COUNT}) {_UNIT}"
-    r"(?: or (?P<most>two|so))? (?:ago|earlier)"
+    r"(?: or (?P<most>two|so))? (?:ago|earlier|back)"
 )
 _HALF_AGO = pattern(rf"(?P<half>half) an? (?P<unit>{'|'.join(_HALVES)}) (?:ago|earlier)")
 
@@ -127,15 +127,9 @@ def _near_day(match: re.Match[str], now: datetime) -> Stretch:
     return day(now + (-2 if "before" in words else days[words.split()[-1]]) * DAY)
 
 
-def _hours(part: str, date: datetime) -> Stretch:
-    first, last = _PARTS[part]
-    late = 6 if part == "night" else 0  # a night ends in the next morning
-    return date + timedelta(hours=first), date + timedelta(hours=last + late)
-
-
 def _part_of_day(match: re.Match[str], now: datetime) -> Stretch:
     back_days = 0 if said(match, "which") == "this" else 1
-    return _hours(said(match, "part"), midnight(now) - back_days * DAY)
+    return hours(said(match, "part"), midnight(now) - back_days * DAY)
 
 
 def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
@@ -145,7 +139,7 @@ def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
         return None
     if said(match, "twice"):  # the one before last
         return day(found[0] - 7 * DAY)
-    start, end = _hours(part, found[0]) if part else found
+    start, end = hours(part, found[0]) if part else found
     early = 7 * DAY if start > now and not which else timedelta()  # that of today is yet to come
     return start - early, end - early
 
@@ -195,8 +189,13 @@ def _day_ago(match: re.Match[str], now: datetime) -> Stretch | None:
     if least < most or (match["weekday"] and not weeks):
         return _ago(match, now)
     found = _weekday(match, now) if match["weekday"] else day(now)
+    if not found:
+        return None
     yesterday = DAY if said(match, "day") == "yesterday" else timedelta()
-    return found and day(found[0] - back(most, unit) - yesterday)
+    start, end = day(found[0] - back(most, unit) - yesterday)
+    # On a Tuesday, a week ago on Friday may be that of last week, or a week before that one.
+    later = match["weekday"] and not said(match, "last") and found[0].weekday() > now.weekday()
+    return start, end + 7 * DAY if later else end
 
 
 def _past_span(match: re.Match[str], now: datetime) -> Stretch:
@@ -262,6 +261,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
     (
         pattern(
             "(?:the )?(?P<which>last|past|previous|next) (?P<unit>weekend|week|month|quarter|year)"
+            r"(?! of\b)"
         ),
         _relative_unit,
     ),
@@ -275,7 +275,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
     (
         pattern(
             rf"{_WHOLE}(?P<count>{_COUNT}) {_UNIT} ago,? (?:(?P<day>today|yesterday)"
-            rf"|(?:on |last )?(?P<weekday>{WEEKDAY}))"
+            rf"|(?:on |(?P<last>last) )?(?P<weekday>{WEEKDAY}))"
         ),
         _day_ago,
     ),
@@ -290,7 +290,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
         pattern(rf"(?:(?:in|over|during|within) )?the (?:last|past) {_UNIT}(?! of|['\u2019])"),
         _past_span,
     ),
-    (pattern(rf"in (?:about |around )?{_COUNT} {_UNIT}(?! (?:ago|earlier))"), _to_come),
+    (pattern(rf"in (?:about |around )?{_COUNT} {_UNIT}(?! (?:ago|earlier|back))"), _to_come),
     (
         pattern(rf"{_COUNT} {_UNIT} from (?:(?:this |next |the )?{WEEKDAY}|now|today|tomorrow)"),
         _to_come,

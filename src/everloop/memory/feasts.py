@@ -11,22 +11,47 @@ from typing import Final
 
 from dateutil.easter import easter
 
-from everloop.memory.stretches import DAY, YEAR, Row, Stretch, day, pattern, place, said
+from everloop.memory.stretches import (
+    ANY_YEAR,
+    DAY,
+    Row,
+    Stretch,
+    day,
+    pattern,
+    place,
+    said,
+    year_number,
+)
 
 _DATES: Final = {
-    "christmas eve": (12, 24),
-    "christmas(?: day)?": (12, 25),
+    "christmas eve|heiligabend": (12, 24),
+    "christmas(?: day)?|weihnachten|no[ëe]l": (12, 25),
     "boxing day": (12, 26),
-    r"new year['\u2019]?s eve": (12, 31),
-    r"new year(?:['\u2019]?s(?: day)?)?": (1, 1),
+    r"new year['\u2019]?s eve|silvester|la saint-sylvestre": (12, 31),
+    r"new year(?:['\u2019]?s(?: day)?)?|neujahr|(?:le )?nouvel an": (1, 1),
     r"hallowe['\u2019]?en": (10, 31),
     r"valentine['\u2019]?s(?: day)?": (2, 14),
 }
-_DAYS_FROM_EASTER: Final = {"good friday": -2, "easter(?: sunday)?": 0, "easter monday": 1}
-_SEASONAL: Final = {"at", "over", "during"}  # the days around it are meant as well
-_LEAD = "on|at|over|during|around|since|before|after|until|till|by|from|between|and|to"
+_DAYS_FROM_EASTER: Final = {
+    "good friday|karfreitag|vendredi saint": -2,
+    "easter(?: sunday)?|ostern|pâques": 0,
+    "easter monday|ostermontag": 1,
+}
+_SEASONAL: Final = {
+    "at",
+    "over",
+    "during",
+    "an",
+    "zu",
+    "über",
+    "à",
+}  # the days around it are meant as well
+_LEAD = (
+    "on|at|over|during|around|since|before|after|until|till|by|from|between|and|to"
+    "|an|zu|über|seit|vor|nach|bis|à|avant|après|depuis"
+)
 _NAME = rf"(?P<feast>{'|'.join((*_DATES, *_DAYS_FROM_EASTER))})"
-_YEAR = rf",? (?:of |in )?(?P<year>{YEAR}|last year)"
+_YEAR = rf",? (?:of |in )?(?P<year>{ANY_YEAR}|last year)"
 _ENDS = r"(?! (?-i:[A-Z]\w))(?!-\w)"  # no name goes on after it
 
 
@@ -42,9 +67,9 @@ def _feast(match: re.Match[str], now: datetime) -> Stretch | None:
     """The latest one that is not in the future; "this" Christmas may be yet to come."""
     feast, year, which = said(match, "feast"), said(match, "year"), said(match, "which")
     if year:
-        date = _in_year(now.year - 1 if year == "last year" else int(year), feast)
+        date = _in_year(now.year - 1 if year == "last year" else year_number(year), feast)
     else:
-        date, coming = _around(feast, now - DAY if which == "last" else now)
+        date, coming = _around(feast, now - DAY if which.startswith("l") else now)
         if which == "this" and coming - now < now - date:
             return None
     start, end = day(date)
@@ -61,9 +86,14 @@ def _around(feast: str, now: datetime) -> tuple[datetime, datetime]:
 
 FEASTS: Final[tuple[Row, ...]] = (
     (
-        pattern(rf"(?:(?P<lead>(?:{_LEAD}) )|(?P<which>last|this) ){_NAME}(?:{_YEAR})?{_ENDS}"),
+        pattern(
+            rf"(?:(?P<lead>(?:{_LEAD}) )|(?P<which>last|this|letzten?|letztes) ){_NAME}"
+            rf"(?:{_YEAR})?{_ENDS}"
+        ),
         _feast,
     ),
     (pattern(rf"{_NAME}{_YEAR}"), _feast),
 )
-FEAST_CUES: Final = frozenset({"chri", "boxi", "hall", "vale", "east", "year", "frid"})
+FEAST_CUES: Final = frozenset(
+    "chri boxi hall vale east year frid weih heil silv neuj oste karf noel nouv sain vend".split()  # noqa: SIM905
+)

@@ -1,7 +1,8 @@
 """Dates and days in German and French, as far as no English word can be meant.
 
-"3. März 2026", "le 3 mars", "im Mai", "gestern", "letzten Dienstag", "vor drei Tagen", "il y a deux
-semaines". A table like that of English, smaller. Accents may be left out where people do.
+"3. März 2026", "le 3 mars", "im Mai", "zwischen März und Juni", "gestern Abend", "vor drei Tagen",
+"letzten Dienstag", "letzten Sommer", "il y a deux semaines". A table like that of English, smaller.
+Accents may be left out where people do.
 """
 
 import re
@@ -14,8 +15,11 @@ from everloop.memory.stretches import (
     Row,
     Stretch,
     ago,
+    back,
     day,
     days_of,
+    hours,
+    midnight,
     month,
     pattern,
     place,
@@ -45,7 +49,24 @@ _NUMBERS: Final = (
     "acht|huit",
     "neun|neuf",
     "zehn|dix",
+    "elf|onze",
+    "zwölf|douze",
 )
+_SOME: Final = re.compile("ein paar|einigen|quelques")
+_SEASONS: Final = (
+    "fr[üu]hling|fr[üu]hjahr|printemps",
+    "sommer|été",
+    "herbst|automne",
+    "winter|hiver",
+)
+_PARTS: Final = {
+    "morning": "fr[üu]h|morgen|vormittag|matin",
+    "noon": "mittag|midi",
+    "afternoon": "nachmittag|apr[èe]s-midi",
+    "evening": "abend|soir",
+    "night": "nacht|nuit",
+}
+_EDGES: Final = ("anfang|d[ée]but", "mitte|mi", "ende|fin")
 _UNITS: Final = {
     "day": "tag(?:en)?|jours?",
     "week": "wochen?|semaines?",
@@ -56,7 +77,8 @@ _UNITS: Final = {
 _DAY, *_LONGER, _WEEKEND = _UNITS.values()
 _TURN = "|".join((*_LONGER, _WEEKEND))
 _BACK = "|".join((_DAY, *_LONGER))
-_COUNT = rf"\d{{1,3}}|{'|'.join(_NUMBERS)}"
+_COUNT = rf"\d{{1,3}}|{'|'.join(_NUMBERS)}|{_SOME.pattern}"
+_PART = rf"(?P<part>{'|'.join(_PARTS.values())})"
 # What only stands in French: "hier" is also German, for "here".
 _FRENCH = re.compile(
     r"\b(?:qu['\u2019]|j['\u2019]ai|est-ce|ai|as-tu|avons|avez|nous|vous|quoi)\b"
@@ -90,16 +112,56 @@ def _month(match: re.Match[str], now: datetime) -> Stretch:
     return month(int(said(match, "year") or year_of(number, now)), number)
 
 
+def _months(match: re.Match[str], now: datetime) -> Stretch:
+    """From a month to another; a year that was said only once counts for both."""
+    first, last = (_named_month(said(match, part)) for part in ("first", "last"))
+    begins, ends = said(match, "from_year"), said(match, "year")
+    turned = first > last  # of the year
+    year = int(ends or (int(begins) + turned if begins else year_of(last, now)))
+    start = month(int(begins or year - turned), first)[0]
+    return start, month(year, last)[1]
+
+
+def _named_month(name: str) -> int:
+    names = _GERMAN_MONTHS if re.fullmatch(_GERMAN_MONTHS, name) else _FRENCH_MONTHS
+    return place(names.split("|"), name) + 1
+
+
+def _edge(match: re.Match[str], now: datetime) -> Stretch:
+    """The beginning, the middle or the end of a month."""
+    start, end = _month(match, now)
+    first, last = start + 10 * DAY, start + 20 * DAY
+    return ((start, first), (first, last), (last, end))[place(_EDGES, said(match, "edge"))]
+
+
+def _season(match: re.Match[str], now: datetime) -> Stretch:
+    number = 3 * place(_SEASONS, said(match, "season")) + 3
+    year = int(said(match, "year") or year_of(number, now))
+    start, end = month(year, number, 3)
+    return (
+        month(year - 1, number, 3) if said(match, "which") and start <= now < end else (start, end)
+    )
+
+
+def _year(match: re.Match[str], _now: datetime) -> Stretch:
+    return month(int(match["year"]), 1, 12)
+
+
 def _near_day(match: re.Match[str], now: datetime) -> Stretch | None:
-    words = match.group().casefold()
-    if words == "hier" and not _FRENCH.search(match.string):
+    words, part = said(match, "day") or said(match, "whole"), said(match, "part")
+    if words == "hier" and not part and not _FRENCH.search(match.string):
         return None
-    back = 2 if words in {"vorgestern", "avant-hier"} else 1
-    return day(now if words.startswith(("heute", "aujourd")) else now - back * DAY)
+    back = 0 if words.startswith(("heute", "aujourd", "ce")) else 1
+    found = day(now - (2 if words in {"vorgestern", "avant-hier"} else back) * DAY)
+    return _within_day(part, found[0]) if part else found
+
+
+def _within_day(part: str, date: datetime) -> Stretch:
+    return hours(list(_PARTS)[place(_PARTS.values(), part)], date)
 
 
 def _unit(match: re.Match[str]) -> str:
-    return list(_UNITS)[place(_UNITS.values(), said(match, "unit"))]
+    return list(_UNITS)[place(_UNITS.values(), said(match, "unit") or said(match, "units"))]
 
 
 def _which(match: re.Match[str]) -> str:
@@ -114,25 +176,44 @@ def _relative_unit(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
-    which = _which(match) if said(match, "which") else ""
-    return weekday(_number(match, GERMAN_DAYS, FRENCH_DAYS), which, now)
+    which, part = _which(match) if said(match, "which") else "", said(match, "part")
+    found = weekday(_number(match, GERMAN_DAYS, FRENCH_DAYS), which, now)
+    return _within_day(part, found[0]) if found and part else found
 
 
 def counted(match: re.Match[str]) -> tuple[int, int, str]:
     """How many of which unit ago it was, at least and at most."""
-    words = said(match, "count")
+    words = said(match, "count") or said(match, "counted")
+    if said(match, "half"):
+        return 6, 6, "month"
+    if _SOME.fullmatch(words):
+        return 2, 5, _unit(match)
     count = int(words) if words.isdigit() else place(_NUMBERS, words) + 1
     return count, count, _unit(match)
 
 
 def _ago(match: re.Match[str], now: datetime) -> Stretch:
-    count, _, unit = counted(match)
-    return ago(count, unit, now)
+    least, most, unit = counted(match)
+    return ago(most, unit, now)[0], ago(least, unit, now)[1]
+
+
+def _past_span(match: re.Match[str], now: datetime) -> Stretch:
+    """The past so many days, weeks or months, up to now."""
+    _, most, unit = counted(match)
+    return midnight(now - back(most, unit)), now
 
 
 _LAST = "(?P<which>(?:letzte|vorige|vergangene|diese|n[äa]chste)[mnrs]?)"
 _DERNIER = "(?P<which>derni(?:er|[èe]re)|passée?)"
-COUNTED_BACK: Final = pattern(rf"(?:vor|il y a) (?P<count>{_COUNT}) (?P<unit>{_BACK})")
+COUNTED_BACK: Final = pattern(
+    rf"(?:vor|il y a) (?:(?P<count>{_COUNT}) (?P<unit>{_BACK})|(?P<half>einem halben jahr))"
+)
+_BETWEEN_MONTHS = (
+    rf"(?:zwischen|von) (?P<first>{_GERMAN_MONTHS})(?: (?P<from_year>{YEAR}))? (?:und|bis)"
+    rf" (?P<last>{_GERMAN_MONTHS})(?: (?P<year>{YEAR}))?",
+    rf"(?:entre|de) (?P<first>{_FRENCH_MONTHS})(?: (?P<from_year>{YEAR}))? (?:et|à)"
+    rf" (?P<last>{_FRENCH_MONTHS})(?: (?P<year>{YEAR}))?",
+)
 LANGUAGES: Final[tuple[Row, ...]] = (
     (
         pattern(
@@ -150,26 +231,81 @@ LANGUAGES: Final[tuple[Row, ...]] = (
         _date,
     ),
     (
-        pattern(rf"(?P<lead>(?:im|seit|bis) )(?P<german>{_GERMAN_MONTHS})(?: (?P<year>{YEAR}))?"),
+        pattern(
+            rf"(?P<lead>(?:im|seit|bis|ab|vor|nach) )(?P<german>{_GERMAN_MONTHS})"
+            rf"(?: (?P<year>{YEAR}))?"
+        ),
         _month,
     ),
     (
-        pattern(rf"(?P<lead>(?:en|depuis) )(?P<french>{_FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"),
+        pattern(
+            rf"(?P<lead>(?:en|depuis|mois de) )(?P<french>{_FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
+        ),
         _month,
     ),
     (
         pattern(rf"(?:(?P<german>{_GERMAN_MONTHS})|(?P<french>{_FRENCH_MONTHS})) (?P<year>{YEAR})"),
         _month,
     ),
-    (pattern("heute|gestern|vorgestern|aujourd['\u2019]hui|hier|avant-hier"), _near_day),
+    *((pattern(words), _months) for words in _BETWEEN_MONTHS),
+    (
+        pattern(
+            rf"(?P<edge>{'|'.join(_EDGES)})[ -](?:(?P<german>{_GERMAN_MONTHS})"
+            rf"|(?P<french>{_FRENCH_MONTHS}))(?: (?P<year>{YEAR}))?"
+        ),
+        _edge,
+    ),
+    (
+        pattern(
+            r"(?:(?P<lead>(?:im|seit(?: dem)?|vor dem|nach dem|en|au|à l['\u2019]) ?)"
+            rf"|(?P<which>(?:letzte|vorige|vergangene)[mn]) )(?P<season>{'|'.join(_SEASONS)})"
+            rf"(?: (?:de )?(?P<year>{YEAR}))?"
+        ),
+        _season,
+    ),
+    (
+        pattern(
+            rf"(?:le |l['\u2019])(?P<season>{'|'.join(_SEASONS)})"
+            rf" (?:(?P<which>dernier|passé)|(?:de )?(?P<year>{YEAR}))"
+        ),
+        _season,
+    ),
+    (
+        pattern(
+            r"(?P<lead>(?:im jahre?|seit|vor|nach|bis|ich|wir|en|depuis|avant|après) )"
+            rf"(?P<year>{YEAR})(?! (?-i:[A-ZÄÖÜ]))"  # no "2000 Euro"
+        ),
+        _year,
+    ),
+    (
+        pattern(
+            rf"(?P<day>heute|gestern|vorgestern|hier|avant-hier|ce|cet|cette) {_PART}"
+            "|(?P<whole>heute|gestern|vorgestern|aujourd['\u2019]hui|hier|avant-hier)"
+        ),
+        _near_day,
+    ),
+    (
+        pattern(
+            rf"(?:in )?(?:den|der|die) letzten (?P<count>{_COUNT}) (?P<unit>{_BACK})"
+            rf"|(?:ces|les|des) (?P<counted>{_COUNT}) derni(?:er|[èe]re)s (?P<units>{_BACK})"
+        ),
+        _past_span,
+    ),
     (pattern(rf"{_LAST} (?P<unit>{_TURN})"), _relative_unit),
     (
         pattern(rf"(?:la |le |l['\u2019])?(?P<unit>{_TURN}) {_DERNIER}"),
         _relative_unit,
     ),
     (pattern("(?P<which>cette|ce) (?P<unit>semaine|mois|année)(?:-ci)?"), _relative_unit),
-    (pattern(rf"(?:(?P<lead>(?:am|seit) )|{_LAST} )(?P<german>{GERMAN_DAYS})"), _weekday),
-    (pattern(rf"(?P<french>{FRENCH_DAYS}) {_DERNIER}"), _weekday),
+    (
+        pattern(rf"(?:(?P<lead>(?:am|seit) )|{_LAST} )(?P<german>{GERMAN_DAYS})(?: ?{_PART})?"),
+        _weekday,
+    ),
+    (
+        pattern(rf"(?P<french>{FRENCH_DAYS})(?: {_PART})? {_DERNIER}"),
+        _weekday,
+    ),
+    (pattern(rf"(?P<lead>(?:depuis) )(?P<french>{FRENCH_DAYS})"), _weekday),
     (COUNTED_BACK, _ago),
 )
 # Texts with other letters than those of English are read in any case.
@@ -177,6 +313,7 @@ LANGUAGE_CUES: Final = frozenset(
     """
     janu febr marz apri mai juni juli augu sept okto nove deze janv fevr mars avri juin juil aout
     octo dece heut gest vorg aujo hier avan nach letz vori verg dies dern pass cett ce mont dien
-    mitt donn frei sams sonn vor il
-    """.split()  # noqa: SIM905  # 50 quoted words are harder to read
+    mitt donn frei sams sonn vor il anfa midd mi ende fin debu fruh somm herb wint prin auto hive
+    jahr im seit nach bis ich wir en depu hier den der die ces les des zwis von entr de
+    """.split()  # noqa: SIM905  # 90 quoted words are harder to read
 )

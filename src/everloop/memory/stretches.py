@@ -19,10 +19,19 @@ Row = tuple[re.Pattern[str], Reader]
 
 DAY: Final = timedelta(days=1)
 YEAR: Final = r"(?:19|20)\d\d"
+ANY_YEAR: Final = rf"(?:{YEAR}|['\u2019]\d\d\b)"  # or the end of one: "May '24"
 LEAD: Final = (
     "(?:in|during|since|before|after|until|till|by|of|from|between|and|or|to|through|around)"
 )
 TO: Final = r" ?(?:and|to|until|till|through|-|\u2013) ?"
+PARTS: Final = {  # from one hour to another
+    "morning": (5, 12),
+    "noon": (11, 15),
+    "afternoon": (12, 18),
+    "evening": (17, 24),
+    "night": (18, 30),
+}
+CENTURY_ENDS: Final = 70  # '70 is 1970, and '69 is 2069
 LEAP_YEARS_APART: Final = 8  # at most: 1896 and 1904
 
 
@@ -34,6 +43,14 @@ def pattern(words: str) -> re.Pattern[str]:
 def said(match: re.Match[str], part: str) -> str:
     """What a named part of the pattern matched, in lower case; empty if it did not."""
     return (match.groupdict().get(part) or "").casefold()
+
+
+def year_number(written: str) -> int:
+    """A year as it is written, in full or as its last two digits."""
+    if len(written) == 4:
+        return int(written)
+    end = int(written[1:])
+    return end + (1900 if end >= CENTURY_ENDS else 2000)
 
 
 def place(names: Iterable[str], name: str) -> int:
@@ -95,6 +112,12 @@ def days_of(number: int, first: int, last: int, year: str, now: datetime) -> Str
     if year and date.year != wanted.year:
         raise ValueError(f"{year} has no such day")
     return date.replace(day=first), date + DAY
+
+
+def hours(part: str, date: datetime) -> Stretch:
+    """A part of a day; a night ends in the next morning."""
+    first, last = PARTS[part]
+    return date + timedelta(hours=first), date + timedelta(hours=last)
 
 
 def weekday(number: int, which: str, now: datetime) -> Stretch | None:

@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from everloop.memory.when import TimeHint, asks_what_was_said
+from everloop.memory.saying import asks_what_was_said
+from everloop.memory.when import TimeHint
 from everloop.memory.words import STOP_STEMS, question
 
 _ORDER: Final = re.compile(
     r"\b(?:(?:very )?(?:first|last)(?: time)?|originally|initially|earliest|latest|newest"
-    r"|most recent(?:ly)?|zuerst|zuletzt)\b",
+    r"|most recent(?:ly)?|zuerst|zuletzt|als (?:erstes|letztes)|zum (?:ersten|letzten) mal"
+    r"|en (?:premier|dernier)|(?:pour )?la (?:première|dernière) fois)\b",
     re.IGNORECASE,
 )
 _HAPPENED: Final = re.compile(

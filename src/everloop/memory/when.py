@@ -1,11 +1,12 @@
 """Time in a question: "last Tuesday", "in May", "before the release", "what did I first say".
 
-`hints(text, now)` is pure: the user's clock and zone come in with `now`. Each hint says where in
-the text it stands and what it asks for: a stretch of time [start, end), an order, or an event whose
-date the caller has to look up. A stretch is a filter only when the question is about when something
-was *said* ("what did I tell you yesterday"), or about nothing but an event ("what happened before
-the release"); otherwise the day may be the event's, told of later, and the stretch is a boost.
-So it is where the day is rather what was spoken of ("about Friday"), or where two times exclude
+`hints(text, now)` is pure: the user's clock and zone come in with `now`; if that tells no more than
+how far from UTC it is, and this machine's zone is as far, it is taken for that zone. Each hint says
+where in the text it stands and what it asks for: a stretch of time [start, end), an order, or an
+event whose date the caller has to look up. A stretch is a filter only when the question is about
+when something was *said* ("what did I tell you yesterday"), or about nothing but an event ("what
+happened before the release"); otherwise the day may be the event's, told of later, and the stretch
+is a boost. So it is where it is not sure what is meant (`saying.py`), or where two times exclude
 each other: what hides a right answer must be sure. Dates without a year are the latest ones that
 are not in the future, and a time that has not come filters nothing. Reads English and some German
 and French; what it does not recognise it leaves alone. Calendar arithmetic and the reading of
@@ -13,18 +14,29 @@ written dates are dateutil's.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Final, Literal
 
-from dateutil.relativedelta import relativedelta
+from dateutil import tz
 
-from everloop.memory.expressions import CUES, WEEKDAY, cued, dated
-from everloop.memory.languages import FRENCH_DAYS, GERMAN_DAYS
-from everloop.memory.stretches import YEAR, Stretch
+from everloop.memory.bounds import Bound, bound, joined, joins
+from everloop.memory.calendar_dates import other_reading
+from everloop.memory.expressions import CUES, cued, dated
+from everloop.memory.saying import (
+    WEEKLY,
+    asks_what_happened,
+    asks_what_was_said,
+    asks_when,
+    is_claimed,
+    is_sure,
+    period,
+)
+from everloop.memory.stretches import Stretch
 
 LEAD = 120  # characters before a time that tell what it is to the question
+_RECENT: Final = timedelta(hours=3)  # what is so near is counted as time passes, not by the wall
 
 Kind = Literal["filter", "boost", "order"]
 Order = Literal["oldest", "newest"]
@@ -50,83 +62,36 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     assert now.tzinfo is not None, "a question is asked in somebody's time zone"
     if not cued(text, _CUES):
         return []  # most questions say nothing about time, and this is soon said
-    told: Kind = "filter" if asks_what_was_said(text) else "boost"
-    event: Kind = "filter" if _OPEN.search(text) else told
-    found = [*_stretches(text, now, told), *_orders(text), *_anchors(text, event)]
+    told: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
+    event: Kind = "filter" if asks_what_happened(text) else told
+    times = list(_stretches(text, in_zone(now), told))
+    events = list(_anchors(text, event, times))
+    times = [_boosting(time) if _is_of(time, events) else time for time in times]
+    found = [*times, *_orders(text), *(event for event, _ in events)]
     return sorted(_agreeing(list(_apart(found))), key=lambda hint: hint.span)
 
 
-def asks_what_was_said(text: str) -> bool:
-    """Whether a question is about what somebody said, wrote or noted."""
-    return _TOLD.search(text) is not None
+def in_zone(now: datetime) -> datetime:
+    """A clock in its zone, where it shows no more than an offset, and that is this machine's.
+
+    Berlin in November is an hour ahead, but what was said there in May was two hours ahead.
+    """
+    zone = tz.gettz()
+    if zone is None or not isinstance(now.tzinfo, timezone):
+        return now
+    here = now.astimezone(zone)
+    return here if here.utcoffset() == now.utcoffset() else now
 
 
 # Whatever is found below holds a digit, or a word that begins like one of these.
 _CUES: Final = CUES.union(
-    "befo afte sinc unti duri firs orig init earl last late most newe zuer zule".split()  # noqa: SIM905
+    """
+    befo afte sinc unti duri firs orig init earl last late most newe zuer zule erst letz prem dern
+    """.split()  # noqa: SIM905  # 19 quoted words are harder to read
 )
-_TOLD = re.compile(
-    r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
-    r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
-    r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
-    r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
-    r"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.)*"
-    r"\b(?:gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert)\b"
-    r"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:dit|raconté|écrit|mentionné|noté|décidé)\b",
-    re.IGNORECASE,
-)
-# Such a question has no words to be found by: the event says when, and that is all it says.
-_OPEN = re.compile(
-    r"\bwhat(?:'s| is| was| has| had| else| all)* "
-    r"(?:happened|happening|changed|new|went on|going on|gone on)"
-    r" (?=before|after|since|until|during)",
-    re.IGNORECASE,
-)
-_SIDES: Final = (
-    dict.fromkeys(("before", "prior to", "vor", "avant"), "before")
-    | dict.fromkeys(("until", "till", "up to", "by", "bis", "jusqu'au"), "until")
-    | dict.fromkeys(("after", "nach", "après"), "after")
-    | dict.fromkeys(("since", "seit", "depuis"), "since")
-    | dict.fromkeys(("between", "zwischen", "entre"), "between")
-    | {"from": "from", "around": "around"}
-)
-_BOUND = re.compile(
-    rf"\b(?P<word>{'|'.join(_SIDES)})(?: about| around| dem| zum| le)? $", re.IGNORECASE
-)
-_JOIN = re.compile(
-    r" ?(?:(?P<both>and|und(?: dem)?|et(?: le)?)"
-    r"|to|until|till|through|bis(?: zum)?|au|-|\u2013) ?",
-    re.IGNORECASE,
-)
+_TRAILING = re.compile(r"(?: (?:in|on|at|of|from|by|but|and|or|then|the))+ ?$| $", re.IGNORECASE)
 _LIST = re.compile(r",? (?:and|or|und|oder|et|ou) (?:(?:on|in|am|im|en) )?", re.IGNORECASE)
-_NARROWING = re.compile(r",? (?:(?:on|in|of|at|during|am|im) )?", re.IGNORECASE)
-_WEEKLY = re.compile(rf"\b(?:{WEEKDAY}|{GERMAN_DAYS}|{FRENCH_DAYS}|weekend)\b", re.IGNORECASE)
-_MONTHLY = re.compile(r"the \d+[a-z]+")
-_FROM_NOW = re.compile(
-    r"\b(?:last|this|past|previous|ago|earlier|today|yesterday|the other day|gestern|hier|heute"
-    r"|(?:letzte|vorige|diese)\w?|vor|il y a|derni\w+)\b",
-    re.IGNORECASE,
-)
-# After these words a day is what something is about or due, and after the next a count is no date
-# but a limit; the last ones may be said of a person, or of a number.
-_TOPIC = re.compile(
-    r"\b(?:about|for|regarding|concerning|(?<!up )(?<!prior )to|by|through|and|or"
-    r"|über|für|sur|pour) (?:the )?$",
-    re.IGNORECASE,
-)
-# Here "about" belongs to what was asked for: "what did we talk about", "the film I spoke about".
-_LEFT_OVER = re.compile(
-    r"\b(?:what|who|whom|which|that|(?:the|a|an|this|any) [\w' -]+?)"
-    r"(?: did| do| have| had| was| were)? (?:I|we|you)(?: \w+)?"
-    r" (?:talk|sp[eo]a?k|chat|ask|argu|complain|joke)\w* about $",
-    re.IGNORECASE,
-)
-_LIMIT = re.compile(r"\b(?:over|under|almost|nearly|(?:more|less) than|at least) $", re.IGNORECASE)
-_NAMESAKE = re.compile(
-    rf"\b(?:of|from|after|before|between|around) (?P<name>jan|april|may|june|august)$"
-    rf"|\bof (?P<number>{YEAR})$",
-    re.IGNORECASE,
-)
+_NARROWING = re.compile(r",? (?:(?:on|in|of|at|during|am|im|en) )?", re.IGNORECASE)
 _ANCHOR = re.compile(
     r"\b(?P<word>before|after|since|until|during) "
     r"(?P<event>(?:the|my|our|your|his|her|their|that|we|I|you|he|she|they) [\w' -]+?)"
@@ -142,7 +107,8 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
             r"\b(?:the (?:very )?first time|(?:did|have|had) \w+ first"
             r"|first (?:say|said|tell|told|talk|mention|bring|brought|hear|heard|meet|met)\w*"
             rf"|first {_THING}|{_OWN} first {_MESSAGE}"
-            r"|originally|initially|earliest|zuerst)\b",
+            r"|originally|initially|earliest|zuerst|als erstes|zum ersten mal|en premier"
+            r"|(?:pour )?la première fois)\b",
             re.IGNORECASE,
         ),
         "oldest",
@@ -151,7 +117,8 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
         re.compile(
             r"\b(?:(?:the )?last time|(?:did|have|had) \w+ last"
             r"|last (?:say|said|tell|told|talk|mention)\w*|latest|most recent(?:ly)?|newest"
-            rf"|last {_THING}|{_OWN} last {_MESSAGE}|zuletzt)\b",
+            rf"|last {_THING}|{_OWN} last {_MESSAGE}|zuletzt|als letztes|zum letzten mal|en dernier"
+            r"|(?:pour )?la dernière fois)\b",
             re.IGNORECASE,
         ),
         "newest",
@@ -165,22 +132,24 @@ def _stretches(text: str, now: datetime, told: Kind) -> Iterator[TimeHint]:
     found = list(_narrowed(text, list(dated(text, now))))
     while found:
         (first, last), stretch = found.pop(0)
-        before = text[max(0, first - LEAD) : first]
-        bound = _BOUND.search(before)
-        side = _SIDES[bound["word"].casefold()] if bound else ""
+        before, words = text[max(0, first - LEAD) : first], text[first:last]
+        limit = bound(before, text[last:])
+        readings = [stretch, *filter(None, [other_reading(words)])]
         to_come = stretch[0] > local
-        sure = _is_sure(before, text[first:last], side, stretch[0], local)
-        if found and _joins(side, _JOIN.fullmatch(text, last, found[0][0][0])):
+        sure = is_sure(before, words, limit.side, stretch, local)
+        if found and joins(limit.side, text[last : found[0][0][0]]):
             (second, end), other = found.pop(0)
-            stretch = _joined(text[first:last], text[second:end], stretch, other)
-            last, side, sure = end, "", True
+            sure = not (is_claimed(before) or other_reading(text[second:end]))
+            stretch = joined(words, text[second:end], stretch, other)
+            readings, last, limit = [stretch] * len(readings), end, Bound(length=limit.length)
         elif found and _LIST.fullmatch(text, last, found[0][0][0]):
             sure = False  # this time is not the only one
-        if to_come and (bound or told == "filter"):
+        if to_come and (limit.length or told == "filter"):
             continue  # nothing was said then yet
-        start, stop = (_zoned(moment, now) for moment in _bounded(side, *stretch))
-        span = (first - len(before) + bound.start() if bound else first), last
-        yield TimeHint(span, told if sure else "boost", start, stop)
+        kind: Kind = told if sure and len(readings) == 1 else "boost"
+        for reading in dict.fromkeys(readings):
+            start, stop = (_zoned(moment, now) for moment in limit.of(*reading))
+            yield TimeHint((first - limit.length, last), kind, start, stop)
 
 
 Placed = tuple[tuple[int, int], Stretch]
@@ -201,74 +170,16 @@ def _narrowed(text: str, found: list[Placed]) -> Iterator[Placed]:
 def _within(text: str, inner: Placed, outer: Placed) -> Stretch | None:
     """The day of the week within that week, or the date within that year."""
     words, days = text[slice(*inner[0])], (outer[1][1] - outer[1][0]).days
-    weekly = bool(_WEEKLY.search(words))
+    weekly = bool(WEEKLY.search(words))
     if days != 7 if weekly else days < 365 or "easter" in words.casefold():
         return None
     start, end = inner[1]
-    step = _period(words)
+    step = period(words)
     while start >= outer[1][1]:
         start, end = start - step, end - step
     while start < outer[1][0]:
         start, end = start + step, end + step
     return (start, end) if start < outer[1][1] else None
-
-
-def _period(words: str) -> relativedelta:
-    """After what time the same words mean the next one."""
-    if _WEEKLY.search(words):
-        return relativedelta(weeks=1)
-    return relativedelta(months=1) if _MONTHLY.fullmatch(words) else relativedelta(years=1)
-
-
-def _is_sure(before: str, words: str, side: str, start: datetime, now: datetime) -> bool:
-    """Whether the words surely say when something was said, and which time is meant."""
-    namesake = _NAMESAKE.search(before + words)
-    if _TOPIC.search(before) and not _LEFT_OVER.search(before):
-        return False
-    if namesake and words in namesake.groups():
-        return False
-    if words.casefold().endswith("ago"):
-        return not _LIMIT.search(before)
-    if side not in {"before", "until"} or re.search(YEAR, words) or _FROM_NOW.search(words):
-        return True
-    return now - start < start + _period(words) - now  # else the next one is nearer
-
-
-def _joins(side: str, join: re.Match[str] | None) -> bool:
-    """Whether two expressions are the ends of one stretch."""
-    return join is not None and (side in {"between", "from"} or not (side or join["both"]))
-
-
-def _joined(first: str, second: str, one: Stretch, other: Stretch) -> Stretch:
-    """From one to the other. A year that was said only once counts for both."""
-    start, end = one[0], other[1]
-    from_now = _FROM_NOW.search(first) or _FROM_NOW.search(second)
-    years = bool(re.search(YEAR, first)), bool(re.search(YEAR, second))
-    if years == (False, True):
-        start += relativedelta(year=end.year)
-        start -= relativedelta(years=start >= end)
-    elif years == (True, False) and not from_now:
-        end += relativedelta(year=start.year)
-        end += relativedelta(years=end <= start)
-    elif other[0] < start and not any(years) and (_WEEKLY.search(first) or not from_now):
-        return start - _period(first), end
-    if start >= end or other[0] < start < other[1]:
-        return min(one[0], other[0]), max(one[1], other[1])
-    return start, end
-
-
-def _bounded(side: str, start: datetime, end: datetime) -> tuple[datetime | None, datetime | None]:
-    """The stretch on that side of [start, end); None is an open end."""
-    if side == "around":
-        margin = max(timedelta(days=2), (end - start) / 4)
-        return start - margin, end + margin
-    return {
-        "before": (None, start),
-        "until": (None, end),
-        "after": (end, None),
-        "since": (start, None),
-        "from": (start, None),
-    }.get(side, (start, end))
 
 
 def _orders(text: str) -> Iterator[TimeHint]:
@@ -277,16 +188,36 @@ def _orders(text: str) -> Iterator[TimeHint]:
             yield TimeHint(match.span(), "order", order=order)
 
 
-def _anchors(text: str, kind: Kind) -> Iterator[TimeHint]:
+def _anchors(
+    text: str, kind: Kind, times: Sequence[TimeHint]
+) -> Iterator[tuple[TimeHint, tuple[int, int]]]:
+    """The events that are named, and up to where the words go that may say when they were."""
     for match in _ANCHOR.finditer(text):
-        yield TimeHint(match.span(), kind, anchor=f"{match['word'].casefold()} {match['event']}")
+        inside = [time.span[0] for time in times if match.start("event") < time.span[0]]
+        end = min([at for at in inside if at < match.end()], default=match.end())
+        end = match.start() + len(_TRAILING.sub("", text[match.start() : end]))
+        if " " in text[match.start("event") : end]:  # more than "the"
+            event = text[match.start("event") : end]
+            named = f"{match['word'].casefold()} {event}"
+            yield TimeHint((match.start(), end), kind, anchor=named), (end, match.end())
+
+
+def _is_of(time: TimeHint, events: Sequence[tuple[TimeHint, tuple[int, int]]]) -> bool:
+    """Whether a time may be that of an event: "before the release in May"."""
+    bounded = time.start is None or time.end is None
+    return not bounded and any(first <= time.span[0] < last for _, (first, last) in events)
+
+
+def _boosting(hint: TimeHint) -> TimeHint:
+    return replace(hint, kind="boost")
 
 
 def _apart(found: list[TimeHint]) -> Iterator[TimeHint]:
     """Hints that do not overlap; dates are listed first and so win over anchors."""
     taken: list[tuple[int, int]] = []
     for hint in found:
-        if all(hint.span[1] <= first or last <= hint.span[0] for first, last in taken):
+        again = bool(taken) and hint.span == taken[-1] and not hint.anchor  # it may mean two days
+        if again or all(hint.span[1] <= first or last <= hint.span[0] for first, last in taken):
             taken.append(hint.span)
             yield hint
 
@@ -298,9 +229,14 @@ def _agreeing(found: list[TimeHint]) -> list[TimeHint]:
     ends = [hint.end for hint in filters if hint.end]
     if not starts or not ends or max(starts) < min(ends):
         return found
-    return [replace(hint, kind="boost") if hint in filters else hint for hint in found]
+    return [_boosting(hint) if hint in filters else hint for hint in found]
 
 
 def _zoned(moment: datetime | None, now: datetime) -> datetime | None:
     """A wall-clock moment in the user's zone, whose offset may differ from today's."""
-    return None if moment is None else moment.replace(tzinfo=now.tzinfo)
+    if moment is None:
+        return None
+    passed = now.replace(tzinfo=None) - moment
+    if timedelta() <= passed < _RECENT and moment.time() != datetime.min.time():
+        return (now.astimezone(UTC) - passed).astimezone(now.tzinfo)
+    return moment.replace(tzinfo=now.tzinfo)

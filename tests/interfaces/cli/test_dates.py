@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
+from everloop.errors import Invalid
 from everloop.interfaces.cli.dates import moment_of, position_or_moment
 
 NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
@@ -103,3 +104,9 @@ def test_the_first_and_the_last_year_are_taken(everloop: CommandLine) -> None:
     assert (
         everloop.typed("recall", "x", "--since", "0002-01-01", "--before", "9998-12-31").code == 0
     )
+
+
+@pytest.mark.parametrize("typed", ["3/4/2026", "12/11/2026"])
+def test_a_date_that_can_be_read_in_two_ways_is_asked_about(typed: str) -> None:
+    with pytest.raises(Invalid, match="could be two days"):
+        moment_of(typed, NOW)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from dateutil.relativedelta import relativedelta
 
 from everloop.errors import Invalid
+from everloop.memory.calendar_dates import other_reading
 from everloop.memory.expressions import counted_back, dated
 from everloop.memory.stretches import midnight
 
@@ -50,6 +51,10 @@ def position_or_moment(text: str, now: datetime) -> int | datetime:
 
 
 def _from_words(text: str, now: datetime, *, end: bool) -> datetime:
+    if other_reading(text):
+        raise Invalid(
+            f"{text!r} could be two days", hint="Write the year first: 2026-05-17 is one day."
+        )
     if counted := counted_back(text):
         return _counted_back(now, *counted, end=end)
     for (first, last), (begins, ends) in dated(text, now.astimezone()):
