@@ -110,6 +110,34 @@ def test_memory_is_read_as_it_stood(memory: CommandLine) -> None:
     assert texts(asked(memory, "roof", "--as-of", "2020-01-01")) == []
 
 
+def test_lists_items_zooms_and_reasons_are_read_as_they_stood(memory: CommandLine) -> None:
+    assert memory.typed("memories", "--as-of", "1", "--json").document["number"] == 1
+    roof = memory.typed("memories", "--as-of", "1", "--json").document["items"][0]["item_id"]
+    memory.typed("revise", roof, "--text", "The roof was mended")
+    shown = memory.typed("memories", "show", roof, "--as-of", "1", "--json").document
+    assert shown["item"]["text"] == TEXTS[0][0]
+    zoomed = memory.typed("zoom", roof, "--as-of", "1", "--json").document
+    assert zoomed[0]["item"]["text"] == TEXTS[0][0]
+    why = memory.typed("explain", roof, "leaks", "--as-of", "1", "--json").document
+    assert why["found"]
+    assert not memory.typed("explain", roof, "leaks", "--json").document["found"]
+    bees = asked(memory, "bees")["hits"][0]["item"]["item_id"]
+    gone = memory.typed("explain", bees, "bees", "--as-of", "1", "--json").document
+    assert (gone["found"], gone["reason"]) == (False, "branch")
+
+
+@pytest.mark.promise("P-CLI-5")
+def test_who_is_no_longer_let_in_sees_nothing_of_how_it_stood(memory: CommandLine) -> None:
+    memory.typed("grants", "allow", "agent:cli", "user")
+    head = str(memory.typed("log", "tail", "-n", "1", "--json").document[0]["position"])
+    asks = ("recall", "bees", "--as-of", head), ("memories", "--as-of", head)
+    assert memory(*asks[0], "--json").document["hits"]
+    assert memory(*asks[1], "--json").document["number"] == 3
+    memory.typed("grants", "revoke", "agent:cli")
+    assert [memory(*words).code for words in asks] == [5, 5]
+    assert texts(asked(memory, "bees", "--as-of", head, "--for", "agent:cli"))
+
+
 @pytest.mark.promise("P-CLI-5")
 def test_whom_nobody_let_in_sees_nothing_and_is_told_how_to_be_let_in(memory: CommandLine) -> None:
     answer = memory("recall", "roof", "--json").document

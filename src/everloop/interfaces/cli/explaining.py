@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from everloop.errors import NotFound
 from everloop.interfaces.cli import items
-from everloop.interfaces.cli.eyes import principal_of
+from everloop.interfaces.cli.eyes import principal_of, standpoint
 from everloop.interfaces.cli.recalling import embed, question_of
 from everloop.interfaces.cli.screen import BAD, FAINT, GOOD, STRONG, Screen, styled
 from everloop.interfaces.cli.session import Session
@@ -30,10 +30,11 @@ def explain(session: Session, asked: Namespace) -> None:
     principal = principal_of(session, asked)
     question = question_of(session, asked)
     with session.looking() as engine:
+        there = standpoint(session, engine, asked)
         embed(session, engine, question)
-        with engine.reading() as reader:
+        with engine.reading(**there) as reader:
             item_id = id_of(reader, asker(reader, session.actor), asked.item)
-        found = path(engine.memory, session.actor, principal, item_id, question)
+        found = path(engine.memory, session.actor, principal, item_id, question, **there)
     if found.item is None and found.verdict.reason == "unknown":
         raise NotFound(found.verdict.sentence, hint="`everloop memories` lists what there is.")
     session.answer(

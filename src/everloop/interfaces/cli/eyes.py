@@ -8,12 +8,14 @@ rule, for every command.
 
 from argparse import Namespace
 from collections.abc import Sequence
+from datetime import datetime
+from typing import TypedDict
 
 import msgspec
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.cli.dates import moment_of
+from everloop.interfaces.cli.dates import moment_of, position_or_moment
 from everloop.interfaces.cli.session import Session
 from everloop.log import Context, Impact
 from everloop.log.retraction import Touched
@@ -94,6 +96,40 @@ def in_sight(session: Session, engine: Engine, impact: Impact) -> Impact:
         return tuple(each for each in facts if each.position in theirs)
 
     return Impact(seen(impact.hides), seen(impact.restores))
+
+
+class Standpoint(TypedDict):
+    """From where to look: a branch, and how far."""
+
+    branch: str | None
+    as_of: int | datetime | None
+
+
+def standpoint(session: Session, engine: Engine, asked: Namespace) -> Standpoint:
+    """From where memory is looked at.
+
+    Who may ask is a question of today: whoever was let in then, and is no more, does not get at
+    what was there by asking for it as it stood.
+
+    Raises:
+        Invalid: the log does not reach that far.
+        Forbidden: someone other than the owner was let into more there than they are here.
+    """
+    as_of = None if asked.as_of is None else position_or_moment(asked.as_of, session.now)
+    if isinstance(as_of, int) and as_of > (head := engine.log.head):
+        raise Invalid(f"the log has no position {as_of} yet", hint=f"The newest is {head}.")
+    there = Standpoint(branch=asked.branch, as_of=as_of)
+    if session.actor != OWNER:
+        with engine.reading() as reader:
+            now = asker(reader, session.actor)
+        with engine.reading(**there) as reader:
+            then = asker(reader, session.actor)
+        if not all(map(now.admits, then.scopes)):
+            raise Forbidden(
+                f"{session.actor} may see less now than it might there",
+                hint="The user can look there, at a terminal.",
+            )
+    return there
 
 
 def only(session: Session, asked: Namespace) -> Filter:

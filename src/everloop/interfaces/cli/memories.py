@@ -8,7 +8,7 @@ from rich.tree import Tree
 
 from everloop.errors import Invalid
 from everloop.interfaces.cli import items
-from everloop.interfaces.cli.eyes import narrowed, not_let_in, only, principal_of
+from everloop.interfaces.cli.eyes import narrowed, not_let_in, only, principal_of, standpoint
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, Screen, styled
@@ -27,7 +27,7 @@ def listed(session: Session, asked: Namespace) -> None:
         raise Invalid("--offset is a number of items to pass over", hint="Begin with 0.")
     principal = principal_of(session, asked)
     with session.looking() as engine:
-        with engine.reading() as reader:
+        with engine.reading(**standpoint(session, engine, asked)) as reader:
             found, number = page(
                 reader,
                 asker(reader, principal),
@@ -55,17 +55,21 @@ def listed(session: Session, asked: Namespace) -> None:
 def show(session: Session, asked: Namespace) -> None:
     """Show one item, where it comes from and how it changed."""
     principal = principal_of(session, asked)
-    with session.looking() as engine, engine.reading() as reader:
-        told = life(reader, asker(reader, principal), asked.item, known_citers)
+    with session.looking() as engine:
+        there = standpoint(session, engine, asked)
+        with engine.reading(**there) as reader:
+            told = life(reader, asker(reader, principal), asked.item, known_citers)
     session.answer(told, lambda screen: _draw_life(screen, told, session))
 
 
 def zoom(session: Session, asked: Namespace) -> None:
     """Show what an item was made of."""
     principal = principal_of(session, asked)
-    with session.looking() as engine, engine.reading() as reader:
-        who = asker(reader, principal)
-        found = zoomed(reader, who, named(reader, who, asked.item).item_id)
+    with session.looking() as engine:
+        there = standpoint(session, engine, asked)
+        with engine.reading(**there) as reader:
+            who = asker(reader, principal)
+            found = zoomed(reader, who, named(reader, who, asked.item).item_id)
     session.answer(found, lambda screen: _draw_tree(screen, found, session))
 
 

@@ -59,10 +59,6 @@ def _rate(parser: ArgumentParser) -> None:
 
 def _recall(parser: ArgumentParser) -> None:
     _question(parser)
-    parser.add_argument("--as-of", metavar="POSITION|WHEN", help="memory as it stood then")
-    parser.add_argument(
-        "--branch", type=filled, help="look from this branch instead of where you stand"
-    )
     parser.add_argument(
         "--explain", action="store_true", help="say for each hit what found it and what it gained"
     )
@@ -85,6 +81,7 @@ def _question(parser: ArgumentParser) -> None:
     parser.add_argument("--since", metavar="WHEN", help=f"only what happened from then on: {WHEN}")
     parser.add_argument("--before", metavar="WHEN", help="only what happened before then")
     _for(parser)
+    _standpoint(parser)
 
 
 def _memories(parser: ArgumentParser) -> None:
@@ -96,11 +93,20 @@ def _memories(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="how many to pass over")
     _for(parser)
+    _standpoint(parser)
 
 
 def _look(parser: ArgumentParser) -> None:
     _item(parser)
     _for(parser)
+    _standpoint(parser)
+
+
+def _standpoint(parser: ArgumentParser) -> None:
+    parser.add_argument("--as-of", metavar="POSITION|WHEN", help="memory as it stood then")
+    parser.add_argument(
+        "--branch", type=filled, help="look from this branch instead of where you stand"
+    )
 
 
 def _forget(parser: ArgumentParser) -> None:

@@ -5,10 +5,8 @@ from argparse import Namespace
 from rich.text import Text
 
 from everloop.app import Engine
-from everloop.errors import Invalid
 from everloop.interfaces.cli import items
-from everloop.interfaces.cli.dates import position_or_moment
-from everloop.interfaces.cli.eyes import narrowed, not_let_in, only, principal_of
+from everloop.interfaces.cli.eyes import narrowed, not_let_in, only, principal_of, standpoint
 from everloop.interfaces.cli.inert import one_line
 from everloop.interfaces.cli.screen import FAINT, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.session import Session
@@ -24,12 +22,10 @@ def recall(session: Session, asked: Namespace) -> None:
     """Find what fits a question."""
     principal = principal_of(session, asked)
     question = question_of(session, asked)
-    as_of = None if asked.as_of is None else position_or_moment(asked.as_of, session.now)
     with session.looking() as engine:
-        if isinstance(as_of, int) and as_of > (head := engine.log.head):
-            raise Invalid(f"the log has no position {as_of} yet", hint=f"The newest is {head}.")
+        there = standpoint(session, engine, asked)
         embed(session, engine, question)
-        answer = engine.memory.recall(principal, question, branch=asked.branch, as_of=as_of)
+        answer = engine.memory.recall(principal, question, **there)
         notes = [*answer.notes, *not_let_in(engine, principal)]
     groups = side_by_side(answer.hits)
     session.answer(
