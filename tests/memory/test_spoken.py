@@ -1,6 +1,8 @@
 """Stretches of time in words."""
 
-from datetime import datetime
+import time
+from collections.abc import Generator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -28,3 +30,18 @@ def test_a_stretch_is_told_as_a_person_would(
     start: datetime | None, end: datetime | None, words: str
 ) -> None:
     assert told(start, end) == words
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A machine in Berlin."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_moment_from_the_log_is_told_by_the_clock_here() -> None:
+    assert told(None, datetime(2026, 5, 1, 8, tzinfo=UTC)) == "before 1 May 2026, 10:00"

@@ -13,10 +13,13 @@ NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("text", "about"),
     [
-        ("what did I first say about the garden", "what did I say about the garden"),
-        ("what is the last thing I noted about tea", "what is the thing I noted about tea"),
-        ("Was habe ich zuerst über den Garten gesagt?", "Was habe ich über den Garten gesagt?"),
-        ("what did I say about the roof last week", "what did I say about the roof"),
+        ("what did I first say about the garden", "what did I about the garden"),
+        ("what is the last thing I noted about tea", "what is the thing I about tea"),
+        ("Was habe ich zuerst über den Garten gesagt?", "Was habe ich über den Garten?"),
+        ("what did I say about the roof last week", "what did I about the roof"),
+        ("what did I say about the boat", "what did I about the boat"),
+        ("did you ever mention Anna", "did you ever Anna"),
+        ("what does Anna say about me", "what does Anna say about me"),
         ("what happened last Tuesday", "what last Tuesday"),
         ("what happened with the roof last Tuesday", "what happened with the roof last Tuesday"),
         # Whoever tells of these says so.

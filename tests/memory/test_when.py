@@ -142,17 +142,17 @@ def test_asking_for_the_latest_orders_newest_first(text: str) -> None:
 
 def test_an_event_without_a_date_is_named_for_the_caller() -> None:
     hint = only("what did we decide before the release?")
-    assert (hint.anchor, hint.kind, hint.start) == ("before the release", "filter", None)
+    assert (hint.anchor, hint.kind, hint.start) == ('before "the release"', "filter", None)
 
 
 @pytest.mark.parametrize(
     ("text", "event"),
     [
-        ("what happened before the release", "before the release"),
-        ("What was going on during our move?", "during our move"),
-        ("what's new since the last release?", "since the last release"),
-        ("what changed since our last conversation", "since our last conversation"),
-        ("what else has changed after she left", "after she left"),
+        ("what happened before the release", 'before "the release"'),
+        ("What was going on during our move?", 'during "our move"'),
+        ("what's new since the last release?", 'since "the last release"'),
+        ("what changed since our last conversation", 'since "our last conversation"'),
+        ("what else has changed after she left", 'after "she left"'),
     ],
 )
 def test_a_question_about_nothing_but_an_event_filters_by_it(text: str, event: str) -> None:
@@ -230,7 +230,7 @@ def test_a_week_ago_on_a_day_that_is_still_to_come_this_week_may_be_two() -> Non
 
 def test_the_time_of_an_event_does_not_filter_beside_it() -> None:
     event, time_of_it = hints("what did we discuss before the release in May?", NOW)
-    assert (event.kind, event.anchor) == ("filter", "before the release")
+    assert (event.kind, event.anchor) == ("filter", 'before "the release"')
     assert time_of_it.kind == "boost"
 
 

@@ -96,18 +96,23 @@ class Ranking:
     def _timely(self, hints: Sequence[when.TimeHint]) -> Iterable[Rows]:
         """What happened in the time that a question names: a bounded number of items.
 
-        It may be all that the question says: "what did we talk about yesterday".
+        It may be all that the question says: "what did we talk about yesterday". Of many, those
+        that matter come first. A time without an end counts if it filters, and then the nearest do.
         """
         size = self.outlook.size - 1
         for hint in hints:
-            if hint.start is None or hint.end is None:
+            opened = hint.start is None or hint.end is None
+            if hint.start is hint.end is None or (opened and hint.kind != "filter"):
                 continue
             happened = self.roster.happened.all[:size]
-            low = int(hint.start.timestamp() * 1e6)
-            high = int((hint.end + TOLD_WITHIN).timestamp() * 1e6)
-            allowed = self.outlook.allowed[:size] & self.roster.opens.all[:size]
-            rows = np.flatnonzero(allowed & (happened >= low) & (happened < high))
-            yield rows[np.lexsort((rows, happened[rows]))][:TIMELY_MAX]
+            found = self.outlook.allowed[:size] & self.roster.opens.all[:size]
+            if hint.start is not None:
+                found &= happened >= int(hint.start.timestamp() * 1e6)
+            if hint.end is not None:
+                found &= happened < int((hint.end + TOLD_WITHIN).timestamp() * 1e6)
+            rows = np.flatnonzero(found)
+            early = happened[rows] * (-1 if opened else 1)
+            yield rows[np.lexsort((rows, early, -self.standing.rated[rows]))][:TIMELY_MAX]
 
     def _boosts(
         self, rows: Rows, text: str, hints: Sequence[when.TimeHint], now: datetime
@@ -124,7 +129,7 @@ class Ranking:
         if roster.expiring and (holds := roster.holds_until.all.take(rows)).any():
             given["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
         if hints:
-            given["time"] = TIME_BOOST * _fit(happened, hints)
+            given["time"] = TIME_BOOST * _fit(happened, hints) + _nearness(happened, hints)
         if named := roster.named_in(text):
             given["named"] = NAMED_BOOST * np.isin(roster.speaker.all.take(rows), named)
         return given
@@ -157,6 +162,16 @@ def _recency(happened_us: NDArray[np.int64], now_us: float) -> Points:
     recency *= RECENCY_BOOST
     recency *= recency > RECENCY_LEAST
     return recency
+
+
+def _nearness(happened_us: NDArray[np.int64], hints: Iterable[when.TimeHint]) -> Points:
+    """A little more for what happened shortly before a time that was asked for what was before."""
+    near = np.zeros(len(happened_us))
+    for hint in hints:
+        if hint.kind == "filter" and hint.start is None and hint.end is not None:
+            before_us = np.maximum(hint.end.timestamp() * 1e6 - happened_us, 0.0)
+            near = np.maximum(near, RECENCY_BOOST / (1.0 + before_us / RECENCY_US))
+    return near
 
 
 def _fit(happened_us: NDArray[np.int64], hints: Iterable[when.TimeHint]) -> Points:

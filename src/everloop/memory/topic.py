@@ -1,9 +1,9 @@
 """What a question is about: its words without those that only say when.
 
 Pure. In "what did I first say about the garden", "first" asks for an order; looked up as a word, it
-would find my first car. So it is with "happened" beside a time. A time that filters has done its
-work. All else stays, for whoever tells of a day names it: "when did she first see the sea", "what
-did she see last year".
+would find my first car. So it is with "say" there, and with "happened" beside a time. A time that
+filters has done its work. All else stays, for whoever tells of a day names it: "when did she first
+see the sea", "what did she see last year".
 """
 
 import re
@@ -25,13 +25,26 @@ _HAPPENED: Final = re.compile(
 )
 
 
+# That something was said is what is asked for; whoever says something hardly says that.
+_SAYING: Final = re.compile(
+    r"\b(?P<who>(?:I|we|you)(?: +(?:ever|just|already|once))?)"
+    r" +(?:say|said|tell|told|mention|mentioned|note|noted)\b"
+    r"|\b(?:gesagt|erzählt|erwähnt)(?=\W*$)|(?<=\bai )(?:dit|mentionné)\b",
+    re.IGNORECASE,
+)
+
+
 def topic(text: str, hints: Sequence[TimeHint]) -> str:
     """The text of a question without its words of time, as far as something else is left."""
-    if not hints:
+    told = asks_what_was_said(text)
+    if not (hints or told):
         return text
     timed = any(hint.start or hint.end for hint in hints)
-    without = (_without(text, hints), text)
-    left = (_HAPPENED.sub(" ", each) for each in without) if timed else without
+    left = [_without(text, hints), text]
+    if timed:
+        left = [_HAPPENED.sub(" ", each) for each in left]
+    if told:
+        left = [_SAYING.sub(lambda said: said["who"] or " ", each) for each in left]
     return next(filter(_asks, left), text)
 
 

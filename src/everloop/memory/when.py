@@ -198,7 +198,7 @@ def _anchors(
         end = match.start() + len(_TRAILING.sub("", text[match.start() : end]))
         if " " in text[match.start("event") : end]:  # more than "the"
             event = text[match.start("event") : end]
-            named = f"{match['word'].casefold()} {event}"
+            named = f'{match["word"].casefold()} "{event}"'  # best where it is said just so
             yield TimeHint((match.start(), end), kind, anchor=named), (end, match.end())
 
 

@@ -1,0 +1,89 @@
+"""Questions about when something was said, asked of years of notes."""
+
+from collections.abc import Generator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.memory.answers import Asked
+from everloop.memory.commands import RateItem, RememberItem
+
+NOTES = {
+    "flat": ("2025-03-10", "We are looking for a flat in Hamburg"),
+    "move": ("2025-06-15", "We moved to Hamburg today"),
+    "kitchen": ("2025-06-20", "The new kitchen has no window"),
+    "parser": ("2026-04-20", "The parser must be frozen soon"),
+    "docs": ("2026-04-28", "Only the docs are missing"),
+    "release": ("2026-05-01", "The release went out"),
+    "bugs": ("2026-05-03", "Two bugs were reported"),
+    "crown": ("2026-10-30", "The dentist says the crown is fine"),
+    "later": ("2026-11-06", "The appointment was moved to December"),
+    "leak": ("2026-11-10", "The boat has a leak"),
+    "epoxy": ("2026-11-16", "The boat is mended with epoxy"),
+}
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """Notes of two years, in November 2026."""
+    opened = Diary(tmp_path / "diary")
+    opened.stage.clock.time = datetime(2026, 11, 17, 12, tzinfo=UTC)
+    for name, (day, text) in NOTES.items():
+        opened.engine.do(RememberItem(name, text, happened_at=f"{day}T12:00:00Z"))
+    yield opened
+    opened.log.close()
+
+
+def found(diary: Diary, text: str, limit: int = 20) -> list[str]:
+    """The ids of the items that a question finds, by words."""
+    asked = Asked(text, mode="text", limit=limit)
+    return [hit.item.item_id for hit in diary.keeper.recall("user", asked).hits]
+
+
+def test_what_was_said_before_an_event_is_found_by_that_alone_the_nearest_first(
+    diary: Diary,
+) -> None:
+    before = ["docs", "parser", "kitchen", "move", "flat"]
+    assert found(diary, "what did I say before the release") == before
+    assert found(diary, "what did I say before May 2026") == before
+
+
+def test_what_happened_since_an_event_is_found_by_that_alone(diary: Diary) -> None:
+    since = {"release", "bugs", "crown", "later", "leak", "epoxy"}
+    assert set(found(diary, "what happened since the release")) == since
+
+
+def test_an_event_is_best_where_it_is_said_just_so(diary: Diary) -> None:
+    assert set(found(diary, "what did I say before we moved")) == {"flat"}
+    assert "kitchen" in found(diary, "what happened since we moved")
+
+
+def test_an_event_is_not_dated_by_when_it_was_to_be(diary: Diary) -> None:
+    assert "parser" in found(diary, "what did we discuss before the release in May")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("what did I first say about the boat", "leak"),
+        ("what did I last say about the boat", "epoxy"),
+    ],
+)
+def test_that_something_was_said_is_not_looked_up(diary: Diary, text: str, first: str) -> None:
+    assert found(diary, text)[0] == first
+    assert "crown" not in found(diary, text)
+
+
+def test_of_a_long_time_what_matters_is_not_passed_over(diary: Diary) -> None:
+    for number in range(250):
+        at = f"2024-{1 + number // 25:02}-{1 + number % 25:02}T12:00:00Z"
+        diary.engine.do(RememberItem(f"x{number}", f"Nothing much, {number}", happened_at=at))
+    diary.engine.do(RememberItem("sea", "Anna drowned", happened_at="2024-12-01T12:00:00Z"))
+    diary.engine.do(RateItem("sea", 3))
+    assert found(diary, "what did I say in 2024", 3)[0] == "sea"
+
+
+def test_what_was_said_to_have_happened_then_is_found_whenever_it_was_said(diary: Diary) -> None:
+    assert found(diary, "did I say that we moved to Hamburg in 2019")[0] == "move"
