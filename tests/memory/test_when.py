@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Generator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
+from dateutil import tz
 from tests.memory.cases_when import ON_MONDAY, PLAIN, STRETCHES, TO_COME, UNSURE
 
 from everloop.memory.when import TimeHint, hints
@@ -215,6 +216,13 @@ def test_what_was_just_now_is_found_when_the_clocks_went_forward() -> None:
     (hint,) = hints("what did I say 10 minutes ago", now)
     assert hint.start is not None
     assert now.timestamp() - hint.start.timestamp() == 20 * 60
+
+
+@pytest.mark.parametrize("zone", [ZoneInfo("Africa/Cairo"), tz.gettz("Africa/Cairo")])
+def test_a_day_that_begins_at_one_oclock_has_nothing_of_the_day_before(zone: tzinfo) -> None:
+    (hint,) = hints("what did I say today", datetime(2026, 4, 24, 20, tzinfo=zone))
+    assert hint.start is not None
+    assert hint.start.astimezone(UTC) == datetime(2026, 4, 23, 22, tzinfo=UTC)
 
 
 def test_a_date_that_can_be_read_in_two_ways_boosts_both() -> None:

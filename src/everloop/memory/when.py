@@ -239,4 +239,4 @@ def _zoned(moment: datetime | None, now: datetime) -> datetime | None:
     passed = now.replace(tzinfo=None) - moment
     if timedelta() <= passed < _RECENT and moment.time() != datetime.min.time():
         return (now.astimezone(UTC) - passed).astimezone(now.tzinfo)
-    return moment.replace(tzinfo=now.tzinfo)
+    return tz.resolve_imaginary(moment.replace(tzinfo=now.tzinfo))  # a day may begin at one
