@@ -12,7 +12,8 @@ from everloop.adapters.model_offline import OfflineModel
 from everloop.app import USER
 from everloop.asking import Declined
 from everloop.errors import ModelFailed
-from everloop.memory.commands import CiteItem, ReviseItem
+from everloop.log import Command, Context, Receipt
+from everloop.memory.commands import CiteItem, RateItem, ReviseItem
 from everloop.memory.compress import Compressor, Gist
 from everloop.memory.extract import extractive
 from everloop.memory.scopes import OWNER
@@ -29,6 +30,7 @@ from everloop.thread.commands import (
     ImportMessages,
     MarkDay,
     NoteDecision,
+    NoteSummary,
     SetZone,
     UnhideMessage,
 )
@@ -346,6 +348,56 @@ def test_what_was_summed_up_anew_takes_the_place_of_what_was_there(diary: Diary)
     head = diary.engine.log.head
     assert diary.sum_up() == []
     assert diary.engine.log.head == head
+
+
+class Killed(BaseException):
+    """What `kill -9` is to a process."""
+
+
+def kill_before(diary: Diary, kind: type[Command]) -> None:
+    """Sum up in a process that dies when it is to do the first of a kind."""
+
+    def do(
+        command: Command,
+        *,
+        by: Context,
+        branch: str | None = None,
+        request_id: str | None = None,
+    ) -> Receipt:
+        if isinstance(command, kind):
+            raise Killed
+        return diary.engine.do(command, by=by, branch=branch, request_id=request_id)
+
+    log = diary.engine.log
+    diary.talking.remembered()
+    with pytest.raises(Killed):
+        sum_up(log, Pyramid(log, do, log.ids, diary.writer), diary.clock)
+
+
+@pytest.mark.parametrize("kind", [RateItem, NoteSummary])
+def test_a_summary_that_was_kept_and_not_noted_is_noted_and_nobody_pays_twice(
+    diary: Diary, kind: type[Command]
+) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.engine.do(MarkDay(HOME, "2026-05-12", important=True))
+    diary.now("2026-05-13T00:00")
+    kill_before(diary, kind)
+    (kept,) = diary.kept()
+    assert diary.sum_up() == []
+    assert diary.kept() == [kept]
+    assert diary.engine.memory.find(OWNER, kept).significance == 2
+    assert diary.state("day:2026-05-12") == "fresh"
+
+
+def test_a_summary_that_was_kept_and_not_noted_goes_if_more_was_said_since(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-05-13T00:00")
+    kill_before(diary, NoteSummary)
+    (kept,) = diary.kept()
+    diary.said("2026-05-12T11:00")
+    assert diary.sum_up() == ["day:2026-05-12"]
+    (now,) = diary.kept()
+    assert now != kept
 
 
 @pytest.mark.parametrize("how", ["cited", "reworded", "used"])

@@ -6,7 +6,7 @@ that is made anew, what was there before is taken back. The work is
 what the log lacks: which closed window with something in it has no summary as new as that?
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
@@ -30,11 +30,13 @@ from everloop.thread.summaries import (
     hides_of,
     important_days,
     is_current,
+    left_over,
     needs,
     replaced,
     summaries,
     taken_back_by,
     texts,
+    title_of,
     touched_by_day,
     unwanted,
 )
@@ -99,8 +101,16 @@ class Pyramid:
         """Sum a window up, or record why not. Where nothing was said, there is nothing to say."""
         with self._log.reading() as reader:
             matter = _matter(reader, thread_id, window)
+            left = left_over(reader, thread_id, window, HOST)
+            ready = {
+                name: at for name, at in left.items() if _stands_on(reader, at, matter.because)
+            }
         if not matter.lines:
             return self._noted(thread_id, window, matter, "")
+        if ready:  # a process died before it could note that
+            (name, at), *_ = ready.items()
+            return self._kept(thread_id, window, matter, name, at)
+        self._take_back(left)
         more = self._detail.important if matter.important else 1
         budget = int(getattr(self._detail, window.tier)) * more
         try:
@@ -148,7 +158,7 @@ class Pyramid:
         item = RememberItem(
             item_id=self._ids.new("mem-c"),
             text=gist.text,
-            title=f"{window.key.replace(':', ' ')}: {gist.title}"[:200],
+            title=title_of(window, gist.title)[:200],
             kind=SUMMARY,
             origin=Origin(host=HOST, session=thread_id),
             learned_via="inferred",
@@ -157,9 +167,21 @@ class Pyramid:
             because=matter.because,
         )
         kept = self._do(item, by=ENGINE)
+        return self._kept(thread_id, window, matter, item.item_id, kept.position)
+
+    def _kept(
+        self, thread_id: str, window: Window, matter: _Matter, item_id: str, position: int
+    ) -> Summary:
         if matter.important:
-            self._do(RateItem(item.item_id, 2), by=ENGINE)
-        return self._noted(thread_id, window, matter, item.item_id, kept.position)
+            self._do(RateItem(item_id, 2), by=ENGINE)
+        return self._noted(thread_id, window, matter, item_id, position)
+
+    def _take_back(self, left: Mapping[str, int]) -> None:
+        """Let go of what was kept when something else was said, and never noted."""
+        with self._log.reading() as reader:
+            gone = [at for name, at in left.items() if not is_protected(reader, name)]
+        if gone:
+            self._log.retract(gone, reason="it was never noted", actor=ENGINE.actor)
 
     def _noted(
         self, thread_id: str, window: Window, matter: _Matter, item_id: str, *kept: int
@@ -259,6 +281,14 @@ def _matter(reader: Reader, thread_id: str, window: Window) -> _Matter:
         needs(touched)[window],
         window.tier == "day" and window.first in important_days(reader, thread_id),
     )
+
+
+def _stands_on(reader: Reader, position: int, because: Sequence[int]) -> bool:
+    """Whether a summary was made from just these facts."""
+    return {row[0] for row in reader.rows(_BECAUSE, (position,))} == set(because)
+
+
+_BECAUSE = "SELECT source FROM log_because WHERE dependant = ?"
 
 
 def _again(known: Summary, now: datetime) -> bool:

@@ -6,13 +6,13 @@ Where branches of a thread share a stretch of the past, the one that knew most o
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 import msgspec
 
 from everloop.log import Reader, visible
 from everloop.log.facts import Retracted
-from everloop.log.record import moment
+from everloop.log.record import microseconds, moment
 from everloop.memory.decide import ENGINE
 from everloop.thread import browsing
 from everloop.thread.windows import TIERS, Window, holding
@@ -64,6 +64,24 @@ def replaced(reader: Reader, thread_id: str) -> dict[str, int]:
         if item_id and item_id != holds[window][0] and at < holds[window][1]
     ]
     return {name: position for name, (position, _) in texts(reader, older).items()}
+
+
+def left_over(reader: Reader, thread_id: str, window: Window, host: str) -> dict[str, int]:
+    """The summaries of a window that were kept and never noted, and where: a process died there."""
+    first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
+    named = {
+        "thread": thread_id,
+        "host": host,
+        "window": window.key,
+        "at": microseconds(first),
+        "begins": title_of(window, ""),
+    }
+    return dict(reader.rows(_LEFT_OVER, named))
+
+
+def title_of(window: Window, title: str) -> str:
+    """What the summary of a window is called."""
+    return f"{window.key.replace(':', ' ')}: {title}"
 
 
 def unwanted(reader: Reader, thread_id: str) -> dict[str, Summary]:
@@ -162,6 +180,17 @@ _NAMED = f"""
 {_SUMMARY} FROM json_each(:keys) j CROSS JOIN thread_windows w ON w.window = j.value
 WHERE w.thread_id = :thread AND {visible("w")} ORDER BY w.upto, w.position
 """
+_LEFT_OVER = f"""
+SELECT i.item_id, i.position FROM memory_items i JOIN memory_versions v ON v.position = i.position
+WHERE i.happened_at = :at AND i.kind = 'summary' AND {visible("i")}
+AND json_extract(i.origin, '$.host') = :host AND json_extract(i.origin, '$.session') = :thread
+AND substr(v.title, 1, length(:begins)) = :begins AND NOT EXISTS (
+    SELECT 1 FROM thread_windows w WHERE w.thread_id = :thread AND w.item_id = i.item_id)
+AND NOT EXISTS (  -- nor was it made from such a one, by somebody else
+    SELECT 1 FROM memory_sources s JOIN thread_windows w ON w.item_id = s.source_id
+    WHERE s.position = i.position AND w.thread_id = :thread AND w.window = :window)
+ORDER BY i.position
+"""  # noqa: S608 - our own condition
 _UNWANTED = """
 SELECT w.window, w.upto, w.at, w.position FROM temp.active a
 CROSS JOIN log l ON l.position = a.position AND l.kind = :kind AND l.actor <> :engine
