@@ -300,3 +300,8 @@ def test_a_ledger_goes_with_what_it_stands_on(notes: Notebook) -> None:
     kept = assemble([section("turns", "must")], principal="user").ledger
     receipt = notes.do(KeepContext("c1", kept, because=(turn,)), USER)
     assert receipt.facts[0].because == (turn,)
+    with notes.log.reading(as_of=turn) as reader, pytest.raises(NotFound):
+        ledger(reader, notes.who(reader), receipt.position)
+    notes.log.retract([turn], reason="slip", actor="user")
+    with notes.reading() as reader, pytest.raises(NotFound):
+        ledger(reader, notes.who(reader), receipt.position)

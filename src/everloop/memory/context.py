@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import msgspec
 
 from everloop.errors import Invalid, NotFound
-from everloop.log import Reader
+from everloop.log import Reader, visible
 from everloop.log.record import fact_of
 from everloop.memory.events import ContextAssembled, Ledger, LedgerEntry, LedgerSection
 from everloop.memory.scopes import Asker
@@ -124,7 +124,7 @@ def ledger(reader: Reader, who: Asker, position: int) -> Ledger:
         NotFound: there is none for this asker.
     """
     nothing = NotFound(f"no ledger at position {position}", hint="Open one from its reply.")
-    if not 1 <= position <= reader.head():
+    if not reader.rows(_COUNTS, (position,)):
         raise nothing
     happened = fact_of(reader.record(position)).event
     if not isinstance(happened, ContextAssembled):
@@ -132,6 +132,9 @@ def ledger(reader: Reader, who: Asker, position: int) -> Ledger:
     if not (who.owner or who.principal == happened.ledger.principal):
         raise nothing
     return happened.ledger
+
+
+_COUNTS = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # noqa: S608 - our own
 
 
 class _Filled:
