@@ -198,6 +198,13 @@ STRETCHES: dict[str, str] = {
     "my notes from March": "2026-03-01/2026-04-01",
     "my notes from March on": "2026-03-01/",
     "all messages from last year": "2025-01-01/2026-01-01",
+    # a date with the name of its day
+    "on Tuesday, 10 November": "2026-11-10",
+    "on Tuesday 6 October 2026": "2026-10-06",
+    "on Tue 3 Nov": "2026-11-03",
+    "on Friday the 13th": "2026-11-13",
+    "on Tuesday the 13th": "2026-10-13",
+    "am Dienstag, 3. März": "2026-03-03",
     # feasts
     "at Christmas": "2025-12-24/2025-12-27",
     "last Christmas": "2025-12-25",

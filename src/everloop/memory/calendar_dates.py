@@ -24,6 +24,7 @@ from everloop.memory.stretches import (
     midnight,
     month,
     pattern,
+    place,
     said,
     turn,
     week,
@@ -41,6 +42,7 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|(?-i:Mar(?:ch)?)|apr(?:il)?|(?-i:May)|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _SURE_MONTH = f"(?:{_MONTH}|march|may)"  # in small letters too, where nothing else can be meant
 _SUFFIXED = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)"
 _NTH = f"{_SUFFIXED}?"
@@ -95,6 +97,18 @@ def _day_of_month(match: re.Match[str], now: datetime) -> Stretch:
         if date.month == start.month and (date <= now or len(months) == 1):
             return day(date)
     raise ValueError("no such day")
+
+
+def _named_nth(match: re.Match[str], now: datetime) -> Stretch | None:
+    """The latest Friday that was a 13th."""
+    number = int(re.sub(r"\D", "", match["nth"]))
+    weekday = place(_WEEKDAY.split("|"), said(match, "weekday"))
+    start = midnight(now).replace(day=1)
+    for date in (start - relativedelta(months=step) for step in range(MONTHS + 2)):
+        nth = date + (number - 1) * DAY
+        if nth.month == date.month and nth <= now and nth.weekday() == weekday:
+            return day(nth)
+    return None
 
 
 def _first_of_month(match: re.Match[str], now: datetime) -> Stretch:
@@ -240,6 +254,7 @@ CALENDAR: Final[tuple[Row, ...]] = (
         _day_of_month,
     ),
     (pattern(rf"the (?P<nth>{_SUFFIXED}) of (?P<which>last|this) month"), _day_of_month),
+    (pattern(rf"(?P<weekday>{_WEEKDAY}),? the (?P<nth>{_SUFFIXED})(?! of)"), _named_nth),
     (
         pattern(rf"(?:the )?(?P<unit>week(?:end)?) (?P<side>of|before|after) (?:{_DATE})"),
         _near_date,

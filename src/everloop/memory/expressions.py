@@ -104,7 +104,7 @@ _HALVES: Final = {
 }
 WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 # Short names of days, where no name goes on after them; "sat" and "sun" are words.
-_SHORT = r"(?:mon|tues?|weds?|thu(?:rs?)?|fri|(?-i:Sat|Sun))(?! (?-i:[A-Z][a-z]))"
+SHORT_DAY = r"(?:mon|tues?|weds?|thu(?:rs?)?|fri|(?-i:Sat|Sun))(?! (?-i:[A-Z][a-z]))"
 _COUNT = (
     r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|(?:a )?couple(?: of)?|(?:a )?few|several|some)"
@@ -236,7 +236,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
     (
         pattern(
             rf"(?:(?P<lead>(?:on|since|until|till) )|(?P<which>last|this|next|past) )"
-            rf"(?P<weekday>{_SHORT})(?: {_PART})?"
+            rf"(?P<weekday>{SHORT_DAY})(?: {_PART})?"
         ),
         _weekday,
     ),

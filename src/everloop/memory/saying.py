@@ -11,7 +11,7 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from everloop.memory.expressions import WEEKDAY
+from everloop.memory.expressions import SHORT_DAY, WEEKDAY
 from everloop.memory.languages import FRENCH_DAYS, GERMAN_DAYS
 from everloop.memory.stretches import ANY_YEAR, Stretch
 
@@ -94,7 +94,9 @@ _CLAIMED = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)
-WEEKLY = re.compile(rf"\b(?:{WEEKDAY}|{GERMAN_DAYS}|{FRENCH_DAYS}|weekend)\b", re.IGNORECASE)
+WEEKLY = re.compile(
+    rf"\b(?:{WEEKDAY}|{SHORT_DAY}|{GERMAN_DAYS}|{FRENCH_DAYS}|weekend)\b", re.IGNORECASE
+)
 _MONTHLY = re.compile(r"the \d+[a-z]+")
 FROM_NOW = re.compile(
     r"\b(?:last|this|past|previous|ago|earlier|today|yesterday|the other day|gestern|hier|heute"

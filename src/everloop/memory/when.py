@@ -161,10 +161,21 @@ def _narrowed(text: str, found: list[Placed]) -> Iterator[Placed]:
         one = found.pop(0)
         if found and _NARROWING.fullmatch(text, one[0][1], found[0][0][0]):
             other = found[0]
-            if inner := _within(text, one, other) or _within(text, other, one):
+            if inner := (
+                _named_day(text, one, other)
+                or _within(text, one, other)
+                or _within(text, other, one)
+            ):
                 del found[0]
                 one = (one[0][0], other[0][1]), inner
         yield one
+
+
+def _named_day(text: str, name: Placed, date: Placed) -> Stretch | None:
+    """The date, where a day of the week only says which day that was: "Tuesday, 10 November"."""
+    weekly = [bool(WEEKLY.search(text[slice(*one[0])])) for one in (name, date)]
+    days = {(one[1][1] - one[1][0]).days for one in (name, date)}
+    return date[1] if weekly == [True, False] and days == {1} else None
 
 
 def _within(text: str, inner: Placed, outer: Placed) -> Stretch | None:
