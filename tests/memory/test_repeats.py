@@ -222,3 +222,21 @@ def test_what_contradicts_is_recorded_with_the_item_or_not_at_all(diary: Diary) 
         kinds = [record.kind for record in reader.requested("one")]
     assert new.contradicts
     assert kinds == ["memory.remembered", "memory.related"]
+
+
+@pytest.mark.parametrize(
+    ("one", "same", "other"),
+    [
+        ("The release is on 2026-05-01", "The release is on 1 May 2026", "2 May 2026"),
+        ("Die Abgabe ist am 1. März 2026", "Die Abgabe ist am 01.03.2026", "02.03.2026"),
+        ("La livraison est le 1er mai 2026", "La livraison est le 2026-05-01", "2026-05-02"),
+        ("The meeting is at 3 pm", "The meeting is at 15:00", "16:00"),
+    ],
+)
+def test_a_day_in_another_form_is_linked_and_another_day_stands_against_both(
+    diary: Diary, one: str, same: str, other: str
+) -> None:
+    first, second = remember(diary, one), remember(diary, same)
+    assert (second.new, second.varies, second.contradicts) == (True, first.item_id, ())
+    third = remember(diary, f"{same.rsplit(' ', len(other.split()))[0]} {other}")
+    assert set(third.contradicts) == {first.item_id, second.item_id}
