@@ -7,10 +7,11 @@ and in May for others. What is no date of the calendar stays, too.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Final, NamedTuple
 
+BEFORE, AFTER = 28, 24  # letters of a date before and after a digit of it, at most
 ANY_DATE: Final = "0000-00-00"  # stands for any date, where it does not matter which
 
 Reading = tuple[int, int, int]  # year, month and day; 0 for what was not said
@@ -27,12 +28,45 @@ class Formed(NamedTuple):
 def in_one_form(text: str) -> Formed:
     """The text, with every date, hour and number written in one way."""
     found: list[Readings] = []
-    return Formed(_NUMBERS.sub(_plain, _DATES.sub(lambda one: _dated(one, found), text)), (*found,))
+    dated = _near_digits(_DATES, lambda one: _dated(one, found), text)
+    return Formed(_in_digits(dated), (*found,))
 
 
 def undated(text: str) -> str:
     """The same, with every date as if it were the same one."""
-    return _NUMBERS.sub(_plain, _DATES.sub(_hidden, text))
+    return _in_digits(_near_digits(_DATES, _hidden, text))
+
+
+def _in_digits(text: str) -> str:
+    """The text with its hours and numbers in one form."""
+    counted = _WORD.sub(lambda word: str(_WORDS[word.group().casefold()]), text)
+    return _near_digits(_NUMBERS, _plain, counted)
+
+
+def _near_digits(
+    pattern: re.Pattern[str], instead: Callable[[re.Match[str]], str], text: str
+) -> str:
+    """Put something in the place of what is found, where digits are: most of a text has none."""
+    parts: list[str] = []
+    done = 0
+    for first, last in _ranges(text):
+        for match in pattern.finditer(text, first, last):
+            parts += (text[done : match.start()], instead(match))
+            done = match.end()
+    return "".join((*parts, text[done:])) if parts else text
+
+
+def _ranges(text: str) -> Iterator[tuple[int, int]]:
+    """The parts of a text that lie near a digit."""
+    begins = ends = -1
+    for digits in _DIGITS.finditer(text):
+        if digits.start() - BEFORE > ends:
+            if ends >= 0:
+                yield begins, ends
+            begins = max(0, digits.start() - BEFORE)
+        ends = digits.end() + AFTER
+    if ends >= 0:
+        yield begins, ends
 
 
 def may_agree(one: tuple[Readings, ...], other: tuple[Readings, ...]) -> bool:
@@ -54,6 +88,8 @@ def _may_be_one(one: Readings, other: Readings) -> bool:
 def _fits(a: Reading, b: Reading) -> bool:
     return all(x == y or not (x and y) for x, y in zip(a, b, strict=True))
 
+
+_DIGITS = re.compile(r"\d+")
 
 # -- dates -----------------------------------------------------------------------------------------
 
@@ -171,20 +207,21 @@ _WORDS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 
     "eleven": 11,
     "twelve": 12,
 }
+_WORD = re.compile(
+    r"\b(?:t(?:wo|hree|en|welve)|f(?:our|ive)|s(?:ix|even)|e(?:ight|leven)|nine)\b(?!-)",
+    re.IGNORECASE,
+)
 _NUMBERS = re.compile(
     r"(?<![\w.,:/$€£¥-])(?:"
     r"(?P<half>1[0-2]|0?[1-9])(?:[:.](?P<past>[0-5]\d))? ?(?P<noon>[ap])\.?m\b\.?"
     r"|(?P<hour>[01]?\d|2[0-4])(?:(?::(?P<minute>[0-5]\d))(?: ?Uhr\b|(?![\w:/-]|[.,]\d))"
     r"| Uhr\b|h(?P<after>[0-5]\d)?\b))"
-    r"|(?<![\w.,:/-])(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)(?![\w,/:-]|\.\d)"
-    rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?!-)",
+    r"|(?<![\w.,:/-])(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)(?![\w,/:-]|\.\d)",
     re.IGNORECASE,
 )
 
 
 def _plain(match: re.Match[str]) -> str:
-    if match["word"]:
-        return str(_WORDS[match["word"].casefold()])
     if match["grouped"]:
         return match["grouped"].replace(",", "")
     if match["half"]:
