@@ -135,7 +135,6 @@ def test_who_is_no_longer_let_in_sees_nothing_of_how_it_stood(memory: CommandLin
     assert memory(*asks[1], "--json").document["number"] == 3
     memory.typed("grants", "revoke", "agent:cli")
     assert [memory(*words).code for words in asks] == [5, 5]
-    assert texts(asked(memory, "bees", "--as-of", head, "--for", "agent:cli"))
 
 
 @pytest.mark.promise("P-CLI-5")
