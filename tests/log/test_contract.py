@@ -245,6 +245,31 @@ def test_views_show_what_counts_and_the_past_as_it_stood(log: Log, stage: Stage)
     assert shown(as_of=NEW_YEAR - timedelta(hours=1)) == []
 
 
+def test_the_past_is_read_from_where_one_stood_then(log: Log) -> None:
+    log.append("s", [Said("a"), Said("b")], actor="user")
+    log.plant("thread", actor="user")
+    log.append("thread:x", [Said("t")], actor="user")
+    then = log.head
+    log.rewind(1, actor="user")
+    log.append("s", [Said("c")], actor="user")
+    log.rewind(then - 1, tree="thread", actor="user")
+
+    def shown(**where: object) -> list[str]:
+        with log.reading(**where) as reader:  # type: ignore[arg-type]
+            sql = f"SELECT text FROM sayings v WHERE {visible('v')} ORDER BY position"  # noqa: S608
+            return [row[0] for row in reader.rows(sql)]
+
+    def said(**where: object) -> list[object]:
+        return [fact.event for fact in log.read("s", **where)]  # type: ignore[arg-type]
+
+    assert (shown(), said()) == (["a", "c"], [Said("a"), Said("c")])
+    assert (shown(as_of=then), said(as_of=then)) == (["a", "b", "t"], [Said("a"), Said("b")])
+    assert shown(as_of=2) == ["a", "b"]
+    side = log.branches.standing["main"]
+    assert shown(branch=side, as_of=then) == ["a", "t"]
+    assert [fact.event for fact in log.read("thread:x", as_of=2)] == []
+
+
 @pytest.mark.promise("P-LOG-11")
 def test_a_rewind_hides_the_future_and_standing_there_again_brings_it_back(store: Log) -> None:
     store.append("s", [Said("a"), Said("b")], actor="user")

@@ -1,6 +1,7 @@
 """No ghost state: after taking something back, recall is as if it had never happened."""
 
 from collections.abc import Callable, Generator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -9,10 +10,10 @@ import pytest
 from everloop.app import Engine
 from everloop.log import Log
 from everloop.memory.answers import Asked
-from everloop.memory.commands import RateItem, RememberItem, RetireItem, ReviseItem
+from everloop.memory.commands import DemoteItem, RateItem, RememberItem, RetireItem, ReviseItem
 from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.keeper import Keeper
-from everloop.memory.shelf import asker, count
+from everloop.memory.shelf import Filter, asker, count
 from everloop.memory.vector_cache import VectorCache
 from everloop.memory.vectors import VectorSpace
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
@@ -156,6 +157,77 @@ def test_reading_the_past_gives_the_answers_of_the_past(diaries: tuple[Diary, Di
         now = [hit.item.item_id for hit in pure.keeper.recall("user", asked).hits]
         past = [hit.item.item_id for hit in lived.keeper.recall("user", asked, as_of=then).hits]
         assert past == now
+
+
+def test_after_going_back_the_past_is_still_as_it_was(diaries: tuple[Diary, Diary]) -> None:
+    lived, pure = diaries
+    for diary in diaries:
+        diary.say_all()
+    then = lived.log.head
+    lived.log.rewind(then - 2, actor="user")
+    lived.say("later", "Later the bees came back to the garden.")
+    for question in QUESTIONS:
+        asked = Asked(question, limit=10, mode="text")
+        past = [hit.item.item_id for hit in lived.keeper.recall("user", asked, as_of=then).hits]
+        assert past == [hit.item.item_id for hit in pure.keeper.recall("user", asked).hits]
+
+
+def test_what_held_then_holds_for_whoever_looks_from_then(tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary")
+    clock = diary.stage.clock
+    over = (clock.now() + timedelta(days=2)).isoformat()
+    note = RememberItem("note", "The bees are at the neighbours", durability=over)
+    then = diary.engine.do(note).position
+    diary.say("other", "The bees of the neighbours are loud")
+    at = clock.now()
+    clock.tick(days=30)
+    diary.say("last", "Nothing to see")
+    asked, first = Asked("bees at the neighbours", mode="text"), Asked("what did I say today")
+
+    def told(question: Asked, as_of: int | datetime | None = None) -> list[str]:
+        answer = diary.keeper.recall("user", question, as_of=as_of)
+        return [hit.item.item_id for hit in answer.hits]
+
+    assert told(asked)[0] == "other"
+    assert told(asked, as_of=then + 1)[0] == told(asked, as_of=at)[0] == "note"
+    assert told(first) == ["last"]
+    assert set(told(first, as_of=at)) == {"note", "other"}
+
+
+def test_who_asks_for_a_time_is_answered_with_what_stepped_back_for_a_summary(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    days = ("2025-05-03", "2025-06-04", "2025-07-05")
+    because = tuple(
+        diary.engine.do(
+            RememberItem(f"f{n}", f"Fence: post {n} is set", happened_at=f"{day}T10:00:00Z")
+        ).position
+        for n, day in enumerate(days)
+    )
+    new = RememberItem(
+        "gist", "The fence was built", happened_at=f"{days[2]}T10:00:00Z", because=because,
+        derived_from=("f0", "f1", "f2"),
+    )  # fmt: skip
+    diary.engine.do(new)
+    for n in range(3):
+        diary.engine.do(DemoteItem(f"f{n}", "gist"))
+    diary.engine.do(RetireItem("f1", "wrong", force=True))
+
+    def told(text: str, only: Filter | None = None) -> list[str]:
+        answer = diary.keeper.recall("user", Asked(text, only=only or Filter(), mode="text"))
+        return [hit.item.item_id for hit in answer.hits]
+
+    assert told("the fence") == ["gist"]
+    assert told("what did I say about the fence in May 2025") == ["f0"]
+    assert told("what did I say about the fence in June 2025") == []
+    july = Filter(since=datetime(2025, 7, 1, tzinfo=UTC))
+    assert set(told("the fence", july)) == {"f2", "gist"}
+    may = Asked("what did I say about the fence in May 2025", mode="text")
+    assert diary.keeper.why_not("user", "f0", may).reason == "here"
+    assert diary.keeper.why_not("user", "f0", Asked("the fence")).reason == "retired"
+    june = Asked("what did I say about the fence in June 2025", mode="text")
+    assert diary.keeper.why_not("user", "f1", june).reason == "retired"
 
 
 def test_a_summary_is_gone_at_once_when_a_source_is_revised_and_back_when_that_is_undone(

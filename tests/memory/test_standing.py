@@ -21,8 +21,8 @@ def known_to(world: World, register: Register, standings: Standings) -> list[Sta
         for principal in ("user", *PRINCIPALS):
             who = asker(reader, principal)
             found.extend(
-                standings.of(reader, sight, who, register, retired=retired)
-                for retired in (False, True)
+                standings.of(reader, sight, who, register, only)
+                for only in (Filter(), Filter(retired=True), Filter(stepped_back=True))
             )
     return found
 

@@ -120,9 +120,9 @@ class Branches:
             kept.append(made)
         return made
 
-    def standing_with(self, branch: str, upto: int = ALL) -> Sight:
+    def standing_with(self, branch: str) -> Sight:
         """What one sees who stands on `branch` in its tree, and where one stands in all others."""
         root = self[branch].root
         if self.standing[root] == branch:
-            return self.sight(upto=upto)
-        return self.sight({**self.standing, root: branch}.values(), upto)
+            return self.sight()
+        return self.sight({**self.standing, root: branch}.values())

@@ -42,6 +42,9 @@ AND d.kind NOT IN (SELECT value FROM json_each(?4)) AND (b.source = ?1 OR b.sour
     WHERE own.source = ?1 AND o.stream = ?2 AND own.dependant < ?3))
 """
 _BRANCHES = "SELECT act, branch, parent, at FROM log_branches WHERE position > ? ORDER BY position"
+_BRANCHES_UPTO = (
+    "SELECT act, branch, parent, at FROM log_branches WHERE position <= ? ORDER BY position"
+)
 _RETRACTIONS = "SELECT position, branch, everywhere FROM log_retractions ORDER BY position DESC"
 
 # The names inside begin with `the_`, so that a caller's table can have any other name.
@@ -149,12 +152,24 @@ def closure(db: apsw.Connection, positions: Iterable[int]) -> list[int]:
 def load_branches(db: apsw.Connection, into: Branches, after: int = 0) -> None:
     """Take the branch facts after a position into the in-memory fold."""
     for act, branch, parent, at in rows(db, _BRANCHES, (after,)):
-        if act == "planted":
-            into.plant(branch)
-        elif act == "forked":
-            into.fork(branch, parent, at)
-        else:
-            into.stand(branch)
+        _take(into, act, branch, parent, at)
+
+
+def _take(into: Branches, act: str, branch: str, parent: str, at: int) -> None:
+    if act == "planted":
+        into.plant(branch)
+    elif act == "forked":
+        into.fork(branch, parent, at)
+    else:
+        into.stand(branch)
+
+
+def standing_at(db: apsw.Connection, position: int) -> dict[str, str]:
+    """On which branch each tree stood when the log ended at a position."""
+    then = Branches()
+    for act, branch, parent, at in rows(db, _BRANCHES_UPTO, (position,)):
+        _take(then, act, branch, parent, at)
+    return then.standing
 
 
 def active_retractions(

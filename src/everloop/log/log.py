@@ -22,8 +22,9 @@ from everloop.log.history import History
 from everloop.log.level import Behind
 from everloop.log.limits import Limits
 from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
+from everloop.log.past import stood_at
 from everloop.log.reader import Reader
-from everloop.log.record import Fact, Record, fact_of, microseconds
+from everloop.log.record import Fact, Record, fact_of
 from everloop.log.schema import OWN_REQUESTS
 from everloop.log.scribe import Scribe
 from everloop.log.states import Fold
@@ -181,11 +182,14 @@ class Log(History):
     def sight(
         self, reader: Reader, *, branch: str | None = None, as_of: int | datetime | None = None
     ) -> Sight:
-        """What one sees who stands on `branch` (by default, where every tree stands)."""
-        upto = position_at(reader, as_of) if isinstance(as_of, datetime) else as_of
+        """What one sees who stands on `branch`; by default, where every tree stands, or stood."""
         branches = self.file.branches
-        cap = ALL if upto is None else upto
-        return branches.standing_with(branch, cap) if branch else branches.sight(upto=cap)
+        if as_of is None:
+            return branches.standing_with(branch) if branch else branches.sight()
+        stood, upto = stood_at(reader, as_of)
+        if branch:
+            stood[branches[branch].root] = branch
+        return branches.sight(stood.values(), upto)
 
     def read(
         self,
@@ -197,7 +201,10 @@ class Log(History):
     ) -> Iterator[Fact]:
         """The facts of a stream that count, in order, one at a time."""
         with self.file.reading() as reader:
-            line = self.file.branches[branch] if branch else self.file.branches.home_of(stream)
+            branches = self.file.branches
+            line = branches[branch] if branch else branches.home_of(stream)
+            if as_of is not None and not branch:
+                line = branches[stood_at(reader, as_of)[0].get(line.root, line.root)]
             sight = self.sight(reader, branch=line.name, as_of=as_of)
             yield from reader.stream(stream, line, sight, after_version=after_version)
 
@@ -337,17 +344,6 @@ class Log(History):
             if self._heard <= after and not self._closed:
                 self._bell.wait(self.limits.poll_s)
             self._listening -= 1
-
-
-def position_at(reader: Reader, at: datetime) -> int:
-    """The last position recorded at or before a moment."""
-    target, low, high = microseconds(at), 0, reader.head()
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high) if reader.record(middle).recorded_us <= target else (low, middle - 1)
-        )
-    return low
 
 
 def _listed(stream: str, events: Sequence[Event | Draft]) -> list[Event | Draft]:

@@ -16,7 +16,7 @@ import msgspec
 
 from everloop.errors import NotFound, Unavailable
 from everloop.log import Context, Fact, Log, Reader, Receipt
-from everloop.log.record import fact_of
+from everloop.log.record import fact_of, moment
 from everloop.log.sql import one
 from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RememberItem, RepeatItem
@@ -26,7 +26,7 @@ from everloop.memory.limits import MemorySettings
 from everloop.memory.noticing import Alike
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
-from everloop.memory.shelf import Filter, Item, asker, find, stepped_back
+from everloop.memory.shelf import Filter, Item, asker, find, passes, stepped_back
 from everloop.memory.spoken import told
 from everloop.memory.views import passage_texts
 from everloop.ports import Clock, Ids, Progress
@@ -172,7 +172,7 @@ class Keeper:
         with self.log.reading(branch=branch, as_of=as_of) as reader:
             sight = self.log.sight(reader, branch=branch, as_of=as_of)
             who = self.memory.asker(reader, sight, principal)
-            return self.memory.recall(reader, sight, who, asked, now or self._now())
+            return self.memory.recall(reader, sight, who, asked, now or self._then(reader, as_of))
 
     def find(self, principal: str, item_id: str) -> Item:
         """One item that a principal may see."""
@@ -198,10 +198,11 @@ class Keeper:
                 item = find(reader, who, item_id)
             except NotFound:
                 return _gone(reader, who, item_id)
-            if item.retired and not asked.only.retired:
-                return WhyNot("retired", _passed_over(reader, item))
-            sight, now = self.log.sight(reader, branch=branch, as_of=as_of), self._now()
+            sight = self.log.sight(reader, branch=branch, as_of=as_of)
+            now = self._then(reader, as_of)
             narrowed = self.memory.narrowed(reader, sight, who, asked, now)
+            if item.retired and not passes(reader, who, item, narrowed):
+                return WhyNot("retired", _passed_over(reader, item))
             if out := _filtered(item, asked.only) or _untimely(item, narrowed):
                 return WhyNot("filter", out)
             why = self.memory.rank_of(reader, sight, who, asked, now, item.position)
@@ -266,6 +267,12 @@ class Keeper:
         with self.log.reading() as reader:
             who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
             return self.memory.compared(reader, who, new, author, self._now())
+
+    def _then(self, reader: Reader, as_of: int | datetime | None) -> datetime:
+        """What time it is for whoever looks at memory as it stood."""
+        if isinstance(as_of, int):
+            as_of = moment(reader.record(as_of).recorded_us) if 0 < as_of <= reader.head() else None
+        return self._now() if as_of is None else min(as_of.astimezone(), self._now())
 
     def _now(self) -> datetime:
         return self._clock.now().astimezone()

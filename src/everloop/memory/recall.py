@@ -27,7 +27,16 @@ from everloop.memory.register import Register
 from everloop.memory.roster import Roster
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.sharing import Sharing
-from everloop.memory.shelf import COLUMNS, Filter, Item, Sieve, asker, complete, item_of
+from everloop.memory.shelf import (
+    COLUMNS,
+    Filter,
+    Item,
+    Sieve,
+    anything_stepped_back,
+    asker,
+    complete,
+    item_of,
+)
 from everloop.memory.spoken import told
 from everloop.memory.standing import Standing, Standings, outlook
 from everloop.memory.topic import topic
@@ -126,8 +135,8 @@ class Memory:
         now: datetime,
         hints: Sequence[when.TimeHint],
     ) -> Ranking:
-        only = _narrowed(asked.only, hints)
-        standing = self._standings.of(reader, sight, who, self.register, retired=only.retired)
+        only = _narrowed(reader, asked.only, hints)
+        standing = self._standings.of(reader, sight, who, self.register, only)
         ranking = Ranking(standing, outlook(standing, only))
         if any(hint.kind == "filter" for hint in hints):
             stretch = told(only.since, only.before)
@@ -182,7 +191,7 @@ class Memory:
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
     ) -> Filter:
         """The filter of a question, with the time that its words say."""
-        return _narrowed(asked.only, self._dated(reader, sight, who, asked, now))
+        return _narrowed(reader, asked.only, self._dated(reader, sight, who, asked, now))
 
     def _dated(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
@@ -215,14 +224,20 @@ def _guessing(text: str, terms: Sequence[str]) -> str:
     return f"Nothing holds {meant}; words that are spelt nearly so were searched."
 
 
-def _narrowed(only: Filter, hints: Iterable[when.TimeHint]) -> Filter:
-    """The filter with what the question itself says must be."""
+def _narrowed(reader: Reader, only: Filter, hints: Iterable[when.TimeHint]) -> Filter:
+    """The filter with what the question itself says must be.
+
+    A summary has the time of the last thing it was made of. So who asks for a time is answered with
+    what happened then, though it stepped back.
+    """
     for hint in hints:
         if hint.kind == "filter":
             since = max(filter(None, (only.since, hint.start)), default=None)
             before = min(filter(None, (only.before, hint.end)), default=None)
             only = msgspec.structs.replace(only, since=since, before=before)
-    return only
+    timed = only.since is not None or only.before is not None
+    stepped_back = only.stepped_back or (timed and anything_stepped_back(reader))
+    return msgspec.structs.replace(only, stepped_back=stepped_back)
 
 
 def _anchored(hint: when.TimeHint, text: str, at: datetime | None) -> when.TimeHint | None:

@@ -32,7 +32,8 @@ class Filter(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...] = ()
     since: datetime | None = None
     before: datetime | None = None
-    retired: bool = False
+    retired: bool = False  # what was let go as well
+    stepped_back: bool = False  # what stepped back for its summary as well
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -70,7 +71,9 @@ class Sieve:
         chosen = only or Filter()
         conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_TAKEN_IN]
         if not chosen.retired:
-            conditions += (f"NOT {_RETIRED}", f"NOT {_STEPPED_BACK}")
+            conditions.append(f"NOT {_RETIRED}")
+        if not (chosen.retired or chosen.stepped_back):
+            conditions.append(f"NOT {_STEPPED_BACK}")
         if chosen.kinds:
             conditions.append(f"i.kind IN ({self._bind('kind', chosen.kinds)})")
         if chosen.since:
@@ -172,6 +175,12 @@ def find(reader: Reader, who: Asker, item_id: str, *, retired: bool = True) -> I
     return complete(reader, who, [item_of(row) for row in found])[0]
 
 
+def passes(reader: Reader, who: Asker, item: Item, only: Filter) -> bool:
+    """Whether a filter lets an item through that was let go or stepped back, its time aside."""
+    sieve = Sieve(who, Filter(retired=only.retired, stepped_back=only.stepped_back))
+    return bool(sieve.rows(reader, "1", "i.position = :position", position=item.position))
+
+
 def items(
     reader: Reader, who: Asker, only: Filter | None = None, *, limit: int = 50, offset: int = 0
 ) -> list[Item]:
@@ -237,6 +246,11 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
 def stepped_back(reader: Reader, positions: Sequence[int]) -> set[int]:
     """Those of the items taken in at these positions that stepped back for a summary."""
     return {row[0] for row in reader.rows(_BACK, (_json(positions),))}
+
+
+def anything_stepped_back(reader: Reader) -> bool:
+    """Whether any item ever stepped back for a summary."""
+    return bool(reader.rows("SELECT 1 FROM memory_marks WHERE mark = 'demoted' LIMIT 1"))
 
 
 _MARKS = f"""

@@ -64,24 +64,28 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Standings:
-    """The standings in use, by asker, sight, and whether retired items count."""
+    """The standings in use, by asker, sight, and whether items count that were let go."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Any, Standing] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(
-        self, reader: Reader, sight: Sight, who: Asker, register: Register, *, retired: bool = False
+        self, reader: Reader, sight: Sight, who: Asker, register: Register, only: Filter
     ) -> Standing:
-        """The standing of an asker, as of the reader's newest position."""
+        """The standing of an asker, as of the reader's newest position, before any filter.
+
+        Of the filter counts only whether it lets through what was let go or stepped back.
+        """
         roster, head = register.roster(reader)
-        key = (who, sight.key, retired)
+        chosen = Filter(retired=only.retired, stepped_back=only.stepped_back)
+        key = (who, sight.key, chosen)
         with self._lock:
             known = self._kept.get(key)
             if known is not None and known.head == head and known.roster is roster:
                 self._kept.move_to_end(key)
                 return known
-        now = _brought_up(known, reader, head, roster, Sieve(who, Filter(retired=retired)))
+        now = _brought_up(known, reader, head, roster, Sieve(who, chosen))
         with self._lock:
             kept = self._kept.get(key)
             if kept is None or kept.head <= head or kept.roster is not roster:

@@ -127,14 +127,16 @@ def test_lists_items_zooms_and_reasons_are_read_as_they_stood(memory: CommandLin
 
 
 @pytest.mark.promise("P-CLI-5")
-def test_who_is_no_longer_let_in_sees_nothing_of_how_it_stood(memory: CommandLine) -> None:
+def test_only_the_user_sees_how_memory_stood(memory: CommandLine) -> None:
     memory.typed("grants", "allow", "agent:cli", "user")
     head = str(memory.typed("log", "tail", "-n", "1", "--json").document[0]["position"])
-    asks = ("recall", "bees", "--as-of", head), ("memories", "--as-of", head)
-    assert memory(*asks[0], "--json").document["hits"]
-    assert memory(*asks[1], "--json").document["number"] == 3
+    assert memory("recall", "bees", "--json").document["hits"]
+    elsewhere = [("--as-of", head), ("--branch", "main")]
+    for words in (("recall", "bees"), ("memories",)):
+        assert [memory(*words, *where).code for where in elsewhere] == [5, 5]
     memory.typed("grants", "revoke", "agent:cli")
-    assert [memory(*words).code for words in asks] == [5, 5]
+    assert texts(asked(memory, "bees", "--as-of", head, "--for", "agent:cli"))
+    assert not texts(asked(memory, "bees", "--for", "agent:cli"))
 
 
 @pytest.mark.promise("P-CLI-5")
