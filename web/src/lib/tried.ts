@@ -1,6 +1,12 @@
 /** Something that a person asked for, and that may fail. */
-import { problemOf } from '$lib/api/client';
+import { Problem, problemOf } from '$lib/api/client';
 import { toasts } from '$lib/ui';
+
+/** Why it failed. Pages are read again by themselves; what a person asked for is not. */
+export function failed(error: unknown): Problem {
+	const problem = problemOf(error);
+	return problem.status === 0 ? new Problem(problem.error, 'Try again when you are connected.') : problem;
+}
 
 /** Do it, and say what goes wrong; whether it went well. */
 export async function tried(act: () => Promise<unknown>): Promise<boolean> {
@@ -8,7 +14,7 @@ export async function tried(act: () => Promise<unknown>): Promise<boolean> {
 		await act();
 		return true;
 	} catch (error) {
-		toasts.trouble(problemOf(error));
+		toasts.trouble(failed(error));
 		return false;
 	}
 }

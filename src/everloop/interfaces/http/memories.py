@@ -23,6 +23,8 @@ from everloop.interfaces.http.remembered import (
     group_out,
 )
 from everloop.interfaces.http.shown import DoneOut, ImpactOut, impact_out
+from everloop.log import Command
+from everloop.log.facts import Retracted
 from everloop.memory import browsing
 from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Asked
@@ -35,6 +37,7 @@ from everloop.memory.commands import (
     UnpinItem,
 )
 from everloop.memory.immunity import standing
+from everloop.memory.once import do_once, other_request, remember_once
 from everloop.memory.path import path
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Filter, asker
@@ -45,6 +48,8 @@ router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
 Mode = Literal["text", "semantic", "hybrid"]
 ACCESS = "access."  # a retracted revocation would let a device in again
 Position = Annotated[int, Path(ge=1, le=2**53)]
+# A name that the client gives a request: made again with the same, it gives the first result.
+RequestId = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]
 
 
 class Among(BaseModel):
@@ -79,21 +84,23 @@ class Question(Among):
 
 
 class New(BaseModel):
-    """Something to remember."""
+    """Something to remember. The same `request_id` twice remembers it once."""
 
     text: Annotated[str, Field(min_length=1, max_length=100_000)]
     title: Annotated[str, Field(max_length=280)] = ""
     scope: Annotated[str, Field(max_length=120)] = "user"
+    request_id: RequestId = ""
 
 
 class Change(BaseModel):
-    """What to change of a memory; what is absent stays."""
+    """What to change of a memory; what is absent stays. A `request_id` is for one change."""
 
     text: Annotated[str | None, Field(min_length=1, max_length=100_000)] = None
     title: Annotated[str | None, Field(max_length=280)] = None
     scope: Annotated[str | None, Field(max_length=120)] = None
     significance: Annotated[int | None, Field(ge=0, le=3)] = None
     pinned: bool | None = None
+    request_id: RequestId = ""
 
 
 class Letting(BaseModel):
@@ -101,6 +108,7 @@ class Letting(BaseModel):
 
     reason: Annotated[str, Field(max_length=500)] = ""
     force: bool = False
+    request_id: RequestId = ""
 
 
 @router.get("/memories")
@@ -122,8 +130,10 @@ def memories(house: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
 @router.post("/memories", status_code=201)
 def remember(new: New, house: HouseDep, by: SpeakerDep) -> KeptOut:
     """Remember something. What says the same already is not stored twice."""
-    item = RememberItem(house.engine.log.ids.new("mem"), new.text, new.title, scope=new.scope)
-    return KeptOut.model_validate(house.engine.memory.remember(item, by=by))
+    item, keeper = RememberItem("", new.text, new.title, scope=new.scope), house.engine.memory
+    if not new.request_id:
+        return KeptOut.model_validate(keeper.remember(item, by=by))
+    return KeptOut.model_validate(remember_once(keeper, item, by=by, request_id=new.request_id))
 
 
 @router.get("/memories/{item_id}")
@@ -136,13 +146,15 @@ def one_memory(item_id: str, house: HouseDep) -> LifeOut:
 @router.patch("/memories/{item_id}")
 def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> LifeOut:
     """Revise, rate, pin."""
-    do = house.engine.do
+    wanted: list[Command] = []
     if not (change.text is None and change.title is None and change.scope is None):
-        do(ReviseItem(item_id, change.title, change.text, change.scope), by=by)
+        wanted.append(ReviseItem(item_id, change.title, change.text, change.scope))
     if change.significance is not None:
-        do(RateItem(item_id, change.significance), by=by)
+        wanted.append(RateItem(item_id, change.significance))
     if change.pinned is not None:
-        do((PinItem if change.pinned else UnpinItem)(item_id), by=by)
+        wanted.append((PinItem if change.pinned else UnpinItem)(item_id))
+    for command in wanted:
+        do_once(house.engine.do, command, by=by, request_id=change.request_id)
     return one_memory(item_id, house)
 
 
@@ -161,7 +173,8 @@ def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
 def retire(item_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
     """Let a memory step back. Recall passes over it; retract this to undo it."""
     command = RetireItem(item_id, letting.reason, letting.force)
-    return DoneOut(position=house.engine.do(command, by=by).position)
+    done = do_once(house.engine.do, command, by=by, request_id=letting.request_id)
+    return DoneOut(position=done.position)
 
 
 @router.get("/memories/{item_id}/below")
@@ -227,7 +240,12 @@ def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDe
     log = house.engine.log
     if log.record(position).kind.startswith(ACCESS):
         raise Forbidden("who is let in is not retracted", hint="Revoke or rename the device.")
-    return DoneOut(position=log.retract([position], reason=letting.reason, actor=by.actor).position)
+    request_id = f"retract-{letting.request_id}" if letting.request_id else None
+    done = log.retract([position], reason=letting.reason, actor=by.actor, request_id=request_id)
+    wanted = Retracted(positions=(position,), reason=letting.reason)
+    if done.repeated and wanted not in [fact.event for fact in done.facts]:
+        raise other_request(letting.request_id)
+    return DoneOut(position=done.position)
 
 
 def _aware(at: datetime | None) -> datetime | None:

@@ -1636,11 +1636,16 @@ export interface components {
         };
         /**
          * Change
-         * @description What to change of a memory; what is absent stays.
+         * @description What to change of a memory; what is absent stays. A `request_id` is for one change.
          */
         Change: {
             /** Pinned */
             pinned?: boolean | null;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /** Scope */
             scope?: string | null;
             /** Significance */
@@ -2372,9 +2377,14 @@ export interface components {
         };
         /**
          * New
-         * @description Something to remember.
+         * @description Something to remember. The same `request_id` twice remembers it once.
          */
         New: {
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /**
              * Scope
              * @default user
@@ -3175,6 +3185,11 @@ export interface components {
              * @default
              */
             reason: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * VersionOut

@@ -1,18 +1,20 @@
 /** One memory with its whole life, and what can be done with it. Everything that is done can be undone. */
 import { goto } from '$app/navigation';
 import { api, told, type Shape } from '$lib/api/client';
+import { Attempts } from '$lib/attempts';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 
-type Change = Shape<'Change'>;
+type Change = Omit<Shape<'Change'>, 'request_id'>;
 
 /** Retract a fact, and go elsewhere if what it made is gone with it. */
 export function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
 	return tried(async () => {
 		const params = { path: { position } };
-		await told(api.POST('/api/retractions/{position}', { params, body: { reason: 'undone', force: true } }));
+		const body = { reason: 'undone', force: true };
+		await new Attempts().make(body, (request_id) => told(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } })));
 		if (leave) await goto(leave);
 		toasts.say(words);
 	});
@@ -22,6 +24,7 @@ export class Life {
 	known = new Asked<Shape<'LifeOut'>>();
 	stands = new Asked<Shape<'StandsOut'>>();
 	below = new Asked<Shape<'ZoomedOut'>[]>();
+	#attempts = new Attempts();
 
 	constructor(readonly itemId: string) {}
 
@@ -67,9 +70,13 @@ export class Life {
 	retire(reason: string, force: boolean): Promise<boolean> {
 		const params = { path: { item_id: this.itemId } };
 		return tried(async () => {
-			const done = await told(api.POST('/api/memories/{item_id}/retirement', { params, body: { reason, force } }));
+			const done = await this.#attempts.make({ retire: reason }, (request_id) =>
+				told(api.POST('/api/memories/{item_id}/retirement', { params, body: { reason, force, request_id } }))
+			);
 			this.read();
-			toasts.say('It stepped back.', { label: 'Undo', does: () => void this.#undone(done.position) });
+			// Position 0: it had stepped back already, and there is nothing of ours to undo.
+			if (done.position) toasts.say('It stepped back.', { label: 'Undo', does: () => void this.#undone(done.position) });
+			else toasts.say('It had stepped back already.');
 		});
 	}
 
@@ -81,7 +88,9 @@ export class Life {
 	#change(change: Change): Promise<boolean> {
 		const params = { path: { item_id: this.itemId } };
 		return tried(async () => {
-			this.known.data = await told(api.PATCH('/api/memories/{item_id}', { params, body: change }));
+			this.known.data = await this.#attempts.make(change, (request_id) =>
+				told(api.PATCH('/api/memories/{item_id}', { params, body: { ...change, request_id } }))
+			);
 		});
 	}
 }

@@ -1,5 +1,6 @@
 /** What a person can do with a message, and what is asked before. */
 import { api, told, type Shape } from '$lib/api/client';
+import { Attempts } from '$lib/attempts';
 import { copy } from '$lib/copy';
 import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
@@ -93,8 +94,11 @@ export class Acts {
 
 	#undo(position: number): Promise<boolean> {
 		return tried(async () => {
+			const params = { path: { position } };
 			const body = { reason: 'undone', force: false };
-			await told(api.POST('/api/retractions/{position}', { params: { path: { position } }, body }));
+			await new Attempts().make(body, (request_id) =>
+				told(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } }))
+			);
 		});
 	}
 }
