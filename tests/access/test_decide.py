@@ -1,5 +1,6 @@
 """Access as decisions: given what happened, when something is asked, then this follows."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -25,6 +26,7 @@ from everloop.access.events import (
 )
 from everloop.access.state import DOORS
 from everloop.errors import Forbidden, Invalid, NotFound
+from everloop.log import Command, Event
 from everloop.log.record import microseconds
 from everloop.testing.stage import NEW_YEAR, given
 
@@ -129,3 +131,20 @@ def test_a_counter_that_goes_back_is_a_copied_key() -> None:
 def test_a_key_that_does_not_count_may_sign_again_and_again() -> None:
     still = PasskeyAdded("key", "public", 0, "a key", "localhost")
     assert given(DOORS, still).when(decide.use_passkey, UsePasskey("key", 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("decision", "command"),
+    [
+        (decide.make_code, MakeCode("c2")),
+        (decide.revoke_device, RevokeDevice("dev-1")),
+        (decide.rename_device, RenameDevice("dev-1", "x")),
+        (decide.add_passkey, AddPasskey("other", "public", 5, "a key", "localhost")),
+        (decide.remove_passkey, RemovePasskey("key")),
+    ],
+)
+def test_only_the_user_says_who_is_let_in(
+    decision: Callable[..., list[Event]], command: Command
+) -> None:
+    with pytest.raises(Forbidden, match="only the user"):
+        given(DOORS, CODE, PHONE, KEY).when(decision, command, actor="agent:cli")

@@ -6,6 +6,7 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.access import keys
+from everloop.access.events import DeviceRevoked
 from everloop.app import Engine
 
 
@@ -33,15 +34,37 @@ def test_devices_are_listed_renamed_and_revoked(line: CommandLine) -> None:
     phone = _paired(line, "phone")
     _paired(line, "laptop")
     assert [one["name"] for one in line.typed("devices", "--json").document] == ["laptop", "phone"]
-    assert line("devices", "rename", "phone", "my phone").code == 0
+    assert line.typed("devices", "rename", "phone", "my phone").code == 0
     assert "my phone" in line.typed("devices").out
-    assert line("devices", "revoke", phone.device_id).code == 0
+    assert line.typed("devices", "revoke", phone.device_id).code == 0
     assert [one["name"] for one in line.typed("devices", "--json").document] == ["laptop"]
-    assert line("devices", "revoke", "phone").code == 3
+    assert line.typed("devices", "revoke", "phone").code == 3
 
 
 def test_a_name_that_two_devices_have_says_nothing(line: CommandLine) -> None:
     for _ in range(2):
         _paired(line, "twin")
-    refused = line("devices", "revoke", "twin")
+    refused = line.typed("devices", "revoke", "twin")
     assert (refused.code, "2 devices" in refused.err) == (3, True)
+
+
+@pytest.mark.promise("P-CLI-1")
+def test_an_agents_shell_neither_shuts_a_device_out_nor_renames_it(line: CommandLine) -> None:
+    _paired(line, "phone")
+    for words in (("revoke", "phone"), ("rename", "phone", "x"), ("revoke", "nobody")):
+        refused = line("--yes", "devices", *words)
+        assert (refused.code, "only the user can" in refused.err) == (5, True), words
+    assert [one["name"] for one in line.typed("devices", "--json").document] == ["phone"]
+
+
+def test_an_agents_shell_lets_nobody_in_again_by_taking_a_revocation_back(
+    line: CommandLine,
+) -> None:
+    phone = _paired(line, "phone")
+    with Engine.open(line.home) as engine:  # as an earlier version let agents do
+        revoked = engine.log.append(
+            "access", [DeviceRevoked(phone.device_id)], actor="agent:cli"
+        ).position
+    assert line("--yes", "log", "retract", str(revoked)).code == 5
+    assert line("--yes", "log", "purge", str(revoked)).code == 5
+    assert line.typed("devices", "--json").document == []

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from everloop.access import keys
 from everloop.access.commands import RenameDevice, RevokeDevice
+from everloop.access.decide import AT_A_TERMINAL
 from everloop.access.state import Device
 from everloop.errors import Forbidden, NotFound
 from everloop.interfaces.cli.eyes import check_reads_all, speaker
@@ -19,8 +20,7 @@ def pair(session: Session, _: Namespace) -> None:
     Raises:
         Forbidden: nobody is at the terminal; whoever comes in with the code speaks as the user.
     """
-    if session.actor != USER:
-        raise Forbidden("only the user can let a device in", hint="Run it at a terminal.")
+    _check_user(session, "let a device in")
     lives_s = session.settings.serve.code_lives_s
     with session.engine() as engine:
         code = keys.new_code(engine.log, engine.do, engine.world, speaker(session), lives_s=lives_s)
@@ -52,7 +52,12 @@ def listed(session: Session, _: Namespace) -> None:
 
 
 def revoke(session: Session, asked: Namespace) -> None:
-    """Let a device in no more. Its open streams end."""
+    """Let a device in no more. Its open streams end.
+
+    Raises:
+        Forbidden: nobody is at the terminal; an agent's shell shuts nobody out.
+    """
+    _check_user(session, "revoke a device")
     with session.engine() as engine:
         known = _known(keys.doors(engine.log).devices, asked.device)
         engine.do(RevokeDevice(known.device_id), by=speaker(session))
@@ -64,6 +69,7 @@ def revoke(session: Session, asked: Namespace) -> None:
 
 def rename(session: Session, asked: Namespace) -> None:
     """Call a device something else."""
+    _check_user(session, "rename a device")
     with session.engine() as engine:
         known = _known(keys.doors(engine.log).devices, asked.device)
         engine.do(RenameDevice(known.device_id, asked.name), by=speaker(session))
@@ -71,6 +77,12 @@ def rename(session: Session, asked: Namespace) -> None:
         {"device_id": known.device_id, "name": asked.name},
         lambda screen: screen.say(("Recorded", GOOD), ": it is ", (asked.name, NAME), " now."),
     )
+
+
+def _check_user(session: Session, act: str) -> None:
+    """Refuse before anything is looked up: what there is would be a hint."""
+    if session.actor != USER:
+        raise Forbidden(f"only the user can {act}", hint=AT_A_TERMINAL)
 
 
 def _known(devices: dict[str, Device], name: str) -> Device:

@@ -73,8 +73,23 @@ DOOR_VERBS: tuple[Verb, ...] = (
         "Whoever comes in with it speaks as you. It holds once, and for ten minutes.",
     ),
     Verb(("devices",), "show the devices that are let in", "devices", "listed", nothing),
-    Verb(("devices", "revoke"), "let a device in no more", "devices", "revoke", _device),
-    Verb(("devices", "rename"), "call a device something else", "devices", "rename", _renamed),
+    Verb(
+        ("devices", "revoke"),
+        "let a device in no more",
+        "devices",
+        "revoke",
+        _device,
+        "Only you can, at a terminal, or under Devices in the web pages: a script or an agent's"
+        " shell shuts nobody out.",
+    ),
+    Verb(
+        ("devices", "rename"),
+        "call a device something else",
+        "devices",
+        "rename",
+        _renamed,
+        "Only you can, at a terminal, or under Devices in the web pages.",
+    ),
     Verb(
         ("mcp",),
         "serve a model's host over MCP, on standard input and output",

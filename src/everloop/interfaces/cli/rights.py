@@ -1,8 +1,9 @@
 """What a script may undo: what scripts and agents wrote. What the user recorded is the user's.
 
-So is what was recorded of lessons and of hosts, whoever passed it on. An agent with a shell could
-otherwise take back a thumbs-down, a failed verdict, or that the user no longer trusts a host, by
-going around the rules that guard them. It can still discard a lesson.
+So is what was recorded of lessons, of hosts and of who is let in, whoever passed it on. An agent
+with a shell could otherwise take back a thumbs-down, a failed verdict, that the user no longer
+trusts a host, or that a device was revoked, by going around the rules that guard them. It can still
+discard a lesson.
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from everloop.interfaces.cli.session import USER, Session
 from everloop.log import visible
 
 NOTES = "notes"
-GUARDED = ("lesson:", "host:", "sentiment:")  # streams by how they begin
+GUARDED = ("access", "lesson:", "host:", "sentiment:")  # streams by how they begin
 _THEIRS = f"""
 SELECT l.position FROM log l WHERE {visible("l")} AND (
     l.actor = '{USER}' OR {" OR ".join(f"l.stream GLOB '{start}*'" for start in GUARDED)})
