@@ -95,6 +95,14 @@ def test_what_gave_way_can_be_pinned_by_hand(engine: Engine) -> None:
     assert pinned(engine) == {"a", "b", "c", "d"}
 
 
+def test_a_pin_is_taken_off_once(engine: Engine) -> None:
+    pivotal(engine, "a")
+    assert engine.do(UnpinItem("a")).facts
+    assert not engine.do(UnpinItem("a")).facts
+    engine.do(PinItem("a"))
+    assert engine.do(UnpinItem("a")).facts
+
+
 def test_what_was_retired_takes_no_place_and_a_declined_pin_none_either(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c")
     engine.do(RetireItem("c", "done"))

@@ -160,9 +160,10 @@ def pin_item(item: Item | None, command: PinItem, asking: Asking) -> list[Draft]
 
 
 def unpin_item(item: Item | None, command: UnpinItem, asking: Asking) -> list[Draft]:
-    """Take the pin off, also an automatic one."""
+    """Take the pin off, also an automatic one, or one that might come. Twice is harmless."""
     del asking
-    return _on(_known(item, command.item_id), Unpinned(command.item_id))
+    known = _known(item, command.item_id)
+    return [] if known.pinned is False else _on(known, Unpinned(command.item_id))
 
 
 def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draft]:

@@ -39,7 +39,7 @@ class Item(msgspec.Struct, frozen=True):
     derived_from: tuple[str, ...]
     said_at: tuple[int, int, int, int]
     significance: int = 0
-    pinned: bool = False
+    pinned: bool | None = None  # by hand; None: nobody has said whether it is
     retired: bool = False
     demoted_for: frozenset[str] = frozenset()
     citers: frozenset[tuple[str, bool]] = frozenset()
@@ -107,7 +107,7 @@ def _changes(item: Item, happened: Event) -> dict[str, object]:
     return changes
 
 
-ITEM = Fold("memory.item", Item, evolve, version=2)
+ITEM = Fold("memory.item", Item, evolve, version=3)
 
 
 class Audience(msgspec.Struct, frozen=True):
