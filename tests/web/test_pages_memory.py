@@ -10,7 +10,8 @@ from tests.web.house import house
 
 from everloop.app import USER
 from everloop.errors import ModelFailed
-from everloop.memory.commands import RememberItem
+from everloop.memory.commands import RateItem, RememberItem
+from everloop.memory.scopes import OWNER
 
 pytestmark = pytest.mark.xdist_group("pages")
 
@@ -155,3 +156,32 @@ def test_thousands_of_memories_are_a_few_on_the_page(tmp_path: Path, visit: Visi
         )
         expect(page.get_by_text("Note 2999 about", exact=False)).to_have_count(0)
         assert 0 < rows.count() < 100
+
+
+def test_undoing_a_weight_brings_back_the_pin_that_gave_way_to_it(
+    tmp_path: Path, visit: Visit
+) -> None:
+    with house(tmp_path) as home:
+        for number in range(9):
+            home.engine.do(RememberItem(f"mem-{number}", f"It is about {number}."))
+        for number in range(8):
+            home.engine.do(RateItem(f"mem-{number}", 3))
+        page = enter(home, visit, "/memory/mem-8")
+        page.get_by_role("group", name="Weight").get_by_text("3", exact=True).click()
+        expect(page.get_by_role("button", name="Unpin")).to_be_visible()
+        assert not home.engine.memory.find(OWNER, "mem-0").pinned
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("button", name="Pin: always at hand")).to_be_visible()
+        assert home.engine.memory.find(OWNER, "mem-0").pinned
+
+
+def test_a_weight_that_could_not_be_changed_is_shown_as_it_is(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path) as home:
+        home.engine.do(RememberItem("mem-1", "The blue key."))
+        page = enter(home, visit, "/memory/mem-1")
+        weight = page.get_by_role("group", name="Weight")
+        expect(weight.get_by_label("0")).to_be_checked()
+        page.route("**/api/memories/mem-1", lambda route: route.abort())
+        weight.get_by_text("2", exact=True).click()
+        expect(page.get_by_text("Try again when you are connected.")).to_be_visible()
+        expect(weight.get_by_label("0")).to_be_checked()

@@ -77,6 +77,45 @@ def test_why_a_memory_is_not_in_an_answer_is_told_gate_by_gate(house: Served) ->
         assert told["found"] is True
 
 
+def test_what_a_change_recorded_is_told_and_retracting_that_undoes_all_of_it(
+    house: Served,
+) -> None:
+    pivotal = [f"mem-{number}" for number in range(9)]
+    for item_id in pivotal:
+        house.engine.do(RememberItem(item_id, f"It is about {item_id}."), by=USER)
+    with house.client() as client:
+        for item_id in pivotal[:8]:
+            client.patch(f"/api/memories/{item_id}", json={"significance": 3})
+        before = client.get("/api/memories?pinned=true").json()
+        done = client.patch("/api/memories/mem-8", json={"significance": 3}).json()["done"]
+        assert client.get("/api/memories/mem-0").json()["item"]["pinned"] is False
+        assert len(done) == 1
+        client.post(f"/api/retractions/{done[0]}", json={})
+        assert client.get("/api/memories?pinned=true").json() == before
+        path, both = "/api/memories/mem-0", {"pinned": False, "text": "Other words."}
+        assert len(client.patch(path, json=both).json()["done"]) == 2
+        assert client.patch(path, json=both).json()["done"] == []
+
+
+def test_a_field_or_a_scope_that_is_not_known_is_refused_and_nothing_happens(
+    house: Served,
+) -> None:
+    house.engine.do(RememberItem("mem-1", "For nobody else."), by=USER)
+    with house.client() as client:
+        head = house.engine.log.head
+        for method, path, body in (
+            ("POST", "/api/memories", {"text": "Ours.", "witnesses": ["agent:x"]}),
+            ("POST", "/api/memories", {"text": "Ours.", "scopes": "team:x"}),
+            ("PATCH", "/api/memories/mem-1", {"witnesses": ["agent:x"]}),
+            ("POST", "/api/memories/mem-1/retirement", {"why": "x"}),
+        ):
+            assert client.request(method, path, json=body).status_code == 422, body
+        for path in ("/api/memories?scope=usr", "/api/recall?query=x&scope=*"):
+            assert client.get(path).status_code == 422, path
+        assert client.get("/api/memories?scope=user").json()["total"] == 1
+        assert house.engine.log.head == head
+
+
 def test_memories_are_listed_by_page_and_filter(house: Served) -> None:
     with house.client() as client:
         for number in range(5):

@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
 from everloop.interfaces.http.remembered import (
     AnswerOut,
+    ChangedOut,
     ItemOut,
     ItemsOut,
     KeptOut,
@@ -39,7 +40,7 @@ from everloop.memory.commands import (
 from everloop.memory.immunity import standing
 from everloop.memory.once import do_once, other_request, remember_once
 from everloop.memory.path import path
-from everloop.memory.scopes import OWNER
+from everloop.memory.scopes import OWNER, check_scope
 from everloop.memory.shelf import Filter, asker
 from everloop.memory.zoom import zoom
 
@@ -64,7 +65,8 @@ class Among(BaseModel):
     def only(self, *, retired: bool = False) -> Filter:
         """The same, as memory takes it."""
         since, before = _aware(self.since), _aware(self.before)
-        return Filter(tuple(self.scope), (), tuple(self.kind), since, before, retired)
+        scopes = tuple(check_scope(scope) for scope in self.scope)
+        return Filter(scopes, (), tuple(self.kind), since, before, retired)
 
 
 class Listing(Among):
@@ -83,16 +85,22 @@ class Question(Among):
     limit: Annotated[int, Field(ge=1, le=100)] = 10
 
 
-class New(BaseModel):
+class Body(BaseModel):
+    """What is sent. What is not known is refused: nobody is to think that it had an effect."""
+
+    model_config = ConfigDict(extra="forbid")
+    request_id: RequestId = ""
+
+
+class New(Body):
     """Something to remember. The same `request_id` twice remembers it once."""
 
     text: Annotated[str, Field(min_length=1, max_length=100_000)]
     title: Annotated[str, Field(max_length=280)] = ""
     scope: Annotated[str, Field(max_length=120)] = "user"
-    request_id: RequestId = ""
 
 
-class Change(BaseModel):
+class Change(Body):
     """What to change of a memory; what is absent stays. A `request_id` is for one change."""
 
     text: Annotated[str | None, Field(min_length=1, max_length=100_000)] = None
@@ -100,15 +108,13 @@ class Change(BaseModel):
     scope: Annotated[str | None, Field(max_length=120)] = None
     significance: Annotated[int | None, Field(ge=0, le=3)] = None
     pinned: bool | None = None
-    request_id: RequestId = ""
 
 
-class Letting(BaseModel):
+class Letting(Body):
     """Why an item is let go; `force` is needed where something you wrote stands on it."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
     force: bool = False
-    request_id: RequestId = ""
 
 
 @router.get("/memories")
@@ -144,8 +150,8 @@ def one_memory(item_id: str, house: HouseDep) -> LifeOut:
 
 
 @router.patch("/memories/{item_id}")
-def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> LifeOut:
-    """Revise, rate, pin."""
+def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> ChangedOut:
+    """Revise, rate, pin. What is so already is not recorded."""
     wanted: list[Command] = []
     if not (change.text is None and change.title is None and change.scope is None):
         wanted.append(ReviseItem(item_id, change.title, change.text, change.scope))
@@ -153,9 +159,11 @@ def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> Lif
         wanted.append(RateItem(item_id, change.significance))
     if change.pinned is not None:
         wanted.append((PinItem if change.pinned else UnpinItem)(item_id))
-    for command in wanted:
-        do_once(house.engine.do, command, by=by, request_id=change.request_id)
-    return one_memory(item_id, house)
+    do, request_id = house.engine.do, change.request_id
+    receipts = [do_once(do, command, by=by, request_id=request_id) for command in wanted]
+    # What else a receipt tells stands on its first fact, and goes with it.
+    done = [receipt.facts[0].position for receipt in receipts if receipt.facts]
+    return ChangedOut(**dict(one_memory(item_id, house)), done=done)
 
 
 @router.get("/memories/{item_id}/retirement")

@@ -142,6 +142,12 @@ class LifeOut(Shown):
     retired_because: str
 
 
+class ChangedOut(LifeOut):
+    """An item after a change, and where the change was recorded: retract these to undo it."""
+
+    done: list[int]
+
+
 class StandsOut(BaseModel):
     """Who stands on an item now."""
 

@@ -634,7 +634,7 @@ export interface paths {
         head?: never;
         /**
          * Change
-         * @description Revise, rate, pin.
+         * @description Revise, rate, pin. What is so already is not recorded.
          */
         patch: operations["change_api_memories__item_id__patch"];
         trace?: never;
@@ -1654,6 +1654,29 @@ export interface components {
             text?: string | null;
             /** Title */
             title?: string | null;
+        };
+        /**
+         * ChangedOut
+         * @description An item after a change, and where the change was recorded: retract these to undo it.
+         */
+        ChangedOut: {
+            /** Because */
+            because: number[];
+            /** Citations */
+            citations: components["schemas"]["LinkOut"][];
+            /** Contradictions */
+            contradictions: components["schemas"]["ItemOut"][];
+            /** Done */
+            done: number[];
+            item: components["schemas"]["ItemOut"];
+            /** Repeats */
+            repeats: components["schemas"]["RepeatOut"][];
+            /** Retired Because */
+            retired_because: string;
+            /** Variants */
+            variants: components["schemas"]["ItemOut"][];
+            /** Versions */
+            versions: components["schemas"]["everloop__interfaces__http__remembered__VersionOut"][];
         };
         /**
          * CheckOut
@@ -7263,7 +7286,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LifeOut"];
+                    "application/json": components["schemas"]["ChangedOut"];
                 };
             };
             /** @description The request cannot be read. */

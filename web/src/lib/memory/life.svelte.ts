@@ -46,24 +46,16 @@ export class Life {
 		void this.stands.ask(() => told(api.GET('/api/memories/{item_id}/retirement', { params })));
 	}
 
-	async revise(text: string, title: string): Promise<boolean> {
-		const before = this.known.data?.versions.at(-1)?.position;
-		const done = await this.#change({ text, title });
-		const newest = this.known.data?.versions.at(-1)?.position;
-		// If nothing was different, the newest version is an older one, and to undo that would take the memory away.
-		if (done && newest && newest !== before) toasts.say('Revised.', { label: 'Undo', does: () => void this.#undone(newest) });
-		return done;
+	revise(text: string, title: string): Promise<boolean> {
+		return this.#change({ text, title }, 'Revised.');
 	}
 
-	async pin(pinned: boolean): Promise<void> {
-		if (!(await this.#change({ pinned }))) return;
-		toasts.say(pinned ? 'Pinned.' : 'No longer pinned.', { label: 'Undo', does: () => void this.#change({ pinned: !pinned }) });
+	pin(pinned: boolean): Promise<boolean> {
+		return this.#change({ pinned }, pinned ? 'Pinned.' : 'No longer pinned.');
 	}
 
-	async rate(significance: number): Promise<void> {
-		const before = this.known.data?.item.significance ?? 0;
-		if (!(await this.#change({ significance }))) return;
-		toasts.say('Its weight is changed.', { label: 'Undo', does: () => void this.#change({ significance: before }) });
+	rate(significance: number): Promise<boolean> {
+		return this.#change({ significance }, 'Its weight is changed.');
 	}
 
 	/** Let it step back; `force` where something that the person wrote stands on it. */
@@ -85,12 +77,16 @@ export class Life {
 		this.read();
 	}
 
-	#change(change: Change): Promise<boolean> {
+	/** Change it and offer to take that very change back: what follows from it, such as another pin that gave way, goes with it. */
+	#change(change: Change, words: string): Promise<boolean> {
 		const params = { path: { item_id: this.itemId } };
 		return tried(async () => {
-			this.known.data = await this.#attempts.make(change, (request_id) =>
+			const changed = await this.#attempts.make(change, (request_id) =>
 				told(api.PATCH('/api/memories/{item_id}', { params, body: { ...change, request_id } }))
 			);
+			this.known.data = changed;
+			const [position] = changed.done;
+			if (position) toasts.say(words, { label: 'Undo', does: () => void this.#undone(position) });
 		});
 	}
 }
