@@ -222,6 +222,8 @@ REFUSALS: list[tuple[str, dict[str, Any], int]] = [
     ("lesson.promote", {"id": "les-none"}, -32002),
     ("lesson.discard", {"id": "les-none"}, -32002),
     ("lesson.list", {"statuses": ["lost"]}, -32602),
+    ("lesson.list", {"offset": 2**63}, -32602),
+    ("memory.list", {"offset": 2**63}, -32602),
     ("lesson.capture_feedback", {"id": "les-mine", "polarity": "meh"}, -32602),
     ("lesson.capture_feedback", {"id": "les-none", "polarity": "up"}, -32002),
     ("memory.create", {"description": "x", "content": "y", "scope": {"planet": "mars"}}, -32602),

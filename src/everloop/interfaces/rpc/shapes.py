@@ -19,7 +19,7 @@ PLAIN: Final = ("user", "global")  # scopes without a name of their own
 
 Scope = str | dict[str, str]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
-Count = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # what SQLite can count
 Words = Annotated[str, Meta(min_length=1)]
 
 
