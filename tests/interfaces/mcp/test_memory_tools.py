@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,29 @@ def test_the_same_words_again_are_the_same_memory_and_record_nothing(
     again = guest.call("remember", **TABS | {"confirmation": "I said so"})
     assert again["id"] == first["id"]
     assert again["new"] is False
+    assert engine.log.head == head
+
+
+def test_a_host_that_asks_many_times_at_once_is_heard_once(guest: Guest, engine: Engine) -> None:
+    guest.call("browse", what="memories", scope="user")  # it is admitted
+    head, facts = engine.log.head, [f"Drawer {number} holds tools." for number in range(20)]
+    with ThreadPoolExecutor(16) as pool:
+        for fact in facts:
+            told = [pool.submit(guest.call, "remember", **TABS | {"text": fact}) for _ in range(16)]
+            answers = [one.result() for one in told]
+            assert len({answer["id"] for answer in answers}) == 1
+            assert [answer["new"] for answer in answers].count(True) == 1
+    assert engine.log.head == head + 2 * len(facts)  # the user's words, and the memory
+
+
+@pytest.mark.parametrize("until", ["2090-01-01T00:00:00Z", "2020-01-01T00:00:00Z"])
+def test_what_holds_for_a_while_is_remembered_once_too(
+    guest: Guest, engine: Engine, until: str
+) -> None:
+    first = guest.call("remember", **TABS, holds_until=until)
+    head = engine.log.head
+    again = guest.call("remember", **TABS, holds_until=until)
+    assert (again["id"], again["new"]) == (first["id"], False)
     assert engine.log.head == head
 
 

@@ -1,6 +1,8 @@
 """Tools over memories: remember, zoom."""
 
 import hashlib
+import threading
+from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -11,9 +13,11 @@ from everloop.interfaces.mcp.callers import Ctx
 from everloop.interfaces.mcp.room import Room, Scope
 from everloop.interfaces.mcp.scoping import check_writable, elsewhere, place
 from everloop.interfaces.mcp.shapes import Level, Remembered, Zoomed, line
+from everloop.log import Context
 from everloop.memory.commands import RememberItem
-from everloop.memory.decide import check_new, check_time
+from everloop.memory.decide import DURABLE, check_new, check_time
 from everloop.memory.events import Origin
+from everloop.memory.keeper import Kept
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import Item, asker
 from everloop.memory.zoom import zoom
@@ -26,6 +30,7 @@ class MemoryTools:
 
     def __init__(self, room: Room) -> None:
         self._room = room
+        self._one_at_a_time = threading.Lock()
 
     def remember(
         self,
@@ -59,26 +64,19 @@ class MemoryTools:
                 hint="Ask the user, then pass what they said as `confirmation`.",
             )
         check_time("holds_until", holds_until, allowed="")
-        item_id = memory_id(scope, text)
-        known = self._known(by.actor, item_id)
-        if (
-            known is not None
-            and self._still_says(known, scope, text)
-            and (known.retired or not holds_until)
-        ):
-            return self._already(known)
-        taken = self._known(OWNER, item_id) is not None  # by what says something else now
         wanted = RememberItem(
-            item_id="" if taken else item_id,
+            item_id=memory_id(scope, text),
             text=text,
             title=title,
             scope=scope,
             origin=Origin(host=by.actor.partition(":")[2], session=by.session),
-            durability=holds_until or "durable",
+            durability=holds_until or DURABLE,
         )
-        check_new(wanted)  # before the user's words are recorded for it
-        wanted = msgspec.structs.replace(wanted, because=(self._room.note(by, confirmation),))
-        kept = self._room.engine.memory.remember(wanted, by=by)
+        with self._one_at_a_time:  # a host that asks twice at once asks once
+            known = self._known(by.actor, wanted.item_id)
+            if known is not None and self._still_says(known, wanted):
+                return self._already(known)
+            kept = self._kept(wanted, confirmation, by)
         return Remembered(
             notices=list(notices),
             id=kept.item_id,
@@ -110,16 +108,27 @@ class MemoryTools:
             more=len(met) - len(shown),
         )
 
+    def _kept(self, wanted: RememberItem, confirmation: str, by: Context) -> Kept:
+        """What became of it, on the user's words."""
+        if self._known(OWNER, wanted.item_id) is not None:  # and says something else now
+            wanted = msgspec.structs.replace(wanted, item_id="")
+        check_new(wanted)  # before the user's words are recorded for it
+        wanted = msgspec.structs.replace(wanted, because=(self._room.note(by, confirmation),))
+        return self._room.engine.memory.remember(wanted, by=by)
+
     def _known(self, principal: str, item_id: str) -> Item | None:
         try:
             return self._room.engine.memory.find(principal, item_id)
         except NotFound:
             return None
 
-    def _still_says(self, known: Item, scope: str, text: str) -> bool:
+    def _still_says(self, known: Item, wanted: RememberItem) -> bool:
         """Whether it says this now: it may have been changed or moved, or hold no longer."""
-        if (known.scope, known.text.strip()) != (scope, text.strip()):
+        if (known.scope, known.text.strip()) != (wanted.scope, wanted.text.strip()):
             return False
+        if wanted.durability != DURABLE:
+            until = datetime.fromisoformat(wanted.durability)
+            return known.retired or known.holds_until == until
         now = self._room.engine.world.clock.now()
         return known.holds_until is None or known.holds_until > now
 
