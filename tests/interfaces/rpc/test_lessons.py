@@ -62,3 +62,16 @@ def test_a_host_that_nobody_let_in_sees_no_ledger(inside: Indoors) -> None:
     inside.engine.do(GrantAudience("agent:rpc", ()), by=USER)
     assert inside.call("task.get_ledger", "rpc", task_id="t-1")["entries"] == []
     assert len(inside.call("task.get_ledger", "squid", task_id="t-1")["entries"]) == 1
+
+
+@pytest.mark.parametrize("granted", [(), ("project:zoo",)])
+def test_a_host_writes_no_lesson_where_it_may_not_ask(
+    inside: Indoors, granted: tuple[str, ...]
+) -> None:
+    inside.engine.do(GrantAudience("agent:rpc", granted), by=USER)
+    head = inside.engine.log.head
+    for scope in ("user", "global", {"team": "x"}):
+        with pytest.raises(Refused, match="may not ask within") as refused:
+            inside.call("lesson.create", description="Tea", body="At four.", scope=scope)
+        assert refused.value.code == -32005
+    assert inside.engine.log.head == head

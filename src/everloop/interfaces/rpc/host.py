@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import msgspec
 
 from everloop.app import Engine
+from everloop.errors import Forbidden
 from everloop.log import Command, Context, Receipt
+from everloop.memory.shelf import asker
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,20 @@ class Host:
         if not session:
             return self.by
         return msgspec.structs.replace(self.by, session=f"{self.by.session}/{session}")
+
+    def reached(self, scope: str) -> str:
+        """The scope, if the host may ask within it: it must be able to see what it writes.
+
+        Raises:
+            Forbidden: it may not.
+        """
+        with self.engine.reading() as reader:
+            if not asker(reader, self.actor).admits(scope):
+                raise Forbidden(
+                    f"{self.actor} may not ask within {scope!r}",
+                    hint="The user can let it in with `everloop grants allow`.",
+                )
+        return scope
 
     def do(self, command: Command) -> Receipt:
         """Carry out a command in its name."""

@@ -116,7 +116,7 @@ def create(host: Host, asked: Create) -> dict[str, Any]:
             lesson_id="",
             description=asked.description,
             body=asked.body,
-            scope=scope_of(asked.scope),
+            scope=host.reached(scope_of(asked.scope)),
             author=author,
             evidence=evidence_of(asked.evidence),
             pack_id=asked.pack_id,

@@ -90,7 +90,7 @@ class Delete(msgspec.Struct, frozen=True):
 
 def create(host: Host, asked: Create) -> dict[str, Any]:
     """Take a memory in; if one says the same already, that one."""
-    scope = _reached(host, scope_of(asked.scope))
+    scope = host.reached(scope_of(asked.scope))
     kept = host.engine.memory.remember(
         RememberItem(
             item_id="",
@@ -170,7 +170,7 @@ def update(host: Host, asked: Update) -> dict[str, Any]:
     """Change a memory's words or scope."""
     if asked.description is None and asked.content is None and asked.scope is None:
         raise Invalid("there is nothing to change", hint="Give description, content or scope.")
-    scope = None if asked.scope is None else _reached(host, scope_of(asked.scope))
+    scope = None if asked.scope is None else host.reached(scope_of(asked.scope))
     with host.engine.reading() as reader:
         unretired(reader, asker(reader, host.actor), asked.id)
     _unless_immune(host, ReviseItem(asked.id, asked.description, asked.content, scope), asked.id)
@@ -191,17 +191,6 @@ def delete(host: Host, asked: Delete) -> dict[str, Any]:
             return told
     _unless_immune(host, RetireItem(asked.id, "", asked.force), asked.id)
     return told
-
-
-def _reached(host: Host, scope: str) -> str:
-    """The scope, if the host may ask within it: it must be able to see what it writes."""
-    with host.engine.reading() as reader:
-        if not asker(reader, host.actor).admits(scope):
-            raise Forbidden(
-                f"{host.actor} may not ask within {scope!r}",
-                hint="The user can let it in with `everloop grants allow`.",
-            )
-    return scope
 
 
 def _unless_immune(host: Host, command: ReviseItem | RetireItem, item_id: str) -> None:
