@@ -75,7 +75,13 @@ def test_a_time_that_could_not_be_read_again_is_not_recorded(diary: Diary, when:
 
 
 @pytest.mark.parametrize(
-    "text", ["The pond froze.", "#\n\nThe pond froze.", "\n## The pond froze."]
+    "text",
+    [
+        "The pond froze.",
+        "#\n\nThe pond froze.",
+        "\n## The pond froze.",
+        "```text\nThe pond froze.\n```",
+    ],
 )
 def test_an_item_without_a_title_gets_one_from_its_text(diary: Diary, text: str) -> None:
     diary.engine.do(RememberItem("pond", text, title="  "))

@@ -46,6 +46,7 @@ from everloop.memory.state import Audience, Item
 LEARNED = ("saw", "told", "inferred", "imported")
 RELATIONS = ("contradicts", "repeats")
 DURABLE = "durable"
+FENCES = ("```", "~~~")  # around code; the first line of it says more
 ENGINE = "engine"
 TITLE_MAX = 280
 YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond, a time cannot be told in every time zone
@@ -291,8 +292,9 @@ def revoke_audience(
 
 def title_of(text: str) -> str:
     """A title for a text without one: its first line that says something, cut at a word."""
-    lines = (line.strip().lstrip("#").strip() for line in text.split("\n"))
-    first = next(filter(None, lines), text.strip())
+    lines = [line.strip().lstrip("#").strip() for line in text.split("\n")]
+    said = (line for line in lines if line and not line.startswith(FENCES))
+    first = next(said, text.strip())
     if len(first) <= 80:
         return first
     return f"{first[:80].rsplit(' ', 1)[0]}…"
