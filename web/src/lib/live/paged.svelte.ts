@@ -27,32 +27,47 @@ export class Paged<Item> {
 		return rereading(kinds, () => void this.read());
 	}
 
-	/** Read as many as are shown now. */
+	/** Read as many as are shown now: whoever looks at the last of them is not thrown elsewhere. */
 	async read(): Promise<void> {
 		this.#newest += 1;
-		await this.#ask(0, Math.min(LIMIT_MAX, Math.max(PAGE, this.items.length)), () => []);
+		await this.#ask((pages) => firstOf(pages, Math.max(PAGE, this.items.length)));
 	}
 
 	/** Read on, if there is more. */
 	async more(): Promise<void> {
 		if (this.#busy || this.items.length >= this.total) return;
 		this.#busy = true;
-		await this.#ask(this.items.length, PAGE, () => this.items);
+		await this.#ask(async (pages) => {
+			const page = await pages({ limit: PAGE, offset: this.items.length });
+			// If something came or went that nobody told of, the page repeats some that are shown, or leaves some out.
+			if (page.total !== this.total) return firstOf(pages, this.items.length + PAGE);
+			return { items: [...this.items, ...page.items], total: page.total };
+		});
 		this.#busy = false;
 	}
 
 	/** What was asked before the newest reading says nothing any more. */
-	async #ask(offset: number, limit: number, before: () => Item[]): Promise<void> {
+	async #ask(read: (pages: Pages<Item>) => Promise<Page<Item>>): Promise<void> {
 		if (!this.#pages) return;
 		const mine = this.#newest;
 		try {
-			const page = await this.#pages({ limit, offset });
+			const { items, total } = await read(this.#pages);
 			if (mine !== this.#newest) return;
-			this.items = [...before(), ...page.items];
-			this.total = page.total;
-			this.problem = null;
+			[this.items, this.total, this.problem] = [items, total, null];
 		} catch (error) {
 			if (mine === this.#newest) this.problem = problemOf(error);
 		}
 	}
+}
+
+/** So many from the newest on, or all there are; fewer if they change meanwhile. */
+async function firstOf<Item>(pages: Pages<Item>, wanted: number): Promise<Page<Item>> {
+	const { items, total } = await pages({ limit: Math.min(LIMIT_MAX, wanted), offset: 0 });
+	const all = [...items];
+	while (all.length < Math.min(wanted, total)) {
+		const page = await pages({ limit: Math.min(LIMIT_MAX, wanted - all.length), offset: all.length });
+		if (page.total !== total || !page.items.length) break;
+		all.push(...page.items);
+	}
+	return { items: all, total };
 }
