@@ -185,3 +185,15 @@ def test_a_weight_that_could_not_be_changed_is_shown_as_it_is(tmp_path: Path, vi
         weight.get_by_text("2", exact=True).click()
         expect(page.get_by_text("Try again when you are connected.")).to_be_visible()
         expect(weight.get_by_label("0")).to_be_checked()
+
+
+@pytest.mark.parametrize("since", ["nonsense", "0002-01-01", "2026-99-99"])
+def test_an_address_with_a_date_that_is_none_shows_memories_all_the_same(
+    tmp_path: Path, visit: Visit, since: str
+) -> None:
+    with house(tmp_path) as home:
+        home.engine.do(RememberItem("mem-1", "The blue key."))
+        page = enter(home, visit, f"/memory?since={since}")
+        expect(page.get_by_text("The blue key.")).to_be_visible()
+        page.goto(f"{home.address}/search?q=zeppelin&since={since}&before={since}")
+        expect(page.get_by_role("heading", name="Nothing was found")).to_be_visible()

@@ -1,7 +1,7 @@
 /** Memories by the time they happened, a page after another. What is wanted stands in the address. */
 import { api, told, type Shape } from '$lib/api/client';
 import type { Pages } from '$lib/live/paged.svelte';
-import { startOf } from '$lib/thread/days';
+import { isDay, startOf } from '$lib/thread/days';
 
 export type Item = Shape<'ItemOut'>;
 export type Sort = 'kept' | 'summary' | 'message' | 'all';
@@ -36,7 +36,7 @@ export function pagesOf({ sort, scope, pinned, retired, since }: Wanted): Pages<
 		scope: scope ? [scope] : [],
 		pinned,
 		retired,
-		...(since ? { since: startOf(since) } : {})
+		...(isDay(since) ? { since: startOf(since) } : {})
 	};
 	return (part) => told(api.GET('/api/memories', { params: { query: { ...wanted, ...part } } }));
 }

@@ -2,7 +2,7 @@
 import { api, told, type Shape } from '$lib/api/client';
 import { Asked } from '$lib/live/wait.svelte';
 import { routes } from '$lib/routes';
-import { startOf } from '$lib/thread/days';
+import { isDay, startOf } from '$lib/thread/days';
 
 const MODES = ['hybrid', 'text', 'semantic'] as const;
 const ROLES = ['', 'user', 'assistant'] as const;
@@ -78,8 +78,8 @@ export class Search {
 				role: wanted.role,
 				thread_id: wanted.thread,
 				limit: this.#limit,
-				...(wanted.since ? { since: startOf(wanted.since) } : {}),
-				...(wanted.before ? { before: startOf(wanted.before, 1) } : {})
+				...(isDay(wanted.since) ? { since: startOf(wanted.since) } : {}),
+				...(isDay(wanted.before) ? { before: startOf(wanted.before, 1) } : {})
 			}
 		};
 		// The client forgets that a boost is a pair.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayInWords, windowInWords } from './days';
+import { dayInWords, isDay, windowInWords } from './days';
 
 describe('days in words', () => {
 	it('says today and yesterday', () => {
@@ -13,6 +13,11 @@ describe('days in words', () => {
 	it('crosses a change of the clock', () => {
 		expect(dayInWords('2026-03-29', '2026-03-30')).toBe('Yesterday');
 	});
+});
+
+it('tells a day from what is none, or not yet', () => {
+	expect(['2026-11-15', '1971-01-01'].filter(isDay)).toHaveLength(2);
+	expect(['', 'x', '2026', '2026-13-01', '0002-11-15', '9999-12-31', '2026-11-15T00:00'].filter(isDay)).toEqual([]);
 });
 
 it('says windows by their tier', () => {

@@ -8,6 +8,12 @@ export function dayOf(moment: string | Date): string {
 	return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
+/** Whether an address or a half-typed date names a day that can be asked for: the year 0002 comes before 0020, 0202 and 2026. */
+export function isDay(text: string): boolean {
+	const year = Number(/^(\d{4})-\d\d-\d\d$/.exec(text)?.[1] ?? 0);
+	return year > 1970 && year < 9998 && !Number.isNaN(Date.parse(`${text}T00:00`));
+}
+
 /** Midnight of a day where this device is, or of one some days later. */
 export function startOf(day: string, later = 0): string {
 	const at = new Date(`${day}T00:00`);
