@@ -277,3 +277,14 @@ def test_a_socket_of_another_kind_is_not_opened(shared: Served) -> None:
     }
     with shared.stranger() as client, suppress(httpx.RemoteProtocolError):
         assert client.get("/api/stream", headers=wish).status_code in (401, 403)
+
+
+def test_what_is_private_stays_in_no_cache_on_the_way(shared: Served) -> None:
+    with shared.client() as client:
+        for path in (
+            "/api/memories",
+            "/api/recall?query=x&mode=text",
+            "/api/none",
+            "/openapi.json",
+        ):
+            assert client.get(path).headers["cache-control"] == "no-store", path

@@ -3,7 +3,8 @@
 A request for a host that is not ours is refused (421): so no page can reach us under a name of its
 own. One that comes from another origin is refused (403). Everything under `/api` needs a device
 that is let in, except what a device needs to come in. A host's token opens `/mcp` and nothing else.
-Every answer carries the headers that keep a browser from running or loading what is not ours.
+Every answer carries the headers that keep a browser from running or loading what is not ours, and
+from keeping what is private.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
@@ -54,6 +55,9 @@ HEADERS = (
 )
 
 
+PRIVATE = (b"cache-control", b"no-store")  # of what is guarded nothing is kept on the way
+
+
 class Rules(msgspec.Struct, frozen=True):
     """Which hosts are ours, how large a body may be, and whether browsers reach us by TLS."""
 
@@ -90,7 +94,8 @@ class Shield:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        guarded_send = _with_headers(send, self._headers)
+        private = (PRIVATE,) if _is_guarded(scope["path"]) else ()
+        guarded_send = _with_headers(send, (*self._headers, *private))
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _refuse(scope, guarded_send, *refusal)
@@ -208,7 +213,7 @@ async def _refuse(scope: Scope, send: Send, status: int, message: str, hint: str
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
+        PRIVATE,
     ]
     if status == UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
