@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from everloop.errors import NotFound, Unavailable
-from everloop.log import Context, Fact, Log, Reader, Receipt
+from everloop.log import Context, Fact, Log, Reader, Receipt, Sight
 from everloop.log.record import fact_of, moment
 from everloop.log.sql import one
 from everloop.memory.answers import Answer, Asked, Why
@@ -194,11 +194,11 @@ class Keeper:
         """
         with self.log.reading(branch=branch, as_of=as_of) as reader:
             who = asker(reader, principal)
+            sight = self.log.sight(reader, branch=branch, as_of=as_of)
             try:
                 item = find(reader, who, item_id)
             except NotFound:
-                return _gone(reader, who, item_id)
-            sight = self.log.sight(reader, branch=branch, as_of=as_of)
+                return _gone(reader, sight, who, item_id)
             now = self._then(reader, as_of)
             narrowed = self.memory.narrowed(reader, sight, who, asked, now)
             if item.retired and not passes(reader, who, item, narrowed):
@@ -302,7 +302,7 @@ def _kept(new: RememberItem, facts: Sequence[Fact]) -> Kept | None:
     return Kept(happened.item_id, True, facts[0].position, 0.0, against, varies, passes)
 
 
-def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:
+def _gone(reader: Reader, sight: Sight, who: Asker, item_id: str) -> WhyNot:
     """Why an item is not to be seen. Only the owner learns that it ever was."""
     nothing = WhyNot("unknown", f"There is no item {item_id!r}.")
     if not who.owner:
@@ -310,11 +310,11 @@ def _gone(reader: Reader, who: Asker, item_id: str) -> WhyNot:
     row = one(reader.db, "SELECT position, branch FROM memory_items WHERE item_id = ?", (item_id,))
     if row is None:
         return nothing
-    seen = one(
-        reader.db, "SELECT 1 FROM temp.sight WHERE branch = ?2 AND cap >= ?1", (row[0], row[1])
-    )
-    if seen is None:
-        return WhyNot("branch", f"It was taken in on the branch {row[1]!r}, which is out of sight.")
+    position, branch = row
+    if position > sight.upto:
+        return WhyNot("branch", "It was taken in later than that.")
+    if not sight.sees(branch, position):
+        return WhyNot("branch", f"It was taken in on the branch {branch!r}, which is out of sight.")
     return WhyNot("retracted", "It, or something it came from, was retracted or is out of sight.")
 
 
