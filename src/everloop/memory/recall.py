@@ -235,9 +235,9 @@ def _narrowed(reader: Reader, only: Filter, hints: Iterable[when.TimeHint]) -> F
             since = max(filter(None, (only.since, hint.start)), default=None)
             before = min(filter(None, (only.before, hint.end)), default=None)
             only = msgspec.structs.replace(only, since=since, before=before)
-    timed = only.since is not None or only.before is not None
-    stepped_back = only.stepped_back or (timed and anything_stepped_back(reader))
-    return msgspec.structs.replace(only, stepped_back=stepped_back)
+    if (only.since or only.before) and anything_stepped_back(reader):
+        return msgspec.structs.replace(only, stepped_back=True)
+    return only
 
 
 def _anchored(hint: when.TimeHint, text: str, at: datetime | None) -> when.TimeHint | None:

@@ -78,13 +78,13 @@ class Standings:
         Of the filter counts only whether it lets through what was let go or stepped back.
         """
         roster, head = register.roster(reader)
-        chosen = Filter(retired=only.retired, stepped_back=only.stepped_back)
-        key = (who, sight.key, chosen)
+        key = (who, sight.key, only.retired, only.stepped_back)
         with self._lock:
             known = self._kept.get(key)
             if known is not None and known.head == head and known.roster is roster:
                 self._kept.move_to_end(key)
                 return known
+        chosen = Filter(retired=only.retired, stepped_back=only.stepped_back)
         now = _brought_up(known, reader, head, roster, Sieve(who, chosen))
         with self._lock:
             kept = self._kept.get(key)
