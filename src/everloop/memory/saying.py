@@ -7,6 +7,7 @@ we moved in May"), or one of two that may be meant.
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from dateutil.relativedelta import relativedelta
@@ -14,10 +15,12 @@ from dateutil.relativedelta import relativedelta
 from everloop.memory.expressions import SHORT_DAY, WEEKDAY
 from everloop.memory.languages import FRENCH_DAYS, GERMAN_DAYS
 from everloop.memory.stretches import ANY_YEAR, Stretch
+from everloop.memory.words import ASKED_KEPT
 
 _YEARLONG: Final = timedelta(days=365)
 
 
+@lru_cache(maxsize=ASKED_KEPT)
 def asks_what_was_said(text: str) -> bool:
     """Whether a question is about what somebody said, wrote or noted."""
     return _TOLD.search(text) is not None

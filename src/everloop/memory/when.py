@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Final, Literal
 
 from dateutil import tz
@@ -34,6 +35,7 @@ from everloop.memory.saying import (
     period,
 )
 from everloop.memory.stretches import Stretch
+from everloop.memory.words import ASKED_KEPT
 
 LEAD = 120  # characters before a time that tell what it is to the question
 _RECENT: Final = timedelta(hours=3)  # what is so near is counted as time passes, not by the wall
@@ -60,7 +62,7 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     `now` is what the user's clock shows, zone included; every moment returned is in that zone.
     """
     assert now.tzinfo is not None, "a question is asked in somebody's time zone"
-    if not cued(text, _CUES):
+    if not _may_tell(text):
         return []  # most questions say nothing about time, and this is soon said
     told: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
     event: Kind = "filter" if asks_what_happened(text) else told
@@ -69,6 +71,11 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     times = [_boosting(time) if _is_of(time, events) else time for time in times]
     found = [*times, *_orders(text), *(event for event, _ in events)]
     return sorted(_agreeing(list(_apart(found))), key=lambda hint: hint.span)
+
+
+@lru_cache(maxsize=ASKED_KEPT)
+def _may_tell(text: str) -> bool:
+    return cued(text, _CUES)
 
 
 def in_zone(now: datetime) -> datetime:
