@@ -82,7 +82,7 @@ class LogFile:
         except Corrupt:
             let_go(db)
             raise
-        self._inode = self._inode or _inode(self.path)
+        self._inode = self._inode or inode(self.path)
         return db
 
     def prepared(self, db: apsw.Connection) -> bool:
@@ -200,7 +200,7 @@ class LogFile:
 
     def lost(self) -> bool:
         """Whether it was found damaged, or its path no longer names the file that was opened."""
-        return self.damaged or _inode(self.path) != self._inode
+        return self.damaged or inode(self.path) != self._inode
 
     def discard(self) -> None:
         """Delete the file, a copy that cannot be trusted. The next connection creates it anew."""
@@ -211,7 +211,7 @@ class LogFile:
                 opened, self._inode, self.damaged = self._inode, 0, False
             for reader in idle:
                 let_go(reader.db)
-            if opened in (0, _inode(self.path)):  # else another process has replaced it already
+            if opened in (0, inode(self.path)):  # else another process has replaced it already
                 delete(self.path)
         self.forget_memory()
 
@@ -293,7 +293,7 @@ def delete(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def _inode(path: Path) -> int:
+def inode(path: Path) -> int:
     """Which file the path names; 0 if none."""
     try:
         return path.stat().st_ino

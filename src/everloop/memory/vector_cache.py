@@ -1,7 +1,8 @@
 """The vectors on the disk: a cache in a file of its own, which can be deleted.
 
 By model and passage, with the digest of the text that each was made of. A damaged file is thrown
-away, whenever that is found.
+away, whenever that is found. Whoever has it open meanwhile, in any process, goes on with the file
+that is there then.
 """
 
 import threading
@@ -12,7 +13,9 @@ from typing import TypeVar
 
 import apsw
 
-from everloop.log.sql import Row, number, rows
+from everloop.errors import Unavailable
+from everloop.log.file import delete, inode
+from everloop.log.sql import Row, let_go, number, rows
 from everloop.log.trouble import unavailable
 from everloop.memory.passages import PASSAGES_MAX
 from everloop.memory.snapshots import Snapshot
@@ -28,6 +31,7 @@ DAMAGED = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
 # Vectors lie in the order of their passages, so what comes goes to the end of the file. Sorted by
 # the digests of texts, each would cost a page that lies anywhere.
 ROOM = 2**44  # passages for which a model has places
+_SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = 1"
 _SCHEMA = """
 DROP TABLE IF EXISTS vectors;
 DROP TABLE IF EXISTS kept;
@@ -57,6 +61,7 @@ class VectorCache:
         self._lock = threading.Lock()
         self._first: dict[str, int] = {}  # places of models
         self._db: apsw.Connection | None = None
+        self._opened = self._inode = 0  # how often it was, and which file that was
 
     def load(self, model: str, wanted: Mapping[int, bytes]) -> dict[int, bytes]:
         """The vectors of passages whose texts have these digests, in half precision."""
@@ -98,9 +103,12 @@ class VectorCache:
         """Where arrays made of these vectors, and of what they belong to, may be kept."""
         return Snapshot(self._path.with_suffix(".arrays"))
 
-    def state(self) -> int:
-        """Equal as long as no other process saved anything."""
-        return self._of(lambda db: db.data_version())
+    def state(self) -> tuple[int, int]:
+        """Equal as long as no other process saved anything.
+
+        The first number is equal as long as the file is the same one.
+        """
+        return self._of(lambda db: (self._opened, db.data_version()))
 
     def save(self, model: str, vectors: Sequence[Vector]) -> None:
         """Keep vectors, in half precision.
@@ -163,23 +171,52 @@ class VectorCache:
                     return work(self._open())
             except (apsw.Error, UnicodeDecodeError) as problem:
                 raise unavailable(problem, self._path) from problem
+            except OSError as problem:
+                told = (
+                    f"{self._path.name} is damaged, and cannot be thrown away: {problem.strerror}"
+                )
+                raise Unavailable(told, hint="Delete it.") from problem
 
     def _open(self) -> apsw.Connection:
+        if self._db is not None and inode(self._path) != self._inode:
+            self._let_go()  # somebody deleted it, or put another in its place
         if self._db is None:
+            self._clear()
             self._db = self._connect()
+            self._opened += 1
         return self._db
-
-    def _throw_away(self) -> None:
-        """Begin anew. SQLite ignores what the old file left beside itself."""
-        self.close()
-        self._db = None
-        self._first.clear()
-        self._path.unlink(missing_ok=True)
 
     def _connect(self) -> apsw.Connection:
         db = apsw.Connection(str(self._path))
-        db.set_busy_timeout(5_000)
-        # All rows are read, for SQLite stops at the first one: later settings would not be made.
-        rows(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = 1")
-        db.execute(_SCHEMA)
+        self._inode = inode(self._path)
+        try:
+            db.set_busy_timeout(5_000)
+            rows(db, _SETTINGS)  # all of them, for SQLite stops at the first row
+            db.execute(_SCHEMA)
+        except apsw.Error:
+            let_go(db)
+            raise
         return db
+
+    def _let_go(self) -> None:
+        if self._db is not None:
+            let_go(self._db)
+        self._db = None
+        self._first.clear()
+
+    def _throw_away(self) -> None:
+        """Begin anew, if nobody else did so already."""
+        self._let_go()
+        if inode(self._path) == self._inode:
+            delete(self._path)
+
+    def _clear(self) -> None:
+        """Delete what a file that is no more left beside its place.
+
+        Whoever has that file open goes on with it, and a new one must share nothing with those.
+        """
+        beside = [Path(f"{self._path}{end}") for end in ("-wal", "-shm")]
+        left = [path for path in beside if path.exists()]
+        if not self._path.exists():  # only now: what is beside a new file came after it
+            for path in left:
+                path.unlink(missing_ok=True)

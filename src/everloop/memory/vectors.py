@@ -29,6 +29,7 @@ EXACT_MAX = 8_000  # vectors searched exactly; beyond, signs come first
 BATCH, BATCH_CHARACTERS = 32, 4_000  # texts embedded at once, and how long they are together
 SAVED_TOGETHER = 8 * BATCH
 SIGNED_TOGETHER = 10_000  # vectors whose signs are made at once
+NEVER = (0, 0)
 SQUARE_MAX = 1.2  # of a unit vector's length, in half precision; more is damage
 
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
@@ -55,7 +56,8 @@ class VectorSpace:
         self.cache = cache
         self._exact_max = exact_max
         self._lock = threading.Lock()
-        self._state = 0
+        self._state = NEVER  # of the cache, when it was last read
+        self._file = 0  # which one was looked through
         self._made: set[int] = set()  # passages whose vectors were saved since the last refresh
         self._begin(Roster())
 
@@ -175,7 +177,13 @@ class VectorSpace:
         Takes nothing into memory: whoever searches does that.
         """
         with self._lock:
-            new: dict[int, bytes] = dict(reader.rows(_NEW, (max(self._upto, self._looked),)))
+            file, _ = self.cache.state()
+            lost = self._file not in (0, file)  # the old one is gone, with all that was in it
+            if lost:
+                self._made.clear()
+            self._file = file
+            after = -1 if lost else max(self._upto, self._looked)
+            new: dict[int, bytes] = dict(reader.rows(_NEW, (after,)))
             if new:
                 there = self.cache.known(self.embedder.name, new)
                 self._waiting |= {p: d for p, d in new.items() if p not in there}
