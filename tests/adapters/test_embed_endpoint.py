@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Generator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,6 +35,7 @@ class Endpoint(BaseHTTPRequestHandler):
     cut: ClassVar[int | None] = None  # after how many bytes the answer breaks off
     raw: ClassVar[bytes] = b""  # instead of all of it
     held: ClassVar[threading.Event | None] = None  # what it waits for before it answers
+    drops_s: ClassVar[float] = 0  # between a space and the next one, instead of an answer
 
     def do_POST(self) -> None:
         """Answer an embeddings request."""
@@ -52,7 +54,17 @@ class Endpoint(BaseHTTPRequestHandler):
         self.send_response(self.status)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
+        if self.drops_s:
+            self._drip()
+            return
         self.wfile.write(answer[: self.cut])
+
+    def _drip(self) -> None:
+        """Keep the one who asks in hope, for long."""
+        with suppress(OSError):
+            for _ in range(round(HELD_MAX_S / self.drops_s)):
+                self.wfile.write(b" ")
+                threading.Event().wait(self.drops_s)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
@@ -63,7 +75,7 @@ def url() -> Generator[str]:
     """The address of a running endpoint."""
     Endpoint.status, Endpoint.asked, Endpoint.keys = 200, [], []
     Endpoint.first, Endpoint.left_out, Endpoint.cut, Endpoint.held = None, 0, None, None
-    Endpoint.raw = b""
+    Endpoint.raw, Endpoint.drops_s = b"", 0
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -141,6 +153,12 @@ def test_an_answer_that_breaks_off_is_a_failed_model(url: str) -> None:
     Endpoint.cut = 30
     with pytest.raises(ModelFailed, match="failed"):
         EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
+
+
+def test_an_answer_that_comes_drop_by_drop_is_not_waited_for(url: str) -> None:
+    Endpoint.raw, Endpoint.drops_s = b" " * 10_000, 0.05
+    with pytest.raises(ModelFailed, match="too long"):
+        EndpointEmbedder(url, "model", dimensions=8, timeout_s=0.2).embed(["x"])
 
 
 def test_a_busy_endpoint_is_not_told_to_have_another_key(url: str) -> None:

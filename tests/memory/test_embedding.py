@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.memory.test_ghosts import Diary
 
-from everloop.errors import Unavailable
+from everloop.errors import ModelFailed, Unavailable
 from everloop.memory.answers import Asked
 from everloop.memory.passages import PASSAGES_MAX, passages
 from everloop.memory.vector_cache import ROOM
@@ -91,6 +91,49 @@ def test_what_was_made_until_it_was_broken_off_is_kept(diary: Diary) -> None:
     first = diary.keeper.embed_missing()
     assert 0 < first < len(passages(diary.keeper.find("user", "long").text)) + 1
     assert max(again.asked) <= BATCH_CHARACTERS
+
+
+class Picky(WordEmbedder):
+    """An embedder that makes nothing of some texts, nor of others that come with them."""
+
+    name = "picky"
+
+    def __init__(self, refused: str) -> None:
+        self._refused = refused
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Make vectors, unless one of the texts is refused."""
+        self.calls += 1
+        if any(self._refused in text for text in texts):
+            raise ModelFailed("the embedding endpoint answered 500")
+        return super().embed(texts)
+
+
+def test_a_text_that_the_embedder_refuses_keeps_no_other_from_its_vector(diary: Diary) -> None:
+    for number in range(20):
+        diary.say(f"box-{number}", f"The box {number} is in the attic.")
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = Picky("The windmill")
+    with pytest.raises(ModelFailed):
+        diary.keeper.embed_missing()
+    with diary.log.reading() as reader:
+        assert len(space.lacking(reader)) == 1
+    space.embedder = WordEmbedder()
+    space.embedder.name = Picky.name
+    assert diary.keeper.embed_missing() == 1
+
+
+def test_an_embedder_that_is_away_is_not_asked_for_every_text(diary: Diary) -> None:
+    for number in range(100):
+        diary.say(f"box-{number}", f"The box {number} is in the attic.")
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = away = Picky("")
+    with pytest.raises(ModelFailed):
+        diary.keeper.embed_missing()
+    assert away.calls < 12
 
 
 def test_without_vectors_a_question_by_meaning_is_answered_by_words_and_says_so(

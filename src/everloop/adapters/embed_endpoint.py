@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from http.client import HTTPException
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from everloop.errors import Invalid, ModelFailed
 
 BATCH = 64
 TIMEOUT_S = 60.0
+PART_BYTES = 65_536  # of an answer, read at once
 LATER = (408, 429, 500, 502, 503, 504)  # what passes by itself
 
 
@@ -86,6 +88,16 @@ class EndpointEmbedder:
             hint="The endpoint is at fault; look at what it says of it.",
         )
 
+    def _whole(self, answer: Any) -> bytes:
+        """All of an answer. One that comes drop by drop is not waited for any longer."""
+        until = monotonic() + self._timeout_s
+        parts: list[bytes] = []
+        while part := answer.read1(PART_BYTES):
+            parts.append(part)
+            if monotonic() > until:
+                raise TimeoutError("it takes too long to answer")
+        return b"".join(parts)
+
     def _ask(self, texts: list[str]) -> list[Any]:
         body = json.dumps({"model": self._model, "input": texts}).encode()
         headers = {"Content-Type": "application/json"}
@@ -96,7 +108,7 @@ class EndpointEmbedder:
         )
         try:
             with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:  # noqa: S310
-                data = json.load(answer)["data"]
+                data = json.loads(self._whole(answer))["data"]
             return [entry["embedding"] for entry in sorted(data, key=lambda e: e["index"])]
         except urllib.error.HTTPError as problem:
             problem.close()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from everloop.log import Reader
 from everloop.memory.looking import BEFORE_WEIGHT, Held, Look
+from everloop.memory.making import Making
 from everloop.memory.measures import Floats, narrowed, rounded, signs_of, widened
 from everloop.memory.roster import Column, Roster
 from everloop.memory.rows import NONE, Rows
@@ -131,20 +132,23 @@ class VectorSpace:
 
         `hasty` says that somebody waits for it. A text that several of them have is embedded once.
         Returns how many were. Whatever breaks it off, what was made until then is kept.
+
+        Raises:
+            ModelFailed: the embedder failed, or made nothing of some of them, and all others are.
         """
         having: dict[bytes, list[int]] = {}
         for passage in texts:
             having.setdefault(lacking[passage], []).append(passage)
         said = {digest: texts[passages[0]] for digest, passages in having.items()}
         made: list[tuple[bytes, Floats]] = []
-        done, embedder = 0, self.hasty if hasty else self.embedder
+        done, making = 0, Making(self.hasty if hasty else self.embedder, going)
         if progress and said:
             progress(0, len(said))
         try:
             for digests in _together(sorted(said, key=lambda digest: len(said[digest])), said):
-                vectors = embedder.embed([said[digest] for digest in digests])
-                made += zip(digests, vectors.astype(np.float16), strict=True)
-                done += len(digests)
+                for place, vector in making.made([said[digest] for digest in digests]):
+                    made.append((digests[place], vector))
+                    done += 1
                 if progress:
                     progress(done, len(said))
                 if len(made) >= SAVED_TOGETHER:
@@ -155,13 +159,15 @@ class VectorSpace:
         finally:
             if made:
                 self._save(made, having)
+        if making.refusal is not None:
+            raise making.refusal
         return done
 
     def _save(
         self, made: Sequence[tuple[bytes, Floats]], having: Mapping[bytes, Sequence[int]]
     ) -> None:
         """Keep vectors, each for all passages that have its text."""
-        pairs = ((digest, half.tobytes()) for digest, half in made)
+        pairs = ((digest, vector.astype(np.float16).tobytes()) for digest, vector in made)
         kept = sorted(
             (passage, digest, half) for digest, half in pairs for passage in having[digest]
         )
