@@ -6,6 +6,7 @@ that fails is left out, and the answer says so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -112,6 +113,13 @@ class Memory:
     def take_in(self, receipts: Iterable[Receipt]) -> None:
         """Note what was recorded just now, for whatever is compared with it next."""
         self._sharing.take_in(fact for receipt in receipts for fact in receipt.facts)
+
+    def prepare(self, reader: Reader) -> None:
+        """Read what a search by meaning needs. Then what lacks its vector is known, too."""
+        roster, _ = self.register.roster(reader)
+        if self.space is not None:
+            with suppress(Unavailable):  # whoever searches meets the same failure, and says so
+                self.space.refresh(reader, roster)
 
     def keep(self, reader: Reader) -> None:
         """Let the next process begin with what this one knows, once every item has its vector."""

@@ -10,6 +10,7 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.app import Engine
+from everloop.memory import register
 from everloop.memory.commands import RememberItem
 from everloop.memory.limits import MemorySettings
 from everloop.settings import Settings
@@ -266,18 +267,36 @@ def endpoint() -> Generator[str]:
         server.shutdown()
 
 
-def test_meaning_is_searched_after_missing_vectors_were_made(
-    memory: CommandLine, endpoint: str
-) -> None:
-    memory.environment |= {
+def embedding(endpoint: str) -> dict[str, str]:
+    """The settings that choose an endpoint."""
+    return {
         "EVERLOOP_MEMORY_EMBEDDER": "endpoint",
         "EVERLOOP_MEMORY_ENDPOINT": endpoint,
         "EVERLOOP_MEMORY_ENDPOINT_DIMENSIONS": "64",
     }
+
+
+def test_meaning_is_searched_after_missing_vectors_were_made(
+    memory: CommandLine, endpoint: str
+) -> None:
+    memory.environment |= embedding(endpoint)
     answer = asked(memory, "bees", "--mode", "semantic")
     assert answer["notes"] == []
     assert texts(answer)[0] == TEXTS[3][0]
     assert answer["hits"][0]["source"] == "meaning"
+
+
+def test_a_command_that_only_asks_keeps_what_it_read_for_the_next_one(
+    memory: CommandLine, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.environment |= embedding(endpoint)
+    made = asked(memory, "bees")
+    kept = memory.home / "vectors.arrays"
+    assert not kept.exists(), "so few rows are as soon read as kept"
+    monkeypatch.setattr(register, "SAVED_ROWS_MIN", len(TEXTS))
+    assert texts(asked(memory, "bees")) == texts(made)
+    assert kept.exists()
+    assert texts(asked(memory, "bees")) == texts(made)
 
 
 def test_a_failing_embedder_is_said_and_words_still_find(memory: CommandLine) -> None:

@@ -51,10 +51,13 @@ def question_of(session: Session, asked: Namespace) -> Asked:
 def embed(session: Session, engine: Engine, question: Asked) -> None:
     """Make the vectors that items lack, before their meaning is searched: some, if they are many.
 
-    Where that ends the next recall goes on, and the notes say so.
+    Where that ends the next recall goes on, and the notes say so. What the search reads anyway is
+    read first: else all vectors would be looked through, and nothing kept for the next command.
     """
     if question.mode == "text":
         return
+    with engine.reading() as reader:
+        engine.memory.memory.prepare(reader)
     with session.progress("reading for meaning") as progress:
         engine.memory.embed_briefly(progress)
 
