@@ -347,7 +347,8 @@ def _verified(engine: Engine, head: int) -> Finding:
         return Finding("log", "fine", f"opens, {head:,} records, every digest verified")
     first = found.damage[0]
     words = f"position {first.first} to {first.last} {first.problem}"
-    return Finding("log", "broken", words, "everloop verify, then everloop restore")
+    step = "everloop rebuild" if found.only_indexes else "everloop verify, then everloop restore"
+    return Finding("log", "broken", words, step)
 
 
 def _size(count: int) -> str:

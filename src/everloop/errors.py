@@ -13,6 +13,7 @@ import re
 _LISTING = re.compile(r"`everloop [^`]*` (?:lists|shows) .*")  # a hint that names a command for it
 
 RESTORE = "Run `everloop verify`, then `everloop restore` with a backup."  # what helps if Corrupt
+REBUILD = "Run `everloop rebuild`: it is made again from the log, and nothing is lost."
 
 
 class EverloopError(Exception):

@@ -142,19 +142,26 @@ class Views:
         self._least = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
 
     def install(self, db: apsw.Connection) -> None:
-        """Create what is missing; drop and recreate what is of another version."""
+        """Create what is missing; make anew what is of another version, or lacks a table."""
         db.execute(_SCHEMA)
-        known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
-        for view in self.all:
-            if known.get(view.name) != view.version:
-                self.reset(db, view)
+        for view in self._unfit(db):
+            self.reset(db, view)
 
     def stale(self, db: apsw.Connection) -> bool:
-        """Whether a view is missing here or is of another version than this build's."""
+        """Whether a view is missing here, wholly or in part, or of another version than ours."""
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'views'").fetchone():
             return True
+        return bool(self._unfit(db))
+
+    def _unfit(self, db: apsw.Connection) -> list[Projection]:
+        """The views that have to be folded from the beginning."""
         known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
-        return any(known.get(view.name) != view.version for view in self.all)
+        there = {name for (name,) in rows(db, "SELECT name FROM sqlite_master")}
+        return [
+            view
+            for view in self.all
+            if known.get(view.name) != view.version or not there.issuperset(view.tables)
+        ]
 
     def reset(self, db: apsw.Connection, view: Projection) -> None:
         """Empty one view, so that it is folded from the beginning."""

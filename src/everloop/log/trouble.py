@@ -4,7 +4,7 @@ from pathlib import Path
 
 import apsw
 
-from everloop.errors import RESTORE, Corrupt, Unavailable
+from everloop.errors import REBUILD, RESTORE, Corrupt, Unavailable
 
 SAFE_SQLITE = (3, 51, 3)  # older ones can corrupt a WAL file that two processes write
 
@@ -45,9 +45,8 @@ def unavailable(problem: apsw.Error | UnicodeDecodeError, path: Path) -> Unavail
                 hint="Try again; if it stays so, look for a stuck `everloop` process.",
             )
         case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
-            return Corrupt(
-                f"{path.name} is damaged: {problem}",
-                hint=RESTORE,
-            )
+            index = getattr(problem, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
+            what = f"an index in {path.name}" if index else path.name
+            return Corrupt(f"{what} is damaged: {problem}", hint=REBUILD if index else RESTORE)
         case _:
             return Unavailable(f"{path.name}: {problem}", hint="Try again.")

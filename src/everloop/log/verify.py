@@ -27,6 +27,7 @@ from everloop.log.witnesses import differences, testimonies
 from everloop.ports import Progress
 
 PAGE = 1_000
+INDEX = "an index of words is"  # how a problem begins that is of nothing but views
 # A row whose position was damaged may end a scan early; then the others are read from the other
 # end. Upwards, so many rows are read: one that claims a later position hides none after it.
 _FROM = f"SELECT {COLUMNS} FROM log WHERE position > ?1"  # noqa: S608 - our own column names
@@ -60,6 +61,11 @@ class Verification(msgspec.Struct, frozen=True):
     def ok(self) -> bool:
         """Whether everything is as it was written."""
         return not self.damage
+
+    @property
+    def only_indexes(self) -> bool:
+        """Whether nothing but indexes is damaged, which are made from the log."""
+        return all(damage.problem.startswith(INDEX) for damage in self.damage)
 
 
 def verify(log: Log, progress: Progress | None = None) -> Verification:
@@ -252,4 +258,9 @@ def _file_damage(file: LogFile, head: int) -> list[Damage]:
     finally:
         let_go(db)
     texts = [str(row[0]) for row in rows]
-    return [Damage(1, head, f"the file is damaged: {text}") for text in texts if text != "ok"]
+    return [Damage(1, head, _told(text)) for text in texts if text != "ok"]
+
+
+def _told(text: str) -> str:
+    """What SQLite says, and of what: words are indexed by FTS5, and nothing else is."""
+    return f"{INDEX if 'fts5' in text.casefold() else 'the file is'} damaged: {text}"

@@ -46,11 +46,15 @@ def _verified(screen: Screen, found: Verification) -> None:
     if found.ok:
         screen.say(("The log is whole", GOOD), f": {what}, every digest recomputed.")
         return
-    screen.say(("The log is damaged", BAD), f": {what} were read, and this is wrong:")
+    hurt = "An index is damaged" if found.only_indexes else "The log is damaged"
+    screen.say((hurt, BAD), f": {what} were read, and this is wrong:")
     screen.table(
         ("#from", "#to", "problem"),
         [(str(damage.first), str(damage.last), damage.problem) for damage in found.damage],
     )
+    if found.only_indexes:
+        screen.say("Next: `everloop rebuild` makes it again from the log, which is whole.")
+        return
     screen.say(
         "Next: `everloop restore` puts a backup in place; `everloop log export` saves what can"
         " still be read."

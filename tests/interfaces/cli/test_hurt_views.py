@@ -1,0 +1,63 @@
+"""Views that are damaged or gone: nothing is lost, and the next step is told."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.app import Engine
+from everloop.log import Context
+from everloop.memory.commands import RememberItem
+from everloop.memory.indexing import closes_group
+from everloop.settings import Settings
+
+WANTED = "The windmill is in Kestrelford"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> CommandLine:
+    """So many items that some are in the index of words; no embedder."""
+    settings = Settings(home=str(tmp_path))
+    with Engine.open(settings=settings) as engine:
+        position = engine.do(RememberItem("wanted", WANTED), by=Context()).position
+        while not closes_group(position):
+            some = RememberItem(f"box-{position}", f"The box {position} is in the attic.")
+            position = engine.do(some, by=Context()).position
+    return CommandLine(tmp_path, {"EVERLOOP_MEMORY_EMBEDDER": "none"})
+
+
+def hurt(memory: CommandLine, sql: str) -> None:
+    """Do something to the file that Everloop never does."""
+    db = apsw.Connection(str(memory.home / "everloop.db"))
+    db.execute(sql)
+    db.close()
+
+
+def test_a_damaged_index_of_words_is_made_again_and_no_backup_is_called_for(
+    memory: CommandLine,
+) -> None:
+    hurt(memory, "UPDATE memory_words_data SET block = zeroblob(9) WHERE id > 10")
+    refused = memory.typed("recall", "windmill")
+    assert refused.code == 70
+    assert "everloop rebuild" in refused.err
+    assert "restore" not in refused.err
+    found = memory.typed("verify")
+    assert found.code == 70
+    assert "everloop rebuild" in found.out
+    assert "restore" not in found.out
+    assert "everloop rebuild" in memory.typed("doctor").out
+    assert memory.typed("rebuild").code == 0
+    assert WANTED in memory.typed("recall", "windmill").out
+    assert memory.typed("verify").code == 0
+
+
+@pytest.mark.parametrize("table", ["memory_words", "memory_versions", "memory_passages"])
+def test_a_view_whose_table_is_gone_is_folded_again_when_the_log_is_opened(
+    memory: CommandLine, table: str
+) -> None:
+    before = memory.typed("recall", "windmill").out
+    hurt(memory, f"DROP TABLE {table}")
+    assert WANTED in before
+    assert WANTED in memory.typed("recall", "windmill").out
+    assert memory.typed("remember", "Another thing").code == 0
