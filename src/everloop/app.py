@@ -54,7 +54,7 @@ from everloop.memory.policies import Embedding
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, World
 from everloop.settings import Settings
-from everloop.stores import open_node_copy, open_store
+from everloop.stores import FILE, open_node_copy, open_store
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.leftover import files_beside, without_owner
 from everloop.thread.views import ThreadBook, ThreadNotes
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
-VECTORS = "vectors.db"
+VECTORS = "vectors.db"  # of a log of another name: with that before it
 
 DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
     *MEMORY_DECIDERS,
@@ -116,7 +116,7 @@ class Engine:
     @cached_property
     def memory(self) -> Keeper:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
-        space = _open_space(self.log.file.path.parent / VECTORS, self._settings.memory)
+        space = _open_space(vectors_file(self.log.file.path), self._settings.memory)
         return Keeper(
             self.log,
             self.do,
@@ -277,7 +277,7 @@ class Engine:
         with self.log.file.reading() as reader:
             for digest in without_owner(reader, files):
                 file_store(self.log.file.path.parent, self._settings.thread).forget(digest)
-        vectors = self.log.file.path.parent / VECTORS
+        vectors = vectors_file(self.log.file.path)
         if vectors.exists():
             cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
             cache.forget(erased)
@@ -331,6 +331,14 @@ class Engine:
             branch=branch,
             request_id=request_id,
         )
+
+
+def vectors_file(log: Path) -> Path:
+    """Where the vectors of a log are kept: each log has its own, also where several lie together.
+
+    As the copies of a machine do, of several tenants or servers.
+    """
+    return log.with_name(VECTORS if log.name == FILE else f"{log.stem}.{VECTORS}")
 
 
 def _open_space(path: Path, settings: MemorySettings) -> Any:

@@ -83,7 +83,8 @@ class Snapshot:
             self._new.unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Forget it."""
+        """Forget it, with what somebody began to write in its place."""
+        self._new.unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
 
     def throw_away(self) -> None:

@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS placed (
     digest BLOB NOT NULL,
     vector BLOB NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS carried_out (purge BLOB NOT NULL) STRICT;
 """
 _ONE = "SELECT ?2, digest, vector FROM placed WHERE place = ?1 + ?2"
 _MANY = "SELECT place - ?1, digest, vector FROM placed WHERE place BETWEEN ?1 + ?2 AND ?1 + ?3"
@@ -138,8 +139,16 @@ class VectorCache:
 
         self._of(delete)
 
-    def forget(self, positions: Sequence[int]) -> None:
-        """Drop the vectors of purged facts, of every model, and whatever was made of them."""
+    def carried_out(self) -> bytes | None:
+        """The digest of the newest purge after which vectors were dropped here, if one is known."""
+        found = self._of(lambda db: rows(db, "SELECT purge FROM carried_out"))
+        return found[0][0] if found else None
+
+    def forget(self, positions: Sequence[int], purge: bytes | None = None) -> None:
+        """Drop the vectors of purged facts, of every model, and whatever was made of them.
+
+        `purge` is the digest of the newest purge that is carried out with that.
+        """
         self.snapshot.drop()
 
         def delete(db: apsw.Connection) -> None:
@@ -147,6 +156,9 @@ class VectorCache:
                 for (model,) in rows(db, "SELECT number FROM models"):
                     places = [model * ROOM + position * PASSAGES_MAX for position in positions]
                     db.executemany(_FORGET, [(at, at + PASSAGES_MAX) for at in places])
+                if purge is not None:
+                    db.execute("DELETE FROM carried_out")
+                    db.execute("INSERT INTO carried_out VALUES (?)", (purge,))
             rows(db, "PRAGMA wal_checkpoint(TRUNCATE)")  # no copy is left beside the file
 
         self._of(delete)

@@ -33,6 +33,15 @@ SIGNED_TOGETHER = 10_000  # vectors whose signs are made at once
 NEVER = (0, 0)
 SQUARE_MAX = 1.2  # of a unit vector's length, in half precision; more is damage
 
+_PURGE = """
+SELECT digest FROM log WHERE position = (SELECT max(position) FROM log_retractions WHERE everywhere)
+"""
+_PURGED = """
+SELECT h.position FROM log_retractions r JOIN log_hidden h ON h.hidden_by = r.position
+WHERE r.everywhere AND r.position > ifnull((
+    SELECT d.position FROM log_retractions d JOIN log l ON l.position = d.position
+    WHERE d.everywhere AND l.digest = ?), 0)
+"""  # by all purges after one
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
 
 
@@ -59,6 +68,7 @@ class VectorSpace:
         self._lock = threading.Lock()
         self._state = NEVER  # of the cache, when it was last read
         self._file = 0  # which one was looked through
+        self._purge = b""  # the digest of the newest one that was carried out
         self._made: set[int] = set()  # passages whose vectors were saved since the last refresh
         self._begin(Roster())
 
@@ -75,6 +85,7 @@ class VectorSpace:
         """Take in the vectors of passages that came since; returns how many still lack one."""
         with self._lock:
             if self._roster is not roster:
+                self._carry_out(reader)
                 self._begin(roster)
             if len(self._places.all) < len(roster):
                 self._places.grow(len(roster) - len(self._places.all))
@@ -183,6 +194,7 @@ class VectorSpace:
         Takes nothing into memory: whoever searches does that.
         """
         with self._lock:
+            self._carry_out(reader)
             file, _ = self.cache.state()
             lost = self._file not in (0, file)  # the old one is gone, with all that was in it
             if lost:
@@ -196,6 +208,16 @@ class VectorSpace:
                 self._looked = max(new)
             every = self._missing | self._waiting
             return {passage: d for passage, d in every.items() if passage not in self._made}
+
+    def _carry_out(self, reader: Reader) -> None:
+        """Drop the vectors of what was purged, if nobody did.
+
+        Another node may have purged it, or a process that was killed in the middle.
+        """
+        for (newest,) in reader.rows(_PURGE):
+            if newest != self._purge and newest != (done := self.cache.carried_out()):
+                self.cache.forget([row[0] for row in reader.rows(_PURGED, (done,))], newest)
+            self._purge = newest
 
     def settle(self, passages: Iterable[int]) -> None:
         """Take note that nothing can be made for these passages."""
