@@ -8,6 +8,8 @@ from pathlib import Path
 
 from tests.memory.test_ghosts import Diary
 
+from everloop.log.backups import make_backup
+from everloop.log.restoring import restore_log
 from everloop.memory.answers import Asked
 from everloop.memory.vector_cache import VectorCache
 
@@ -97,4 +99,25 @@ def test_vectors_that_went_with_their_file_are_made_again_in_the_background(
     found = diary.keeper.recall("user", Asked("garden", mode="semantic"))
     assert found.hits
     assert not found.notes
+    diary.log.close()
+
+
+def test_what_comes_after_a_backup_was_restored_gets_its_vectors_though_nobody_searches(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    backup = make_backup(diary.log.file, tmp_path / "backups", diary.stage.clock.now())
+    diary.say("lost", "A fox came to the fence.")
+    assert diary.keeper.embed_missing() == 5
+    assert diary.keeper.recall("user", Asked("fox")).hits
+    restore_log(backup, diary.log.file.path, diary.stage.world)
+    diary.say("new", "The well in the yard ran dry.")
+    assert diary.keeper.embed_missing() == 1
+    diary.say("newer", "A heron stood at the pond.")
+    assert diary.keeper.embed_missing() == 1
+    answer = diary.keeper.recall("user", Asked("fox or heron or well", limit=10))
+    assert {"new", "newer"} < {hit.item.item_id for hit in answer.hits}
+    assert "lost" not in {hit.item.item_id for hit in answer.hits}
+    assert not answer.notes
     diary.log.close()

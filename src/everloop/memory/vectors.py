@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.log import Reader
+from everloop.log.sql import Row
 from everloop.memory.looking import BEFORE_WEIGHT, Held, Look
 from everloop.memory.making import Making
 from everloop.memory.measures import Floats, narrowed, rounded, signs_of, widened
@@ -42,6 +43,7 @@ WHERE r.everywhere AND r.position > ifnull((
     SELECT d.position FROM log_retractions d JOIN log l ON l.position = d.position
     WHERE d.everywhere AND l.digest = ?), 0)
 """  # by all purges after one
+_SAME = "SELECT 1 FROM memory_passages WHERE passage = ? AND digest = ?"
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
 
 
@@ -52,6 +54,7 @@ class VectorSpace:
     _missing: dict[int, bytes]
     _looked: int  # every passage up to here has a vector on the disk, but for those that are
     _waiting: dict[int, bytes]
+    _seen: Row | None  # the newest passage that was read, and its digest
 
     def __init__(
         self,
@@ -107,7 +110,9 @@ class VectorSpace:
                 self._missing.pop(passage, None)
             passages = np.fromiter(there, np.int64, len(there))
             self.add(np.searchsorted(roster.passage.all, passages), vectors)
-            self._upto = new[-1][0] if new else self._upto
+            if new:
+                self._seen = new[-1]
+                self._upto = new[-1][0]
             return len(self._missing)
 
     def _loaded(self, wanted: Mapping[int, bytes]) -> tuple[Mapping[int, bytes], Floats]:
@@ -195,6 +200,8 @@ class VectorSpace:
         """
         with self._lock:
             self._carry_out(reader)
+            if self._seen and not reader.rows(_SAME, self._seen):
+                self._begin(Roster())  # of the log that there is now nothing is known
             file, _ = self.cache.state()
             lost = self._file not in (0, file)  # the old one is gone, with all that was in it
             if lost:
@@ -206,6 +213,7 @@ class VectorSpace:
                 there = self.cache.known(self.embedder.name, new)
                 self._waiting |= {p: d for p, d in new.items() if p not in there}
                 self._looked = max(new)
+                self._seen = (self._looked, new[self._looked])
             every = self._missing | self._waiting
             return {passage: d for passage, d in every.items() if passage not in self._made}
 
@@ -258,6 +266,7 @@ class VectorSpace:
         self._signs: NDArray[np.uint64] = np.zeros((-(-dimensions // 64), 0), np.uint64)
         self._middle: Floats = np.empty(0, np.float32)  # none where all is searched exactly
         self._upto = self._looked = -1
+        self._seen = None
         self._missing, self._waiting = {}, {}
         self._restore(roster.beside)
 
