@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everloop.adapters.embed_shapes import unit_vectors
 from everloop.errors import Invalid, ModelFailed
 
 BATCH = 64
@@ -50,42 +51,12 @@ class EndpointEmbedder:
             for start in range(0, len(texts), BATCH)
             for row in self._ask(list(texts[start : start + BATCH]))
         ]
-        vectors = self._vectors(rows)
-        if len(vectors) != len(texts):
-            raise ModelFailed(
-                f"{self._model} gave {len(vectors)} vectors for {len(texts)} texts",
-                hint="The endpoint must give one for each.",
-            )
-        with np.errstate(over="ignore"):
-            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(norms).all():
-            raise self._not_all_numbers()
-        unit: NDArray[np.float32] = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
-        return unit
-
-    def _vectors(self, rows: list[Any]) -> NDArray[np.float64]:
-        """The vectors of an answer, if they are some."""
-        try:
-            vectors = np.asarray(rows, np.float64)
-        except (ValueError, TypeError) as problem:
-            raise ModelFailed(
-                f"{self._model} gave something else than vectors of one length",
-                hint="Is it an embedding model?",
-            ) from problem
-        if vectors.ndim != 2 or vectors.shape[1] != self._dimensions:
-            raise ModelFailed(
-                f"{self._model} gave vectors of the shape {vectors.shape}, "
-                f"and memory.endpoint_dimensions is {self._dimensions}",
-                hint="Set the dimensions to how long its vectors are.",
-            )
-        if not np.isfinite(vectors).all():
-            raise self._not_all_numbers()
-        return vectors
-
-    def _not_all_numbers(self) -> ModelFailed:
-        return ModelFailed(
-            f"{self._model} gave a vector that is not all numbers",
-            hint="The endpoint is at fault; look at what it says of it.",
+        return unit_vectors(
+            rows,
+            len(texts),
+            self._dimensions,
+            model=self._model,
+            setting="memory.endpoint_dimensions",
         )
 
     def _whole(self, answer: Any) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from everloop.adapters.embed_shapes import unit_vectors
 from everloop.errors import ModelFailed
 
 
@@ -28,21 +29,16 @@ class HubEmbedder:
         """One unit vector per text, in order.
 
         Raises:
-            ModelFailed: fastembed is not installed, or the model cannot be had.
+            ModelFailed: fastembed is not installed, the model cannot be had, or gave no vectors.
         """
         model = self._load()
         try:
             rows = list(model.embed(list(texts)))
         except (OSError, RuntimeError, ValueError) as problem:
             raise ModelFailed(f"{self.name} failed: {problem}") from problem
-        vectors = np.asarray(rows, np.float32).reshape(len(texts), -1)
-        if vectors.shape[1] != self.dimensions:
-            raise ModelFailed(
-                f"{self.name} gives vectors of {vectors.shape[1]} dimensions",
-                hint=f"Set memory.hub_dimensions to {vectors.shape[1]}.",
-            )
-        unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return unit
+        return unit_vectors(
+            rows, len(texts), self.dimensions, model=self.name, setting="memory.hub_dimensions"
+        )
 
     def _load(self) -> Any:
         with self._lock:
