@@ -21,6 +21,7 @@ class RememberItem(Command, frozen=True):
     derived_from: tuple[str, ...] = ()
     because: tuple[int, ...] = ()
     related: tuple[tuple[str, str], ...] = ()
+    compared: int = -1  # up to where it was compared with what there is; -1 if it was not
 
 
 class KeepSummary(RememberItem, frozen=True):

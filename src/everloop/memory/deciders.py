@@ -22,6 +22,7 @@ from everloop.memory.commands import (
     RevokeAudience,
     UnpinItem,
 )
+from everloop.memory.meanwhile import against_what_came
 from everloop.memory.state import (
     AUDIENCE,
     CONTEXT,
@@ -59,7 +60,7 @@ def _context(command: KeepContext) -> str:
 
 
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    Decider(RememberItem, _item, ITEM, decide.remember_item),
+    Decider(RememberItem, _item, ITEM, decide.remember_item, also=against_what_came),
     Decider(KeepSummary, _item, ITEM, decide.remember_item, also=staleness.check_window),
     Decider(RepeatItem, _item, ITEM, decide.repeat_item),
     Decider(ReviseItem, _item, ITEM, decide.revise_item, also=immunity.against_revising),

@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
+from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ from everloop.memory.commands import RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
 from everloop.memory.events import Related, Remembered, Repeated
 from everloop.memory.limits import MemorySettings
+from everloop.memory.meanwhile import SaidMeanwhile
 from everloop.memory.noticing import Alike
 from everloop.memory.passing import passing
 from everloop.memory.scopes import OWNER, Asker
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 Do = Callable[..., Receipt]
 DoMany = Callable[..., Sequence[Receipt]]
+
+COMPARE_TRIES = 8  # times that something is compared again because others speak at once
 
 Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
 
@@ -136,17 +140,27 @@ class Keeper:
         with self._taking:  # of two at once that say the same, the second is noticed
             if request_id and (before := self._answered(new[0], request_id)):
                 return [before]
-            alike = self._compared(commands, by.actor, seen_by or by.actor)
-            told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
-            if len(told) == 1:
-                receipts = [self._do(told[0], by=by, request_id=request_id)]
-            else:
-                receipts = list(self._do_many(told, by=by))
+            told, receipts = self._recorded(commands, by, request_id, seen_by or by.actor)
             self.memory.take_in(receipts)
         return [
             _kept(each, receipt.facts) or Kept(one.item_id, True, 0)  # it was there, word for word
             for each, one, receipt in zip(new, told, receipts, strict=True)
         ]
+
+    def _recorded(
+        self, new: Sequence[RememberItem], by: Context, request_id: str | None, seen_by: str
+    ) -> tuple[list[RememberItem | RepeatItem], list[Receipt]]:
+        """What was recorded of each, and its receipt. One is compared again if others spoke."""
+        for tries in count(1):
+            alike, head = self._compared(new, by.actor, seen_by)
+            told = [_telling(*pair) for pair in zip(new, alike, strict=True)]
+            if len(told) > 1:
+                return told, list(self._do_many(told, by=by))
+            if isinstance(one := told[0], RememberItem) and tries < COMPARE_TRIES:
+                told[0] = msgspec.structs.replace(one, compared=head)
+            with suppress(SaidMeanwhile):
+                return told, [self._do(told[0], by=by, request_id=request_id)]
+        raise AssertionError("it returns or raises")
 
     def _answered(self, new: RememberItem, request_id: str) -> Kept | None:
         """What came of a request when it was made before, if it was."""
@@ -156,7 +170,7 @@ class Keeper:
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
         """The id of an item that says the same already, if `by` may see one. Records nothing."""
-        (alike,) = self._compared([new], by.actor, by.actor)
+        ((alike,), _) = self._compared([new], by.actor, by.actor)
         return next((item_id for item_id, how, _ in alike if how == "repeats"), None)
 
     def recall(
@@ -259,14 +273,16 @@ class Keeper:
         if gone := [passage for passage in passages if passage not in there]:
             space.cache.drop(space.embedder.name, gone)
 
-    def _compared(self, new: Sequence[RememberItem], author: str, seen_by: str) -> list[Alike]:
-        """What each of them is like: items of the same scope and audience, nearest first.
+    def _compared(
+        self, new: Sequence[RememberItem], author: str, seen_by: str
+    ) -> tuple[list[Alike], int]:
+        """What each is like: items of the same scope and audience, nearest first; and up to where.
 
         Those that come earlier among them count as if they were there already.
         """
         with self.log.reading() as reader:
             who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
-            return self.memory.compared(reader, who, new, author, self._now())
+            return self.memory.compared(reader, who, new, author, self._now()), reader.head()
 
     def _then(self, reader: Reader, as_of: int | datetime | None) -> datetime:
         """What time it is for whoever looks at memory as it stood."""

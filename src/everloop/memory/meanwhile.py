@@ -1,0 +1,29 @@
+"""Whether something for the same audience came after what is new was compared: from elsewhere.
+
+Asked in the transaction that records it, so of two processes or nodes that say the same at once the
+second is noticed, too.
+"""
+
+from everloop.errors import Conflict
+from everloop.log import Reader
+from everloop.memory.commands import RememberItem
+
+_SINCE = """
+SELECT 1 FROM memory_versions v JOIN memory_items i ON i.position = v.item
+WHERE v.position > ? AND v.scope = ? AND i.kind = ? LIMIT 1
+"""
+
+
+class SaidMeanwhile(Conflict):
+    """Something came that it was not compared with: compare again."""
+
+
+def against_what_came(reader: Reader, command: RememberItem) -> None:
+    """Pass what was compared with all there is.
+
+    Raises:
+        SaidMeanwhile: it was not.
+    """
+    asked = (command.compared, command.scope, command.kind)
+    if command.compared >= 0 and reader.rows(_SINCE, asked):
+        raise SaidMeanwhile("something else was said meanwhile", hint="Say it again.")
