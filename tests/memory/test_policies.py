@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from tests.memory.test_ghosts import Diary
 from tests.memory.test_recall import Failing
@@ -48,30 +49,52 @@ def test_a_failing_embedder_is_noted_and_does_not_end_the_background(tmp_path: P
 
 
 class Recovering(WordEmbedder):
-    """An embedder that fails twice."""
+    """An embedder that fails so often."""
 
     name = "recovering"
-    failures = 0
+
+    def __init__(self, problem: Exception, times: int = 2) -> None:
+        self.problem, self.left = problem, times
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Make vectors, the third time."""
-        self.failures += 1
-        if self.failures <= 2:
-            raise ModelFailed("the embedding endpoint answered 429")
+        """Make vectors, in the end."""
+        self.left -= 1
+        if self.left >= 0:
+            raise self.problem
         return super().embed(texts)
 
 
+@pytest.mark.parametrize("problem", [ModelFailed("it answered 429"), ValueError("no such thing")])
 def test_an_embedder_that_failed_for_a_while_is_asked_again_though_nothing_new_came(
-    tmp_path: Path,
+    tmp_path: Path, problem: Exception
 ) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
-    set_embedder(diary, Recovering())
+    set_embedder(diary, Recovering(problem))
     embedding = Embedding(diary.keeper, retry_s=0.01)
     embedding.start()
     assert embedding.idle.wait(PATIENCE_S)
     assert embedding.problem is None
     assert diary.keeper.recall("user", Asked("bees")).notes == ()
+    embedding.stop()
+    diary.log.close()
+
+
+def test_what_comes_while_an_embedder_is_left_alone_has_it_tried_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("everloop.memory.policies.RETRY_MAX_S", 10 * PATIENCE_S)
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    recovering = Recovering(ModelFailed("it answered 429"), 15)  # by then it waits for minutes
+    set_embedder(diary, recovering)
+    embedding = Embedding(diary.keeper, retry_s=0.01)
+    embedding.start()
+    for number in range(400):
+        diary.say(f"more-{number}", f"Thing number {number} of many.")
+        if embedding.idle.wait(0.05):
+            break
+    assert embedding.idle.wait(PATIENCE_S)
     embedding.stop()
     diary.log.close()
 

@@ -21,7 +21,12 @@ class RememberItem(Command, frozen=True):
     derived_from: tuple[str, ...] = ()
     because: tuple[int, ...] = ()
     related: tuple[tuple[str, str], ...] = ()
-    compared: int = -1  # up to where it was compared with what there is; -1 if it was not
+
+
+class RememberCompared(RememberItem, frozen=True):
+    """Take an item in, if it was compared with all that there is: nothing came after `upto`."""
+
+    upto: int = 0
 
 
 class KeepSummary(RememberItem, frozen=True):

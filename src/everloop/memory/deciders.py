@@ -15,6 +15,7 @@ from everloop.memory.commands import (
     PinItem,
     RateItem,
     RelateItems,
+    RememberCompared,
     RememberItem,
     RepeatItem,
     RetireItem,
@@ -60,7 +61,8 @@ def _context(command: KeepContext) -> str:
 
 
 MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    Decider(RememberItem, _item, ITEM, decide.remember_item, also=against_what_came),
+    Decider(RememberItem, _item, ITEM, decide.remember_item),
+    Decider(RememberCompared, _item, ITEM, decide.remember_item, also=against_what_came),
     Decider(KeepSummary, _item, ITEM, decide.remember_item, also=staleness.check_window),
     Decider(RepeatItem, _item, ITEM, decide.repeat_item),
     Decider(ReviseItem, _item, ITEM, decide.revise_item, also=immunity.against_revising),

@@ -20,7 +20,7 @@ from everloop.log import Context, Fact, Log, Reader, Receipt, Sight
 from everloop.log.record import fact_of, moment
 from everloop.log.sql import one
 from everloop.memory.answers import Answer, Asked, Why
-from everloop.memory.commands import RememberItem, RepeatItem
+from everloop.memory.commands import RememberCompared, RememberItem, RepeatItem
 from everloop.memory.decide import ENGINE
 from everloop.memory.events import Related, Remembered, Repeated
 from everloop.memory.limits import MemorySettings
@@ -157,7 +157,7 @@ class Keeper:
             if len(told) > 1:
                 return told, list(self._do_many(told, by=by))
             if isinstance(one := told[0], RememberItem) and tries < COMPARE_TRIES:
-                told[0] = msgspec.structs.replace(one, compared=head)
+                told[0] = RememberCompared(**msgspec.structs.asdict(one), upto=head)
             with suppress(SaidMeanwhile):
                 return told, [self._do(told[0], by=by, request_id=request_id)]
         raise AssertionError("it returns or raises")

@@ -6,7 +6,7 @@ second is noticed, too.
 
 from everloop.errors import Conflict
 from everloop.log import Reader
-from everloop.memory.commands import RememberItem
+from everloop.memory.commands import RememberCompared
 
 _SINCE = """
 SELECT 1 FROM memory_versions v JOIN memory_items i ON i.position = v.item
@@ -18,12 +18,11 @@ class SaidMeanwhile(Conflict):
     """Something came that it was not compared with: compare again."""
 
 
-def against_what_came(reader: Reader, command: RememberItem) -> None:
+def against_what_came(reader: Reader, command: RememberCompared) -> None:
     """Pass what was compared with all there is.
 
     Raises:
         SaidMeanwhile: it was not.
     """
-    asked = (command.compared, command.scope, command.kind)
-    if command.compared >= 0 and reader.rows(_SINCE, asked):
+    if reader.rows(_SINCE, (command.upto, command.scope, command.kind)):
         raise SaidMeanwhile("something else was said meanwhile", hint="Say it again.")

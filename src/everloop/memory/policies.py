@@ -5,8 +5,11 @@ change of embedder leaves nothing behind but more of that work, so there is no q
 """
 
 import threading
+from contextlib import suppress
+from math import ceil
 
-from everloop.errors import EverloopError
+from everloop.errors import EverloopError, ModelFailed
+from everloop.log.facts import Purged
 from everloop.memory.events import Remembered, Revised
 from everloop.memory.keeper import Keeper
 
@@ -39,14 +42,29 @@ class Embedding:
         head = self._keeper.log.head
         self._embed()
         for fact in self._keeper.log.follow(after=head, stop=self._stop):
-            if isinstance(fact.event, Remembered | Revised):
+            if isinstance(fact.event, Remembered | Revised | Purged):  # another node's, perhaps
                 self._embed()
 
     def _embed(self) -> None:
         """Make what is missing. A failing embedder is tried again, after longer and longer."""
         wait_s = self._retry_s
-        while not self._done() and not self._stop.wait(wait_s):
+        while not self._done() and not self._stopped_within(wait_s):
             wait_s = min(2 * wait_s, RETRY_MAX_S)
+
+    def _stopped_within(self, wait_s: float) -> bool:
+        """Wait, until something comes that may do better; whether that is to stop."""
+        head = self._head()
+        for _ in range(ceil(wait_s / self._retry_s)):
+            if self._stop.wait(self._retry_s):
+                return True
+            if self._head() != head:
+                break
+        return False
+
+    def _head(self) -> int:
+        with suppress(EverloopError):  # a disk that fails is left alone as an embedder is
+            return self._keeper.log.head
+        return 0
 
     def _done(self) -> bool:
         """Whether nothing is missing any more, or nobody wants it; why not is noted."""
@@ -55,6 +73,9 @@ class Embedding:
             self._keeper.embed_missing(self._note, lambda: not self._stop.is_set())
         except EverloopError as problem:
             self.problem = problem
+            return False
+        except Exception as problem:  # noqa: BLE001 - whatever an embedder does, others go on
+            self.problem = ModelFailed(f"the embedder broke: {problem!r}")
             return False
         self.problem, self.stands = None, (0, 0)
         self.idle.set()
