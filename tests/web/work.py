@@ -113,7 +113,8 @@ def _ended(one: Happening) -> float:
 
 
 def _ms(one: Happening) -> float:
-    return float(one["tdur"]) / 1_000
+    told = one["tdur"] if "tdur" in one else one["dur"]  # of very short ones, only by the clock
+    return float(told) / 1_000
 
 
 def _type(one: Happening) -> str:
