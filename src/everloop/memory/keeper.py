@@ -141,7 +141,7 @@ class Keeper:
             if request_id and (before := self._answered(new[0], request_id)):
                 return [before]
             told, receipts = self._recorded(commands, by, request_id, seen_by or by.actor)
-            self.memory.take_in(receipts)
+            self.memory.sharing.take_in(fact for each in receipts for fact in each.facts)
         return [
             _kept(each, receipt.facts) or Kept(one.item_id, True, 0)  # it was there, word for word
             for each, one, receipt in zip(new, told, receipts, strict=True)
@@ -282,7 +282,9 @@ class Keeper:
         """
         with self.log.reading() as reader:
             who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
-            return self.memory.compared(reader, who, new, author, self._now()), reader.head()
+            return self.memory.sharing.compared(
+                reader, who, new, author, self._now()
+            ), reader.head()
 
     def _then(self, reader: Reader, as_of: int | datetime | None) -> datetime:
         """What time it is for whoever looks at memory as it stood."""

@@ -14,14 +14,12 @@ from typing import Any
 import msgspec
 
 from everloop.errors import Invalid, ModelFailed, Unavailable
-from everloop.log import Reader, Receipt, Sight
+from everloop.log import Reader, Sight
 from everloop.memory import when
 from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Answer, Asked, LegWhy, Recalled, Why
-from everloop.memory.commands import RememberItem
 from everloop.memory.holdings import Holdings
 from everloop.memory.legs import Source, by_meaning, by_words
-from everloop.memory.noticing import Alike
 from everloop.memory.postings import Postings
 from everloop.memory.ranking import Ranking
 from everloop.memory.register import Register
@@ -58,7 +56,7 @@ class Memory:
         self._standings = Standings()
         self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
         self._postings, self._holdings = Postings(), Holdings()
-        self._sharing = Sharing()
+        self.sharing = Sharing()  # what something new is like
 
     def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
         """Who a principal is. What was read of it holds as long as nothing happens."""
@@ -98,21 +96,6 @@ class Memory:
             return None
         place = items.index(item)
         return ranking.whys(place, place + 1)[0]
-
-    def compared(
-        self,
-        reader: Reader,
-        who: Asker,
-        new: Sequence[RememberItem],
-        author: str,
-        now: datetime,
-    ) -> list[Alike]:
-        """What each of some new items is like, of what is for the same audience, nearest first."""
-        return self._sharing.compared(reader, who, new, author, now)
-
-    def take_in(self, receipts: Iterable[Receipt]) -> None:
-        """Note what was recorded just now, for whatever is compared with it next."""
-        self._sharing.take_in(fact for receipt in receipts for fact in receipt.facts)
 
     def prepare(self, reader: Reader) -> None:
         """Read what a search by meaning needs. Then what lacks its vector is known, too."""
