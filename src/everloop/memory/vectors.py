@@ -92,8 +92,10 @@ class VectorSpace:
                 self._begin(roster)
             if len(self._places.all) < len(roster):
                 self._places.grow(len(roster) - len(self._places.all))
-            state = self.cache.state()
             grown = roster.passage.all.item(-1) > self._upto
+            if not grown and not self._missing:
+                return 0  # all is in memory, whatever became of the file
+            state = self.cache.state()
             new = reader.rows(_NEW, (self._upto,)) if grown else []
             wanted: dict[int, bytes] = dict(new)
             if state != self._state:
