@@ -5,6 +5,7 @@ other tests.
 """
 
 import os
+import time
 from collections.abc import Generator
 
 import hypothesis
@@ -40,6 +41,16 @@ def _asked(item: pytest.Item) -> list[str]:
 def soaking() -> bool:
     """Whether to run for long: more rounds, more processes, more events."""
     return SOAKING
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A machine in Berlin, where the clock was set back on 25 October 2026."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture(scope="session")

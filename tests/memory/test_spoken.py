@@ -1,7 +1,5 @@
 """Stretches of time in words."""
 
-import time
-from collections.abc import Generator
 from datetime import UTC, datetime
 
 import pytest
@@ -30,16 +28,6 @@ def test_a_stretch_is_told_as_a_person_would(
     start: datetime | None, end: datetime | None, words: str
 ) -> None:
     assert told(start, end) == words
-
-
-@pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """A machine in Berlin."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.usefixtures("berlin")

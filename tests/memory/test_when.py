@@ -1,7 +1,5 @@
 """What reading time promises, one sentence each."""
 
-import time
-from collections.abc import Generator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -176,16 +174,6 @@ def test_today_follows_the_users_zone() -> None:
     (hint,) = hints("today", late)
     assert hint.start is not None
     assert hint.start.date().isoformat() == "2026-11-16"
-
-
-@pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """A machine in Berlin."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.usefixtures("berlin")

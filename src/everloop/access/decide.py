@@ -33,7 +33,6 @@ from everloop.memory.scopes import OWNER
 
 NAME_MAX = 80
 DEVICES_MAX = 50
-AT_A_TERMINAL = "Run it at a terminal, or open Devices in the web pages."
 WAYS = ("code", "passkey", "proxy", HOST)
 # `cli` is whoever types without a terminal, and only the owner lets that in.
 HOST_NAME = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -42,7 +41,7 @@ HOST_NAME = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 def make_code(doors: Doors | None, command: MakeCode, asking: Asking) -> list[Event]:
     """Make a code that holds for a while."""
     del doors
-    _check_user(asking, "let a device in")
+    check_user(asking.by.actor, "let a device in")
     return [CodeMade(command.code_digest, microseconds(asking.now) + command.lives_s * 1_000_000)]
 
 
@@ -75,7 +74,7 @@ def pair_device(doors: Doors | None, command: PairDevice, asking: Asking) -> lis
 
 def rename_device(doors: Doors | None, command: RenameDevice, asking: Asking) -> list[Event]:
     """Call it something else."""
-    _check_user(asking, "rename a device")
+    check_user(asking.by.actor, "rename a device")
     device = (doors or Doors()).devices.get(command.device_id)
     if device is None:
         raise NotFound(f"no device {command.device_id!r}", hint="`everloop devices` lists them.")
@@ -85,7 +84,7 @@ def rename_device(doors: Doors | None, command: RenameDevice, asking: Asking) ->
 
 def revoke_device(doors: Doors | None, command: RevokeDevice, asking: Asking) -> list[Event]:
     """Let it in no more. Asking twice is harmless."""
-    _check_user(asking, "revoke a device")
+    check_user(asking.by.actor, "revoke a device")
     if command.device_id not in (doors or Doors()).devices:
         return []
     return [DeviceRevoked(command.device_id)]
@@ -93,7 +92,7 @@ def revoke_device(doors: Doors | None, command: RevokeDevice, asking: Asking) ->
 
 def add_passkey(doors: Doors | None, command: AddPasskey, asking: Asking) -> list[Event]:
     """Take a key in."""
-    _check_user(asking, "add a passkey")
+    check_user(asking.by.actor, "add a passkey")
     if command.credential in (doors or Doors()).passkeys:
         return []
     return [
@@ -124,19 +123,27 @@ def use_passkey(doors: Doors | None, command: UsePasskey, asking: Asking) -> lis
 
 def remove_passkey(doors: Doors | None, command: RemovePasskey, asking: Asking) -> list[Event]:
     """Let it open nothing. Asking twice is harmless."""
-    _check_user(asking, "remove a passkey")
+    check_user(asking.by.actor, "remove a passkey")
     if command.credential not in (doors or Doors()).passkeys:
         return []
     return [PasskeyRemoved(command.credential)]
 
 
-def _check_user(asking: Asking, act: str) -> None:
-    if asking.by.actor != OWNER:
-        raise Forbidden(f"only the user can {act}", hint=AT_A_TERMINAL)
+def check_user(actor: str, act: str) -> None:
+    """Pass the user.
+
+    Raises:
+        Forbidden: it is somebody else.
+    """
+    if actor != OWNER:
+        raise Forbidden(
+            f"only the user can {act}",
+            hint="Run it at a terminal, or open Devices in the web pages.",
+        )
 
 
 def _check_host(host: str, asking: Asking) -> None:
-    _check_user(asking, "give a host a token")
+    check_user(asking.by.actor, "give a host a token")
     if not HOST_NAME.fullmatch(host):
         raise Invalid(
             f"{host!r} is not a host's name",

@@ -48,7 +48,7 @@ from everloop.lessons.shelf import LessonPage, LessonSeen
 from everloop.lessons.standing import StaleLesson, Standing, stale, standings
 from everloop.lessons.state import lesson_stream
 from everloop.log import Command, Context, Log, Reader, Receipt
-from everloop.memory.decide import ENGINE
+from everloop.memory.decide import principal_of
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import asker
 from everloop.memory.shelf import find as find_item
@@ -338,7 +338,7 @@ class Teacher:
 
 
 def _asker(reader: Reader, principal: str) -> Asker:
-    return asker(reader, OWNER if principal == ENGINE else principal)
+    return asker(reader, principal_of(principal))
 
 
 def _name_for(*parts: str) -> str:

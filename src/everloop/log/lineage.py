@@ -16,7 +16,7 @@ from typing import ClassVar
 import apsw
 import msgspec
 
-from everloop.log.branches import Branches, Sight
+from everloop.log.branches import ALL, Branches, Sight
 from everloop.log.event import is_superseding, lasting_kinds
 from everloop.log.facts import BranchForked, BranchPlanted, BranchStood, Purged, Retracted
 from everloop.log.projection import Projection, on
@@ -41,10 +41,10 @@ AND d.kind NOT IN (SELECT value FROM json_each(?4)) AND (b.source = ?1 OR b.sour
     SELECT own.dependant FROM log_because own JOIN log o ON o.position = own.dependant
     WHERE own.source = ?1 AND o.stream = ?2 AND own.dependant < ?3))
 """
-_BRANCHES = "SELECT act, branch, parent, at FROM log_branches WHERE position > ? ORDER BY position"
-_BRANCHES_UPTO = (
-    "SELECT act, branch, parent, at FROM log_branches WHERE position <= ? ORDER BY position"
-)
+_BRANCHES = """
+SELECT act, branch, parent, at FROM log_branches
+WHERE position > ? AND position <= ? ORDER BY position
+"""
 _RETRACTIONS = "SELECT position, branch, everywhere FROM log_retractions ORDER BY position DESC"
 
 # The names inside begin with `the_`, so that a caller's table can have any other name.
@@ -149,27 +149,15 @@ def closure(db: apsw.Connection, positions: Iterable[int]) -> list[int]:
     return [row[0] for row in rows(db, _CLOSURE, (msgspec.json.encode(list(positions)).decode(),))]
 
 
-def load_branches(db: apsw.Connection, into: Branches, after: int = 0) -> None:
-    """Take the branch facts after a position into the in-memory fold."""
-    for act, branch, parent, at in rows(db, _BRANCHES, (after,)):
-        _take(into, act, branch, parent, at)
-
-
-def _take(into: Branches, act: str, branch: str, parent: str, at: int) -> None:
-    if act == "planted":
-        into.plant(branch)
-    elif act == "forked":
-        into.fork(branch, parent, at)
-    else:
-        into.stand(branch)
-
-
-def standing_at(db: apsw.Connection, position: int) -> dict[str, str]:
-    """On which branch each tree stood when the log ended at a position."""
-    then = Branches()
-    for act, branch, parent, at in rows(db, _BRANCHES_UPTO, (position,)):
-        _take(then, act, branch, parent, at)
-    return then.standing
+def load_branches(db: apsw.Connection, into: Branches, after: int = 0, upto: int = ALL) -> None:
+    """Take the branch facts after a position, and up to another, into the in-memory fold."""
+    for act, branch, parent, at in rows(db, _BRANCHES, (after, upto)):
+        if act == "planted":
+            into.plant(branch)
+        elif act == "forked":
+            into.fork(branch, parent, at)
+        else:
+            into.stand(branch)
 
 
 def active_retractions(

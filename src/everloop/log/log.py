@@ -204,7 +204,8 @@ class Log(History):
             branches = self.file.branches
             line = branches[branch] if branch else branches.home_of(stream)
             if as_of is not None and not branch:
-                line = branches[stood_at(reader, as_of)[0].get(line.root, line.root)]
+                stood, as_of = stood_at(reader, as_of)
+                line = branches[stood.get(line.root, line.root)]
             sight = self.sight(reader, branch=line.name, as_of=as_of)
             yield from reader.stream(stream, line, sight, after_version=after_version)
 

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from everloop.log.lineage import standing_at
+from everloop.log.branches import Branches
+from everloop.log.lineage import load_branches
 from everloop.log.reader import Reader
 from everloop.log.record import microseconds
 
@@ -21,4 +22,6 @@ def position_at(reader: Reader, at: datetime) -> int:
 def stood_at(reader: Reader, as_of: int | datetime) -> tuple[dict[str, str], int]:
     """On which branch each tree stood at a position or a time, and which position that was."""
     upto = as_of if isinstance(as_of, int) else position_at(reader, as_of)
-    return standing_at(reader.db, upto), upto
+    then = Branches()
+    load_branches(reader.db, then, upto=upto)
+    return then.standing, upto

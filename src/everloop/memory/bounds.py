@@ -11,7 +11,7 @@ from typing import Final
 from dateutil.relativedelta import relativedelta
 
 from everloop.memory.saying import FROM_NOW, WEEKLY, period
-from everloop.memory.stretches import ANY_YEAR, DAY, Stretch, day
+from everloop.memory.stretches import ANY_YEAR, DAY, NUMBERS, Stretch, day
 
 OpenStretch = tuple[datetime | None, datetime | None]
 
@@ -56,7 +56,7 @@ def bound(before: str, after: str) -> Bound:
     """What the words before an expression, and those after it, make of its stretch."""
     if away := _OFFSET.search(before):
         words = away["count"].casefold()
-        count = int(words) if words.isdigit() else _COUNTS[words]
+        count = int(words) if words.isdigit() else NUMBERS.get(words, 1)  # "the day before"
         side, unit = away["side"].casefold(), away["unit"].casefold()
         return Bound(side, len(before) - away.start(), count, unit)
     found = _BOUND.search(before)
@@ -110,7 +110,6 @@ _OFFSET = re.compile(
     r" (?P<side>before|after) $",
     re.IGNORECASE,
 )
-_COUNTS: Final = {"the": 1, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _FROM_THEN = re.compile(
     r"\b(?:messages?|notes?|conversations?|chats?|threads?|memories|entries|things|everything|all)"
     r" from $",

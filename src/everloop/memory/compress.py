@@ -18,7 +18,7 @@ import msgspec
 from everloop.errors import Conflict, EverloopError, Invalid, ModelFailed, NotFound
 from everloop.log import Command, Context, Draft, Log, Reader, Receipt, visible
 from everloop.memory.commands import DemoteItem, KeepSummary
-from everloop.memory.decide import DURABLE, ENGINE
+from everloop.memory.decide import DURABLE, ENGINE, principal_of
 from everloop.memory.events import (
     SUMMARY,
     CompressionRefused,
@@ -32,7 +32,6 @@ from everloop.memory.settling import (
     ask,
     brought_back,
     let_step_back,
-    principal_of,
     settle,
 )
 from everloop.memory.shelf import Filter, Item, Sieve, asker, find

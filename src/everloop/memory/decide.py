@@ -292,12 +292,17 @@ def revoke_audience(
 
 def title_of(text: str) -> str:
     """A title for a text without one: its first line that says something, cut at a word."""
-    lines = [line.strip().lstrip("#").strip() for line in text.split("\n")]
+    lines = (line.strip().lstrip("#").strip() for line in text.split("\n"))
     said = (line for line in lines if line and not line.startswith(FENCES))
     first = next(said, text.strip())
     if len(first) <= 80:
         return first
     return f"{first[:80].rsplit(' ', 1)[0]}…"
+
+
+def principal_of(actor: str) -> str:
+    """Through whose eyes an actor looks. The engine sees what the owner sees."""
+    return OWNER if actor == ENGINE else actor
 
 
 def _new_title(item: Item, command: ReviseItem) -> str:

@@ -20,6 +20,7 @@ from everloop.memory.languages import COUNTED_BACK, LANGUAGE_CUES, LANGUAGES, co
 from everloop.memory.stretches import (
     DAY,
     LEAD,
+    NUMBERS,
     TO,
     Row,
     Stretch,
@@ -84,15 +85,6 @@ def _begin(match: re.Match[str]) -> int:
 
 _BEGINNINGS = re.compile(r"\d|\b[a-z]{2,4}")
 _WEEKDAYS: Final = "montuewedthufrisatsun"
-_NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-}
 _VAGUE: Final = {"couple": (1, 3), "few": (2, 5), "some": (2, 8), "several": (2, 8)}
 _HALVES: Final = {
     "year": ("six", "month"),
@@ -159,7 +151,7 @@ def _counts(words: str) -> tuple[int, int]:
     for vague, counts in _VAGUE.items():
         if vague in words:
             return counts
-    count = int(words) if words.isdigit() else _NUMBERS[words]
+    count = int(words) if words.isdigit() else NUMBERS[words]
     return count, count
 
 

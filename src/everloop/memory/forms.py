@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Final, NamedTuple
 
+from everloop.memory.stretches import NUMBERS
+
 BEFORE, AFTER = 28, 24  # letters of a date before and after a digit of it, at most
 ANY_DATE: Final = "0000-00-00"  # stands for any date, where it does not matter which
 
@@ -39,7 +41,7 @@ def undated(text: str) -> str:
 
 def _in_digits(text: str) -> str:
     """The text with its hours and numbers in one form."""
-    counted = _WORD.sub(lambda word: str(_WORDS[word.group().casefold()]), text)
+    counted = _WORD.sub(lambda word: str(NUMBERS[word.group().casefold()]), text)
     return _near_digits(_NUMBERS, _plain, counted)
 
 
@@ -200,13 +202,6 @@ def _weekday(match: re.Match[str], reading: Reading) -> str:
 
 # -- hours and numbers -----------------------------------------------------------------------------
 
-_WORDS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7} | {
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-}
 _WORD = re.compile(
     r"\b(?:t(?:wo|hree|en|welve)|f(?:our|ive)|s(?:ix|even)|e(?:ight|leven)|nine)\b(?!-)",
     re.IGNORECASE,

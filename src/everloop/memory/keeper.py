@@ -10,7 +10,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
-from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -21,13 +20,13 @@ from everloop.log.record import fact_of, moment
 from everloop.log.sql import one
 from everloop.memory.answers import Answer, Asked, Why
 from everloop.memory.commands import RememberCompared, RememberItem, RepeatItem
-from everloop.memory.decide import ENGINE
+from everloop.memory.decide import principal_of
 from everloop.memory.events import Related, Remembered, Repeated
 from everloop.memory.limits import MemorySettings
 from everloop.memory.meanwhile import SaidMeanwhile
 from everloop.memory.noticing import Alike
 from everloop.memory.passing import passing
-from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.scopes import Asker
 from everloop.memory.shelf import Filter, Item, asker, find, passes, stepped_back
 from everloop.memory.spoken import told
 from everloop.memory.views import passage_texts
@@ -151,16 +150,17 @@ class Keeper:
         self, new: Sequence[RememberItem], by: Context, request_id: str | None, seen_by: str
     ) -> tuple[list[RememberItem | RepeatItem], list[Receipt]]:
         """What was recorded of each, and its receipt. One is compared again if others spoke."""
-        for tries in count(1):
+        tries = COMPARE_TRIES
+        while True:
             alike, head = self._compared(new, by.actor, seen_by)
             told = [_telling(*pair) for pair in zip(new, alike, strict=True)]
             if len(told) > 1:
                 return told, list(self._do_many(told, by=by))
-            if isinstance(one := told[0], RememberItem) and tries < COMPARE_TRIES:
+            tries -= 1
+            if tries and isinstance(one := told[0], RememberItem):
                 told[0] = RememberCompared(**msgspec.structs.asdict(one), upto=head)
             with suppress(SaidMeanwhile):
                 return told, [self._do(told[0], by=by, request_id=request_id)]
-        raise AssertionError("it returns or raises")
 
     def _answered(self, new: RememberItem, request_id: str) -> Kept | None:
         """What came of a request when it was made before, if it was."""
@@ -281,10 +281,9 @@ class Keeper:
         Those that come earlier among them count as if they were there already.
         """
         with self.log.reading() as reader:
-            who = asker(reader, OWNER if seen_by == ENGINE else seen_by)
-            return self.memory.sharing.compared(
-                reader, who, new, author, self._now()
-            ), reader.head()
+            who = asker(reader, principal_of(seen_by))
+            alike = self.memory.sharing.compared(reader, who, new, author, self._now())
+            return alike, reader.head()
 
     def _then(self, reader: Reader, as_of: int | datetime | None) -> datetime:
         """What time it is for whoever looks at memory as it stood."""

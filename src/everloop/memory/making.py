@@ -6,6 +6,9 @@ their vectors. Those it is asked for together with are asked for again without i
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from everloop.errors import ModelFailed
 from everloop.memory.measures import Floats
 from everloop.ports import Embedder
@@ -22,14 +25,16 @@ class Making:
         self._in_a_row = 0
         self.refusal: ModelFailed | None = None
 
-    def made(self, texts: Sequence[str]) -> Iterator[tuple[int, Floats]]:
-        """The vectors of these texts, each with its text's place; none for what is refused.
+    def made(self, texts: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float16]]]:
+        """The vectors of these texts, in half precision, each with its text's place.
+
+        None for what is refused.
 
         Raises:
             ModelFailed: the model failed, or refused too many.
         """
         for place, vectors in self._halved(texts, 0):
-            yield from enumerate(vectors, place)
+            yield from enumerate(vectors.astype(np.float16), place)
 
     def _halved(self, texts: Sequence[str], place: int) -> Iterator[tuple[int, Floats]]:
         try:

@@ -36,11 +36,6 @@ class Unsettled(msgspec.Struct, frozen=True):
         return {item_id: actor for item_id, actor in names if actor}
 
 
-def principal_of(actor: str) -> str:
-    """Who asks when somebody consolidates. The engine sees what the owner sees."""
-    return OWNER if actor == ENGINE else actor
-
-
 def ask(log: Log, wanted: ConsolidationAsked, *, actor: str, because: Sequence[int]) -> Unsettled:
     """Record what is to be done, unless the same waits already, or nothing is left to do."""
     with log.reading() as reader:

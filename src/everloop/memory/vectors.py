@@ -158,7 +158,7 @@ class VectorSpace:
         for passage in texts:
             having.setdefault(lacking[passage], []).append(passage)
         said = {digest: texts[passages[0]] for digest, passages in having.items()}
-        made: list[tuple[bytes, Floats]] = []
+        made: list[tuple[bytes, NDArray[np.float16]]] = []
         done, making = 0, Making(self.hasty if hasty else self.embedder, going)
         if progress and said:
             progress(0, len(said))
@@ -182,10 +182,12 @@ class VectorSpace:
         return done
 
     def _save(
-        self, made: Sequence[tuple[bytes, Floats]], having: Mapping[bytes, Sequence[int]]
+        self,
+        made: Sequence[tuple[bytes, NDArray[np.float16]]],
+        having: Mapping[bytes, Sequence[int]],
     ) -> None:
         """Keep vectors, each for all passages that have its text."""
-        pairs = ((digest, vector.astype(np.float16).tobytes()) for digest, vector in made)
+        pairs = ((digest, half.tobytes()) for digest, half in made)
         kept = sorted(
             (passage, digest, half) for digest, half in pairs for passage in having[digest]
         )

@@ -1,7 +1,5 @@
 """Times as a person types them."""
 
-import time
-from collections.abc import Generator
 from datetime import UTC, datetime
 
 import pytest
@@ -13,17 +11,7 @@ from everloop.interfaces.cli.dates import moment_of, position_or_moment
 NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
 
 
-@pytest.fixture
-def zone(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Berlin, where the clock was set back on 25 October 2026."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
-
-
-@pytest.mark.usefixtures("zone")
+@pytest.mark.usefixtures("berlin")
 @pytest.mark.parametrize(
     ("typed", "then"),
     [
@@ -46,7 +34,7 @@ def test_what_counts_back_from_now_is_that_day_or_that_moment(typed: str, then: 
     assert moment_of(typed, NOW).isoformat() == then
 
 
-@pytest.mark.usefixtures("zone")
+@pytest.mark.usefixtures("berlin")
 @pytest.mark.parametrize(
     ("typed", "then"),
     [

@@ -4,13 +4,13 @@ from argparse import Namespace
 
 from everloop.access import keys
 from everloop.access.commands import RenameDevice, RevokeDevice
-from everloop.access.decide import AT_A_TERMINAL
+from everloop.access.decide import check_user
 from everloop.access.state import Device
-from everloop.errors import Forbidden, NotFound
+from everloop.errors import NotFound
 from everloop.interfaces.cli.eyes import check_reads_all, speaker
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, Screen, styled
-from everloop.interfaces.cli.session import USER, Session
+from everloop.interfaces.cli.session import Session
 from everloop.log.record import moment
 
 
@@ -20,7 +20,7 @@ def pair(session: Session, _: Namespace) -> None:
     Raises:
         Forbidden: nobody is at the terminal; whoever comes in with the code speaks as the user.
     """
-    _check_user(session, "let a device in")
+    check_user(session.actor, "let a device in")
     lives_s = session.settings.serve.code_lives_s
     with session.engine() as engine:
         code = keys.new_code(engine.log, engine.do, engine.world, speaker(session), lives_s=lives_s)
@@ -57,7 +57,7 @@ def revoke(session: Session, asked: Namespace) -> None:
     Raises:
         Forbidden: nobody is at the terminal; an agent's shell shuts nobody out.
     """
-    _check_user(session, "revoke a device")
+    check_user(session.actor, "revoke a device")  # before anything is looked up: that would hint
     with session.engine() as engine:
         known = _known(keys.doors(engine.log).devices, asked.device)
         engine.do(RevokeDevice(known.device_id), by=speaker(session))
@@ -69,7 +69,7 @@ def revoke(session: Session, asked: Namespace) -> None:
 
 def rename(session: Session, asked: Namespace) -> None:
     """Call a device something else."""
-    _check_user(session, "rename a device")
+    check_user(session.actor, "rename a device")
     with session.engine() as engine:
         known = _known(keys.doors(engine.log).devices, asked.device)
         engine.do(RenameDevice(known.device_id, asked.name), by=speaker(session))
@@ -77,12 +77,6 @@ def rename(session: Session, asked: Namespace) -> None:
         {"device_id": known.device_id, "name": asked.name},
         lambda screen: screen.say(("Recorded", GOOD), ": it is ", (asked.name, NAME), " now."),
     )
-
-
-def _check_user(session: Session, act: str) -> None:
-    """Refuse before anything is looked up: what there is would be a hint."""
-    if session.actor != USER:
-        raise Forbidden(f"only the user can {act}", hint=AT_A_TERMINAL)
 
 
 def _known(devices: dict[str, Device], name: str) -> Device:

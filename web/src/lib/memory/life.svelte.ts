@@ -4,6 +4,7 @@ import { api, told, type Shape } from '$lib/api/client';
 import { Attempts } from '$lib/attempts';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
+import { retract } from '$lib/retract';
 import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 
@@ -12,9 +13,7 @@ type Change = Omit<Shape<'Change'>, 'request_id'>;
 /** Retract a fact, and go elsewhere if what it made is gone with it. */
 export function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
 	return tried(async () => {
-		const params = { path: { position } };
-		const body = { reason: 'undone', force: true };
-		await new Attempts().make(body, (request_id) => told(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } })));
+		await retract(position, true);
 		if (leave) await goto(leave);
 		toasts.say(words);
 	});

@@ -1,7 +1,7 @@
 /** What a person can do with a message, and what is asked before. */
 import { api, told, type Shape } from '$lib/api/client';
-import { Attempts } from '$lib/attempts';
 import { copy } from '$lib/copy';
+import { retract } from '$lib/retract';
 import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 import type { Message } from './shapes';
@@ -93,12 +93,6 @@ export class Acts {
 	}
 
 	#undo(position: number): Promise<boolean> {
-		return tried(async () => {
-			const params = { path: { position } };
-			const body = { reason: 'undone', force: false };
-			await new Attempts().make(body, (request_id) =>
-				told(api.POST('/api/retractions/{position}', { params, body: { ...body, request_id } }))
-			);
-		});
+		return tried(() => retract(position, false));
 	}
 }
