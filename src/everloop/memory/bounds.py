@@ -10,8 +10,9 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
+from everloop.memory.forms import NUMBERS
 from everloop.memory.saying import FROM_NOW, WEEKLY, period
-from everloop.memory.stretches import ANY_YEAR, DAY, NUMBERS, Stretch, day
+from everloop.memory.stretches import ANY_YEAR, DAY, Stretch, day
 
 OpenStretch = tuple[datetime | None, datetime | None]
 

@@ -16,11 +16,11 @@ from dateutil.relativedelta import relativedelta
 
 from everloop.memory.calendar_dates import CALENDAR, CALENDAR_CUES
 from everloop.memory.feasts import FEAST_CUES, FEASTS
+from everloop.memory.forms import NUMBERS
 from everloop.memory.languages import COUNTED_BACK, LANGUAGE_CUES, LANGUAGES, counted
 from everloop.memory.stretches import (
     DAY,
     LEAD,
-    NUMBERS,
     TO,
     Row,
     Stretch,

@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Final, NamedTuple
 
-from everloop.memory.stretches import NUMBERS
-
 BEFORE, AFTER = 28, 24  # letters of a date before and after a digit of it, at most
 ANY_DATE: Final = "0000-00-00"  # stands for any date, where it does not matter which
+NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+}
 
 Reading = tuple[int, int, int]  # year, month and day; 0 for what was not said
 Readings = tuple[Reading, ...]  # as many as the form lets one take it for

@@ -24,15 +24,6 @@ LEAD: Final = (
     "(?:in|during|since|before|after|until|till|by|of|from|between|and|or|to|through|around)"
 )
 TO: Final = r" ?(?:and|to|until|till|through|-|\u2013) ?"
-NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-}
 PARTS: Final = {  # from one hour to another
     "morning": (5, 12),
     "noon": (11, 15),

@@ -2,8 +2,13 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
 from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.app import Engine
+from everloop.log.queries import NewestFacts
 
 ESCAPE = "\x1b]0;renamed\x07\x1b[31mred\u202e\x9b2Jend"
 
@@ -125,3 +130,26 @@ def test_following_prints_each_new_fact_until_the_reader_leaves(everloop: Comman
 def test_following_is_drawn_for_people_too(everloop: CommandLine) -> None:
     everloop("log", "note", "words")
     assert "text: words" in everloop.read_lines(1, "log", "tail", "-f").out
+
+
+def test_a_fact_that_comes_while_the_newest_are_read_is_followed_too(
+    everloop: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everloop("log", "note", "old")
+    ask = Engine.ask
+
+    def ask_and_be_overtaken(engine: Engine, *asked: Any, **how: Any) -> Any:
+        answer = ask(engine, *asked, **how)
+        if isinstance(asked[0], NewestFacts):
+            monkeypatch.setattr(Engine, "ask", ask)
+            everloop("log", "note", "new")
+        return answer
+
+    monkeypatch.setattr(Engine, "ask", ask_and_be_overtaken)
+    with ThreadPoolExecutor() as pool:
+        following = pool.submit(everloop.read_lines, 2, "log", "tail", "--follow", "--json")
+        try:
+            shown = [json.loads(line) for line in following.result(timeout=20).out.splitlines()]
+        finally:
+            everloop("log", "note", "last")  # which ends it, whatever it missed
+    assert [fact["data"]["text"] for fact in shown] == ["old", "new"]

@@ -33,10 +33,10 @@ def tail(session: Session, asked: Namespace) -> None:
     # What is to come, the server alone knows; what was, the copy too.
     with session.engine() if asked.follow else session.looking() as engine:
         check_reads_all(session, engine)
-        found = engine.ask(query, branch=asked.branch)
         if asked.follow:
-            _follow(session, engine, query, found, branch=asked.branch)
+            _follow(session, engine, query, branch=asked.branch)
             return
+        found = engine.ask(query, branch=asked.branch)
     if found:
         session.answer(
             [sighting_of(sighting) for sighting in found],
@@ -64,17 +64,11 @@ def branches(session: Session, _: Namespace) -> None:
     session.answer(lines, lambda screen: listing.branch_tree(screen, lines))
 
 
-def _follow(
-    session: Session,
-    engine: Engine,
-    query: NewestFacts,
-    found: list[Sighting],
-    *,
-    branch: str | None,
-) -> None:
-    """Print what was found, then every newer fact that the filters let through."""
-    head = engine.log.head
-    for sighting in found:
+def _follow(session: Session, engine: Engine, query: NewestFacts, *, branch: str | None) -> None:
+    """Print the newest facts, then every newer one that the filters let through."""
+    head = engine.log.head  # before the question: what comes while it is answered is newer
+    known = msgspec.structs.replace(query, before=min(query.before, head + 1))
+    for sighting in engine.ask(known, branch=branch):
         _print(session, sighting)
     for fact in engine.follow(after=head):
         check_reads_all(session, engine)  # what was granted may have ended since
