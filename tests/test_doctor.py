@@ -10,7 +10,7 @@ import pytest
 
 from everloop.adapters.machine import SystemMachine
 from everloop.adapters.models import Found
-from everloop.app import Engine
+from everloop.app import USER, Engine
 from everloop.doctor import Doctor, Finding, opened
 from everloop.errors import ModelFailed, Unavailable
 from everloop.log.facts import NoteWritten
@@ -18,6 +18,8 @@ from everloop.memory.limits import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.settings import Settings
 from everloop.testing.stage import Stage
+from everloop.thread.commands import HOME
+from everloop.thread.talk import Letter, Talk
 from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 
@@ -295,3 +297,17 @@ def test_each_tool_server_is_named_with_what_it_offers_or_why_it_does_not(tmp_pa
     assert practice.find("tools of files").words == "1 at files-mcp"
     gone = practice.find("tools of gone")
     assert (gone.verdict, "no such file" in gone.words) == ("attention", True)
+
+
+def test_files_that_messages_lack_are_counted(practice: Practice) -> None:
+    with practice.engine() as engine:
+        talk = Talk(engine.log, engine.do, engine.memory)
+        talk.home(USER)
+        kept = [engine.files.keep("a.txt", "text/plain", [text]) for text in (b"one", b"two")]
+        talk.send(HOME, Letter("Look.", tuple(kept)), USER)
+        whole = next(one for one in opened(engine) if one.topic == "files")
+        engine.files.forget(kept[0].digest)
+        torn = next(one for one in opened(engine) if one.topic == "files")
+    assert (whole.verdict, whole.words) == ("fine", "2 beside messages")
+    assert torn.verdict == "attention"
+    assert "1 of 2" in torn.words

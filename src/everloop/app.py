@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from everloop.access.deciders import ACCESS_DECIDERS
-from everloop.adapters.files import file_store
+from everloop.adapters.files import FileStore
 from everloop.adapters.model_metered import Metered
 from everloop.adapters.system import system_world
 from everloop.errors import Invalid, Rejected, Unavailable
@@ -54,16 +54,15 @@ from everloop.memory.policies import Embedding
 from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, World
 from everloop.settings import Settings
-from everloop.stores import FILE, open_node_copy, open_store
+from everloop.stores import FILES, VECTORS, beside, open_node_copy, open_store
+from everloop.thread.beside import files_beside, without_owner
 from everloop.thread.deciders import THREAD_DECIDERS
-from everloop.thread.leftover import files_beside, without_owner
 from everloop.thread.views import ThreadBook, ThreadNotes
 
 T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
-VECTORS = "vectors.db"  # of a log of another name: with that before it
 
 DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
     *MEMORY_DECIDERS,
@@ -116,7 +115,7 @@ class Engine:
     @cached_property
     def memory(self) -> Keeper:
         """What is remembered here. The embedder is loaded when meaning is first searched."""
-        space = _open_space(vectors_file(self.log.file.path), self._settings.memory)
+        space = _open_space(beside(self.log.file.path, VECTORS), self._settings.memory)
         return Keeper(
             self.log,
             self.do,
@@ -126,6 +125,12 @@ class Engine:
             space,
             limits=self._settings.memory,
         )
+
+    @cached_property
+    def files(self) -> FileStore:
+        """The files beside the messages of this log."""
+        limit = self._settings.thread.attachment_bytes_max
+        return FileStore(beside(self.log.file.path, FILES), bytes_max=limit)
 
     @property
     def world(self) -> World:
@@ -276,8 +281,8 @@ class Engine:
         receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
         with self.log.file.reading() as reader:
             for digest in without_owner(reader, files):
-                file_store(self.log.file.path.parent, self._settings.thread).forget(digest)
-        vectors = vectors_file(self.log.file.path)
+                self.files.forget(digest)
+        vectors = beside(self.log.file.path, VECTORS)
         if vectors.exists():
             cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
             cache.forget(erased)
@@ -331,14 +336,6 @@ class Engine:
             branch=branch,
             request_id=request_id,
         )
-
-
-def vectors_file(log: Path) -> Path:
-    """Where the vectors of a log are kept: each log has its own, also where several lie together.
-
-    As the copies of a machine do, of several tenants or servers.
-    """
-    return log.with_name(VECTORS if log.name == FILE else f"{log.stem}.{VECTORS}")
 
 
 def _open_space(path: Path, settings: MemorySettings) -> Any:

@@ -29,6 +29,7 @@ from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
 from everloop.stores import copy_file, log_file
+from everloop.thread.beside import all_files
 from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
@@ -328,6 +329,7 @@ def opened(engine: Engine) -> Iterator[Finding]:
     """What an open log says of itself: whether it is whole, and what fails beside it."""
     head = engine.log.head
     yield _verified(engine, head)
+    yield from _files(engine, head)
     for trouble in engine.log.troubles:
         yield Finding("log upkeep", "attention", str(trouble), trouble.hint)
     behind = [view.name for view in engine.ask(ViewList()) if view.position < head]
@@ -349,6 +351,20 @@ def _verified(engine: Engine, head: int) -> Finding:
     words = f"position {first.first} to {first.last} {first.problem}"
     step = "everloop rebuild" if found.only_indexes else "everloop verify, then everloop restore"
     return Finding("log", "broken", words, step)
+
+
+def _files(engine: Engine, head: int) -> Iterator[Finding]:
+    """Whether every file beside a message is there, if there are any."""
+    if head > VERIFIED_MAX:
+        return
+    with engine.log.file.reading() as reader:
+        digests = all_files(reader)
+    lost = sum(not engine.files.holds(digest) for digest in digests)
+    if lost:
+        words = f"{lost:,} of {len(digests):,} beside messages are not in {engine.files.folder}"
+        yield Finding("files", "attention", words, "copy them there from another home or a backup")
+    elif digests:
+        yield Finding("files", "fine", f"{len(digests):,} beside messages")
 
 
 def _size(count: int) -> str:

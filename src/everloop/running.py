@@ -10,7 +10,6 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
-from everloop.adapters.files import file_store
 from everloop.adapters.mcp_client import ToolServers
 from everloop.adapters.model_slot import ModelSlot
 from everloop.adapters.models import Found, chosen_model, found_models
@@ -49,7 +48,7 @@ class Running:
         self.engine = engine
         self.settings = settings
         self.talk = Talk(engine.log, engine.do, engine.memory)
-        self.files = file_store(engine.log.file.path.parent, settings.thread)
+        self.files = engine.files
         self._models = _Models(settings, model)
         self._order = LessonOrder()
         self.tool_servers = ToolServers(settings.tools)

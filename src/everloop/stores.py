@@ -16,6 +16,8 @@ from everloop.ports import World
 from everloop.settings import Settings, hide_password
 
 FILE = "everloop.db"
+FILES = "files"
+VECTORS = "vectors.db"
 
 
 def is_address(target: str) -> bool:
@@ -30,6 +32,14 @@ def log_file(target: Path, tenant: str) -> Path:
     if not tenant.replace("-", "").replace("_", "").isalnum():
         raise Invalid(f"{tenant!r} is not a tenant name", hint="Use letters, digits and hyphens.")
     return target / FILE if tenant == "local" else target / "tenants" / tenant / FILE
+
+
+def beside(log: Path, name: str) -> Path:
+    """Where something of a log is kept: each has its own, also where several lie in one folder.
+
+    As the copies of a machine do, of several tenants or servers.
+    """
+    return log.with_name(name if log.name == FILE else f"{log.stem}.{name}")
 
 
 def copy_file(url: str, home: Path, tenant: str) -> Path:

@@ -10,7 +10,7 @@ from tests.adapters.exported import Json, chatgpt, claude, gpt_message, node, wr
 from tests.thread.parlour import PLAIN
 
 from everloop.adapters.exports import open_export
-from everloop.adapters.files import FileStore, file_store
+from everloop.adapters.files import FileStore
 from everloop.app import USER, Engine
 from everloop.log.event import decode
 from everloop.testing.stage import Stage
@@ -176,7 +176,7 @@ def test_files_that_came_later_go_with_an_import_of_their_own(
 def test_a_purge_erases_files_that_came_later_than_their_message(
     engine: Engine, tmp_path: Path
 ) -> None:
-    store = file_store(engine.log.file.path.parent, PLAIN.thread)
+    store = engine.files
     take(engine, write_list(tmp_path / "conversations.json", pictures()), store)
     take(engine, packed(tmp_path / "e.zip", pictures(), **{"file-Ab12-cat.png": PNG}), store)
     asked = said(engine)[0]
@@ -216,7 +216,7 @@ def test_an_unpacked_export_and_our_own_lines_bring_their_files_too(
 
 def test_a_purge_erases_the_files_that_stand_beside_nothing_else(engine: Engine) -> None:
     home = engine.log.file.path.parent
-    store = file_store(home, PLAIN.thread)
+    store = engine.files
     mine = store.keep("mine.txt", "text/plain", [b"a secret"])
     shared = store.keep("shared.txt", "text/plain", [b"seen twice"])
     talk = Talk(engine.log, engine.do, engine.memory)

@@ -9,6 +9,10 @@ from tests.web.conftest import Shot, Visit
 from tests.web.house import house
 from tests.web.test_thread import say
 
+from everloop.app import USER
+from everloop.thread.commands import HOME
+from everloop.thread.talk import Letter
+
 pytestmark = pytest.mark.xdist_group("web")
 
 PICTURE = Path("web/static/icon-192.png")
@@ -96,3 +100,14 @@ def test_what_was_attached_can_be_taken_off(tmp_path: Path, visit: Visit) -> Non
         page.locator("input[data-from=files]").set_input_files(PICTURE)
         page.get_by_label("Remove icon-192.png").click()
         expect(page.get_by_label("Attached")).to_have_count(0)
+
+
+def test_a_picture_that_is_gone_says_so(tmp_path: Path, visit: Visit, shot: Shot) -> None:
+    with house(tmp_path) as home:
+        kept = home.running.files.keep("cat.png", "image/png", [PICTURE.read_bytes()])
+        home.running.talk.home(USER)
+        home.running.talk.send(HOME, Letter("Look.", (kept,)), USER)
+        home.running.files.forget(kept.digest)
+        page = visit(home.link())
+        expect(page.locator("[data-role=user]")).to_contain_text("cat.png not on this machine")
+        shot(page, "thread-file-gone")

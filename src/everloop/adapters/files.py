@@ -2,24 +2,32 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
-from everloop.errors import Invalid, NotFound, Unavailable
+from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
+from everloop.ports import Progress
 from everloop.thread.events import Attachment
-from everloop.thread.limits import ThreadSettings
 
 BYTES_MAX = 25_000_000
-FOLDER = "files"
+CHUNK = 1 << 20
+
+
+class Carried(NamedTuple):
+    """How many files are held now where they were carried to, and how many nobody had."""
+
+    held: int = 0
+    missing: int = 0
 
 
 class FileStore:
     """A folder of files, named by what is in them."""
 
     def __init__(self, folder: Path, *, bytes_max: int = BYTES_MAX) -> None:
-        self._folder = folder
+        self.folder = folder
         self._bytes_max = bytes_max
 
     def keep(self, name: str, media_type: str, content: Iterable[bytes]) -> Attachment:
@@ -29,24 +37,27 @@ class FileStore:
             Invalid: it is too large, or empty.
             Unavailable: the disk did not take it.
         """
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as out:
-                path = Path(out.name)
-                try:
-                    digest, size = self._copy(content, out.write)
-                    out.flush()
-                    os.fsync(out.fileno())
-                    path.rename(self._folder / digest)
-                except BaseException:
-                    path.unlink(missing_ok=True)
-                    raise
-        except OSError as problem:
-            raise Unavailable(
-                f"the file was not kept: {problem.strerror}",
-                hint="Make room in the data home, and try again.",
-            ) from problem
+        digest, size = self._write(self._bounded(content))
         return Attachment(digest, plain_name(name), media_type, size)
+
+    def take_over(self, digest: str, holder: "FileStore") -> bool:
+        """Hold what another store holds; whether that is so now.
+
+        Raises:
+            Unavailable: the disk did not take it.
+        """
+        if self.holds(digest):
+            return True
+        with suppress(NotFound, Corrupt):
+            self._write(_pieces(holder.path(digest)))
+            return True
+        return False
+
+    def holds(self, digest: str) -> bool:
+        """Whether there is a file of that digest."""
+        with suppress(NotFound):
+            return self.path(digest).is_file()
+        return False
 
     def known(self, digest: str, name: str, media_type: str) -> Attachment | None:
         """A file that is kept already, under another name perhaps."""
@@ -63,7 +74,7 @@ class FileStore:
             NotFound: there is none of that digest.
         """
         if len(digest) == 64 and set(digest) <= set("0123456789abcdef"):
-            found = self._folder / digest
+            found = self.folder / digest
             if found.is_file():
                 return found
         raise NotFound("no such file", hint="It may have been erased.")
@@ -80,24 +91,76 @@ class FileStore:
         with suppress(NotFound, OSError):
             self.path(digest).unlink()
 
-    def _copy(self, content: Iterable[bytes], write: Callable[[bytes], object]) -> tuple[str, int]:
-        seen, size = sha256(), 0
+    def _bounded(self, content: Iterable[bytes]) -> Iterator[bytes]:
+        size = 0
         for part in content:
             size += len(part)
             if size > self._bytes_max:
                 raise Invalid(
                     f"a file has at most {self._bytes_max:,} bytes", hint="Attach a smaller one."
                 )
-            seen.update(part)
-            write(part)
+            yield part
         if not size:
             raise Invalid("the file is empty", hint="Choose another one.")
-        return seen.hexdigest(), size
+
+    def _write(self, content: Iterable[bytes]) -> tuple[str, int]:
+        """Write a file under its digest, durably; nothing stays of one that breaks off."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as out:
+                path = Path(out.name)
+                try:
+                    seen, size = sha256(), 0
+                    for part in content:
+                        seen.update(part)
+                        size += out.write(part)
+                    digest = seen.hexdigest()
+                    out.flush()
+                    os.fsync(out.fileno())
+                    path.rename(self.folder / digest)
+                except BaseException:
+                    path.unlink(missing_ok=True)
+                    raise
+        except OSError as problem:
+            raise Unavailable(
+                f"the file was not kept: {problem.strerror}",
+                hint="Make room in the data home, and try again.",
+            ) from problem
+        return digest, size
 
 
-def file_store(home: Path, limits: ThreadSettings) -> FileStore:
-    """Where the files beside the messages of a log are."""
-    return FileStore(home / FOLDER, bytes_max=limits.attachment_bytes_max)
+def carry(
+    digests: Collection[str],
+    holders: Sequence[FileStore],
+    target: FileStore,
+    progress: Progress | None = None,
+) -> Carried:
+    """Have a store hold files that others hold. One that it holds already is left as it is.
+
+    Raises:
+        Unavailable: the disk did not take one.
+    """
+    held = 0
+    for done, digest in enumerate(sorted(digests), start=1):
+        held += any(target.take_over(digest, holder) for holder in holders)
+        if progress:
+            progress(done, len(digests))
+    return Carried(held, len(digests) - held)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """What is in a file that is named by it.
+
+    Raises:
+        Corrupt: it is not what its name says.
+    """
+    seen = sha256()
+    with path.open("rb") as file:
+        while part := file.read(CHUNK):
+            seen.update(part)
+            yield part
+    if seen.hexdigest() != path.name:
+        raise Corrupt("a file is not what its name says", hint="Try another copy.")
 
 
 def plain_name(name: str) -> str:

@@ -88,7 +88,7 @@ def test_parquet_without_its_extra_names_the_command_to_install_it(
 def test_a_log_moves_to_another_home_and_goes_on_there(full: CommandLine, tmp_path: Path) -> None:
     other = CommandLine(tmp_path / "other")
     moved = full("move", str(full.home), str(other.home), "--json").document
-    assert moved == {"records": 6, "head": 6}
+    assert moved == {"records": 6, "head": 6, "files": 0, "files_missing": 0}
     assert _digests(other) == _digests(full)
     full("log", "note", "later")
     assert full("move", str(full.home), str(other.home), "--json").document["records"] == 1

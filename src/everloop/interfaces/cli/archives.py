@@ -1,4 +1,7 @@
-"""`everloop log export`, `log import` and `move`: the whole log, out, in and elsewhere."""
+"""`everloop log export`, `log import` and `move`: the whole log, out, in and elsewhere.
+
+The files beside messages go with it: those of an archive lie in a folder beside it.
+"""
 
 import importlib
 from argparse import Namespace
@@ -6,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from everloop.adapters.files import Carried
 from everloop.app import Engine
 from everloop.errors import Conflict, NotFound, Unavailable
-from everloop.interfaces.cli import listing
+from everloop.interfaces.cli import listing, luggage
 from everloop.interfaces.cli.exits import DECLINED
 from everloop.interfaces.cli.eyes import check_reads_all
 from everloop.interfaces.cli.screen import GOOD, STRONG, Screen
@@ -32,17 +36,23 @@ def export(session: Session, asked: Namespace) -> int | None:
         lambda screen: screen.say((f"{path} is there already.", STRONG)), "Replace it?"
     ):
         return DECLINED
-    with session.looking() as engine, session.progress("exporting") as progress:
+    carried = Carried()
+    with session.looking() as engine:
         if path.exists() and not path.is_file():  # such as /dev/stdout: that shows it
             check_reads_all(session, engine)
-        records = carry(engine.log, path, progress)
+        with session.progress("exporting") as progress:
+            records = carry(engine.log, path, progress)
+        if path.is_file():
+            carried = luggage.take_along(session, engine, engine.files, luggage.files_of(path))
     size = path.stat().st_size
-    session.answer(
-        {"file": path, "format": _format(asked), "records": records, "bytes": size},
-        lambda screen: screen.say(
-            ("Exported", GOOD), f" {listing.plural(records, 'record')} to {path} ({size:,} bytes)."
-        ),
-    )
+
+    def draw(screen: Screen) -> None:
+        told = f" {listing.plural(records, 'record')} to {path} ({size:,} bytes)."
+        screen.say(("Exported", GOOD), told)
+        luggage.tell(screen, carried)
+
+    shape = {"file": path, "format": _format(asked), "records": records, "bytes": size}
+    session.answer(shape | luggage.shape(carried), draw)
     return None
 
 
@@ -65,15 +75,16 @@ def import_archive(session: Session, asked: Namespace) -> int | None:
             return DECLINED
         with session.progress("importing") as progress:
             records = carry(engine.log, path, progress)
+        carried = luggage.take_along(session, engine, luggage.files_of(path), engine.files)
         now = engine.log.head
-    session.answer(
-        {"file": path, "format": _format(asked), "records": records, "head": now},
-        lambda screen: screen.say(
-            ("Imported", GOOD),
-            f" {listing.plural(records, 'record')};"
-            f" the log now has {listing.plural(now, 'record')}.",
-        ),
-    )
+
+    def draw(screen: Screen) -> None:
+        told = f" {listing.plural(records, 'record')}; the log now has"
+        screen.say(("Imported", GOOD), f"{told} {listing.plural(now, 'record')}.")
+        luggage.tell(screen, carried)
+
+    shape = {"file": path, "format": _format(asked), "records": records, "head": now}
+    session.answer(shape | luggage.shape(carried), draw)
     return None
 
 
@@ -82,22 +93,26 @@ def move_log(session: Session, asked: Namespace) -> None:
     if asked.source == asked.target:
         raise Conflict("source and target are the same", hint="Name two different places.")
     _check_source(session, asked.source)
-    with (
-        _engine(session, asked.source) as source,
-        _engine(session, asked.target) as target,
-        session.progress("moving") as progress,
-    ):
-        records = move(source.log, target.log, progress)
+    with _engine(session, asked.source) as source, _engine(session, asked.target) as target:
+        with session.progress("moving") as progress:
+            records = move(source.log, target.log, progress)
         head = target.log.head
-    session.answer(
-        {"records": records, "head": head},
-        lambda screen: screen.say(
+        of_a_backup = (
+            luggage.files_in(source.log.file.path.parent),
+            luggage.own_files(session),
+        )
+        carried = luggage.take_along(session, source, source.files, target.files, *of_a_backup)
+
+    def draw(screen: Screen) -> None:
+        screen.say(
             ("Moved", GOOD),
             f" {listing.plural(records, 'record')}; the target now has"
             f" {listing.plural(head, 'record')}, and every digest is the same."
             " To use it, set `store` or `home`: see `everloop settings`.",
-        ),
-    )
+        )
+        luggage.tell(screen, carried)
+
+    session.answer({"records": records, "head": head} | luggage.shape(carried), draw)
 
 
 def _check_source(session: Session, where: str) -> None:

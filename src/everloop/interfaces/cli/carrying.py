@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from everloop.adapters.exports import OpenedExport, open_export
-from everloop.adapters.files import file_store
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.interfaces.cli import items
@@ -124,14 +123,13 @@ def export_chats(session: Session, asked: Namespace) -> None:
 def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home: bool) -> Imported:
     limits = session.settings.thread.imports
     by = speaker(session)
-    store = file_store(engine.log.file.path.parent, session.settings.thread)
     importer = Importer(
         engine.log,
         engine.do_many,
         by,
         batch=limits.batch,
         into_home=into_home,
-        keep=export.keeping(store),
+        keep=export.keeping(engine.files),
     )
     with session.progress("importing, in bytes") as progress:
         done = importer.run(export, progress)

@@ -1,10 +1,14 @@
-"""`everloop backup` and `restore`: whole copies of the log file."""
+"""`everloop backup` and `restore`: whole copies of the log file.
+
+The files beside messages lie in the data home; a backup elsewhere takes them along.
+"""
 
 from argparse import Namespace
 from pathlib import Path
 
+from everloop.adapters.files import Carried
 from everloop.errors import Invalid, NotFound
-from everloop.interfaces.cli import listing
+from everloop.interfaces.cli import listing, luggage
 from everloop.interfaces.cli.exits import DECLINED
 from everloop.interfaces.cli.moments import local_with_age
 from everloop.interfaces.cli.screen import FAINT, GOOD, STRONG, Screen
@@ -25,16 +29,22 @@ def backup(session: Session, asked: Namespace) -> None:
             lambda screen: _list(screen, found, folder, session),
         )
         return
-    with session.looking() as engine, session.progress("copying") as progress:
-        if asked.folder or engine.log.backups is None:
-            path = make_backup(engine.log.file, folder, session.now, progress)
-        else:
-            path = engine.log.backups.make(progress)
+    carried = Carried()
+    with session.looking() as engine:
+        with session.progress("copying") as progress:
+            if asked.folder or engine.log.backups is None:
+                path = make_backup(engine.log.file, folder, session.now, progress)
+            else:
+                path = engine.log.backups.make(progress)
+        if asked.folder:
+            carried = luggage.take_along(session, engine, engine.files, luggage.files_in(folder))
     size = path.stat().st_size
-    session.answer(
-        {"path": path, "bytes": size},
-        lambda screen: screen.say(("Copied and checked", GOOD), f": {path} ({size:,} bytes)."),
-    )
+
+    def draw(screen: Screen) -> None:
+        screen.say(("Copied and checked", GOOD), f": {path} ({size:,} bytes).")
+        luggage.tell(screen, carried)
+
+    session.answer({"path": path, "bytes": size} | luggage.shape(carried), draw)
 
 
 def restore(session: Session, asked: Namespace) -> int | None:
@@ -57,10 +67,16 @@ def restore(session: Session, asked: Namespace) -> int | None:
         return DECLINED
     with session.progress("restoring") as progress:
         done = restore_log(copy, target, session.world, progress)
-    session.answer(
-        {"copy": copy, "target": target, "head": done.head, "kept": done.kept},
-        lambda screen: _restored(screen, copy, done),
-    )
+    with session.engine() as engine:
+        backed_up = luggage.files_in(copy.parent)
+        carried = luggage.take_along(session, engine, backed_up, engine.files)
+
+    def draw(screen: Screen) -> None:
+        _restored(screen, copy, done)
+        luggage.tell(screen, carried)
+
+    shape = {"copy": copy, "target": target, "head": done.head, "kept": done.kept}
+    session.answer(shape | luggage.shape(carried), draw)
     return None
 
 

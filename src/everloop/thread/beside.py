@@ -1,4 +1,4 @@
-"""Files that nobody has any more: what stood beside messages that were erased, and nowhere else."""
+"""Files beside messages: those of a whole log, and those that nobody has any more."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,14 @@ class _Beside(msgspec.Struct):
 _read = msgspec.json.Decoder(_Beside).decode
 _KINDS = f"'{MessageSent.wire}', '{MessageImported.wire}', '{FilesFound.wire}'"
 _SAID = f"SELECT data FROM log WHERE position = ? AND kind IN ({_KINDS})"  # noqa: S608 - our kinds
+_ALL = f"SELECT data FROM log WHERE kind IN ({_KINDS}) AND data LIKE '%\"digest\"%'"  # noqa: S608 - ours
 _HAS = f"SELECT 1 FROM log WHERE kind IN ({_KINDS}) AND data LIKE ? LIMIT 1"  # noqa: S608 - ours
+
+
+def all_files(reader: Reader) -> set[str]:
+    """The digests of the files beside any message, on any branch."""
+    found = reader.rows(_ALL)
+    return {one.digest for (data,) in found for one in _read(data).attachments}
 
 
 def files_beside(reader: Reader, positions: Sequence[int]) -> set[str]:

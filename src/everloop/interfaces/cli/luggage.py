@@ -1,0 +1,54 @@
+"""The files beside messages: they go where their log goes."""
+
+from pathlib import Path
+
+from everloop.adapters.files import Carried, FileStore, carry
+from everloop.app import Engine
+from everloop.interfaces.cli.listing import plural
+from everloop.interfaces.cli.screen import WARNING, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.stores import FILES, beside, copy_file, log_file
+from everloop.thread.beside import all_files
+
+
+def own_files(session: Session) -> FileStore:
+    """Where they are in the data home at hand."""
+    home, store, tenant = session.settings.folder, session.settings.store, session.tenant
+    log = copy_file(store, home, tenant) if store else log_file(home, tenant)
+    return FileStore(beside(log, FILES))
+
+
+def files_in(folder: Path) -> FileStore:
+    """Where a folder of backups has the files beside the messages."""
+    return FileStore(folder / FILES)
+
+
+def files_of(archive: Path) -> FileStore:
+    """Where they are that belong to an archive."""
+    return FileStore(archive.with_name(f"{archive.name}.{FILES}"))
+
+
+def take_along(
+    session: Session, engine: Engine, holder: FileStore, target: FileStore, *others: FileStore
+) -> Carried:
+    """Have a store hold every file beside a message of a log, from the first that has it."""
+    with engine.log.file.reading() as reader:
+        digests = all_files(reader)
+    with session.progress("copying files") as progress:
+        return carry(digests, (holder, *others), target, progress)
+
+
+def shape(carried: Carried) -> dict[str, int]:
+    """What became of them, in a document."""
+    return {"files": carried.held, "files_missing": carried.missing}
+
+
+def tell(screen: Screen, carried: Carried) -> None:
+    """Say what became of them, if there are any."""
+    if carried.held:
+        screen.say(f"With {plural(carried.held, 'file')} that messages have beside them.")
+    if carried.missing:
+        screen.say(
+            (f"{plural(carried.missing, 'file')} beside messages not found", WARNING),
+            ": the messages are there, without them.",
+        )

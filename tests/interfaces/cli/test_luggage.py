@@ -1,0 +1,103 @@
+"""Files beside messages go where their log goes."""
+
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.app import USER, Engine
+from everloop.settings import Settings
+from everloop.testing.postgres import PostgresServer
+from everloop.thread import browsing
+from everloop.thread.commands import HOME
+from everloop.thread.events import Attachment
+from everloop.thread.talk import Letter, Talk
+
+PICTURE = b"\x89PNG\r\n of a cat"
+
+
+def _show(engine: Engine) -> tuple[int, Attachment]:
+    """Say something with a picture beside it; where that is recorded, and the picture."""
+    kept = engine.files.keep("cat.png", "image/png", [PICTURE])
+    talk = Talk(engine.log, engine.do, engine.memory)
+    talk.home(USER)
+    sent = talk.send(HOME, Letter("Look.", (kept,)), USER)
+    with engine.reading() as reader:
+        return browsing.message(reader, sent.message_id).position, kept
+
+
+@pytest.fixture
+def picture(everloop: CommandLine) -> Attachment:
+    """A picture beside a message."""
+    with Engine.open(everloop.home) as engine:
+        return _show(engine)[1]
+
+
+def _read(home: Path, file: Attachment) -> bytes | None:
+    with Engine.open(home) as engine:
+        return engine.files.read(file)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl.gz", "log.parquet"])
+def test_an_archive_has_them_beside_it(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path, name: str
+) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("everloop.adapters.parquet")
+    archive, other = tmp_path / name, CommandLine(tmp_path / "other")
+    assert everloop("log", "export", str(archive), "--json").document["files"] == 1
+    assert "With 1 file that messages have" in other("log", "import", str(archive), "--yes").out
+    assert _read(other.home, picture) == PICTURE
+
+
+def test_a_move_takes_them_along(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    moved = everloop("move", str(everloop.home), str(other), "--json").document
+    assert (moved["files"], moved["files_missing"]) == (1, 0)
+    assert _read(other, picture) == PICTURE
+
+
+def test_the_move_of_a_backup_takes_them_from_the_home_that_made_it(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    copy = everloop("backup", "--json").document["path"]
+    other = tmp_path / "other"
+    assert everloop("move", copy, str(other), "--json").document["files"] == 1
+    assert _read(other, picture) == PICTURE
+
+
+def test_a_backup_elsewhere_gives_them_back(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    disk, other = str(tmp_path / "disk"), CommandLine(tmp_path / "other")
+    assert everloop("backup", "--folder", disk, "--json").document["files"] == 1
+    assert other("restore", "--folder", disk, "--yes", "--json").document["files"] == 1
+    assert _read(other.home, picture) == PICTURE
+
+
+def test_one_that_is_lost_or_damaged_is_told_and_not_carried(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    with Engine.open(everloop.home) as engine:
+        engine.files.path(picture.digest).write_bytes(b"flipped")
+    other = tmp_path / "other"
+    answer = everloop("move", str(everloop.home), str(other))
+    assert "1 file beside messages not found" in answer.out
+    assert _read(other, picture) is None
+    assert [path.name for path in (other / "files").iterdir()] == []
+
+
+def test_a_purge_in_one_log_leaves_the_files_of_another_beside_it(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    with postgres.fresh_database() as store:
+        settings = Settings(home=str(tmp_path), store=store)
+        mine = Engine.open(settings=settings, tenant="mine")
+        yours = Engine.open(settings=settings, tenant="yours")
+        with mine, yours:
+            _show(yours)
+            position, kept = _show(mine)
+            mine.purge([position], reason="a slip", actor="user")
+            assert (mine.files.read(kept), yours.files.read(kept)) == (None, PICTURE)
