@@ -55,7 +55,7 @@ from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import FILES, VECTORS, beside, open_node_copy, open_store
-from everloop.thread.beside import files_beside, without_owner
+from everloop.thread.beside import all_files, files_beside, without_owner
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.views import ThreadBook, ThreadNotes
 
@@ -63,6 +63,7 @@ T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
+UNSENT_S = 3_600  # so long a file may wait for its message to be sent
 
 DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
     *MEMORY_DECIDERS,
@@ -111,6 +112,7 @@ class Engine:
         decided = (*deciders, *rules)
         self._deciders = {decider.command: decider for decider in decided}
         self._policies = {when: find for when, then, find in POLICIES if then in self._deciders}
+        log.when_purged_elsewhere(self._drop_files)
 
     @cached_property
     def memory(self) -> Keeper:
@@ -130,7 +132,8 @@ class Engine:
     def files(self) -> FileStore:
         """The files beside the messages of this log."""
         limit = self._settings.thread.attachment_bytes_max
-        return FileStore(beside(self.log.file.path, FILES), bytes_max=limit)
+        folder = beside(self.log.file.path, FILES)
+        return FileStore(folder, bytes_max=limit, depot=self.log.depot)
 
     @property
     def world(self) -> World:
@@ -280,8 +283,7 @@ class Engine:
             files = files_beside(reader, erased)
         receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
         with self.log.file.reading() as reader:
-            for digest in without_owner(reader, files):
-                self.files.forget(digest)
+            self.files.forget(without_owner(reader, files))
         vectors = beside(self.log.file.path, VECTORS)
         if vectors.exists():
             cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
@@ -305,6 +307,12 @@ class Engine:
     ) -> None:
         """Close it."""
         self.close()
+
+    def _drop_files(self) -> None:
+        """Let go of files here whose messages another node has purged."""
+        with self.log.file.reading() as reader:
+            wanted = all_files(reader)
+        self.files.sweep(wanted, before=self._world.clock.now().timestamp() - UNSENT_S)
 
     def _metered(self, model: Model, purpose: str) -> Model:
         """A model whose calls are recorded with what they took."""

@@ -204,6 +204,26 @@ class Model(Protocol):
         ...
 
 
+class Depot(Protocol):
+    """Where the nodes of one log share files, named by their digests."""
+
+    def put(self, digest: str, content: bytes) -> None:
+        """Have a file there."""
+        ...
+
+    def get(self, digest: str) -> bytes | None:
+        """What is in a file; None if it is not there."""
+        ...
+
+    def has(self, digest: str) -> bool:
+        """Whether a file is there."""
+        ...
+
+    def drop(self, digests: list[str]) -> None:
+        """Erase files, so that nothing is left of them."""
+        ...
+
+
 class Progress(Protocol):
     """Where long work stands; the doors draw it as a bar."""
 

@@ -1,4 +1,7 @@
-"""Files beside messages, kept under the digest of their content: the same file twice is one."""
+"""Files beside messages, kept under the digest of their content: the same file twice is one.
+
+Where several nodes have one log, each file is at their depot too, and fetched where it is missing.
+"""
 
 import os
 import tempfile
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
-from everloop.ports import Progress
+from everloop.ports import Depot, Progress
 from everloop.thread.events import Attachment
 
 BYTES_MAX = 25_000_000
@@ -26,38 +29,41 @@ class Carried(NamedTuple):
 class FileStore:
     """A folder of files, named by what is in them."""
 
-    def __init__(self, folder: Path, *, bytes_max: int = BYTES_MAX) -> None:
+    def __init__(
+        self, folder: Path, *, bytes_max: int = BYTES_MAX, depot: Depot | None = None
+    ) -> None:
         self.folder = folder
         self._bytes_max = bytes_max
+        self._depot = depot
 
     def keep(self, name: str, media_type: str, content: Iterable[bytes]) -> Attachment:
         """Keep a file and say what it is called from now on.
 
         Raises:
             Invalid: it is too large, or empty.
-            Unavailable: the disk did not take it.
+            Unavailable: the disk did not take it, or the depot.
         """
         digest, size = self._write(self._bounded(content))
+        self._share(digest)
         return Attachment(digest, plain_name(name), media_type, size)
 
     def take_over(self, digest: str, holder: "FileStore") -> bool:
         """Hold what another store holds; whether that is so now.
 
         Raises:
-            Unavailable: the disk did not take it.
+            Unavailable: the disk did not take it, or the depot.
         """
-        if self.holds(digest):
-            return True
         with suppress(NotFound, Corrupt):
-            self._write(_pieces(holder.path(digest)))
+            if not self._place(digest).is_file():
+                self._write(_pieces(holder.path(digest)))
+            self._share(digest)
             return True
         return False
 
     def holds(self, digest: str) -> bool:
-        """Whether there is a file of that digest."""
-        with suppress(NotFound):
-            return self.path(digest).is_file()
-        return False
+        """Whether there is a file of that digest, here or at the depot."""
+        here = self._place(digest).is_file()
+        return here or (self._depot is not None and self._depot.has(digest))
 
     def known(self, digest: str, name: str, media_type: str) -> Attachment | None:
         """A file that is kept already, under another name perhaps."""
@@ -72,24 +78,58 @@ class FileStore:
 
         Raises:
             NotFound: there is none of that digest.
+            Unavailable: it is not here, and the depot cannot be asked.
         """
-        if len(digest) == 64 and set(digest) <= set("0123456789abcdef"):
-            found = self.folder / digest
-            if found.is_file():
-                return found
-        raise NotFound("no such file", hint="It may have been erased.")
+        place = self._place(digest)
+        if not place.is_file():
+            content = self._depot.get(digest) if self._depot else None
+            if content is None:
+                raise NotFound("no such file", hint="It may have been erased.")
+            self._write([content])
+            os.utime(place, (0, 0))  # it is only a copy: nothing is lost with it
+        return place
 
     def read(self, attachment: Attachment) -> bytes | None:
-        """What is in a file; None if it is gone."""
+        """What is in a file; None if it is gone, or cannot be had now."""
         try:
             return self.path(attachment.digest).read_bytes()
-        except (NotFound, OSError):
+        except (NotFound, Unavailable, OSError):
             return None
 
-    def forget(self, digest: str) -> None:
-        """Erase a file."""
-        with suppress(NotFound, OSError):
-            self.path(digest).unlink()
+    def forget(self, digests: Sequence[str]) -> None:
+        """Erase files, here and at the depot.
+
+        Raises:
+            Unavailable: the depot cannot be reached, or somebody there still sees them.
+        """
+        for digest in digests:
+            self._place(digest).unlink(missing_ok=True)
+        if self._depot and digests:
+            self._depot.drop(list(digests))
+
+    def sweep(self, wanted: Collection[str], *, before: float) -> None:
+        """Erase the files here that are not wanted, if they were taken in before a time.
+
+        A younger one may belong to a message that is still being written.
+        """
+        with suppress(FileNotFoundError):
+            for file in list(self.folder.iterdir()):
+                if file.name not in wanted and file.stat().st_mtime < before:
+                    file.unlink(missing_ok=True)
+
+    def _place(self, digest: str) -> Path:
+        """Where a file of that digest is, if there is one.
+
+        Raises:
+            NotFound: it is no digest.
+        """
+        if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+            raise NotFound("no such file", hint="It may have been erased.")
+        return self.folder / digest
+
+    def _share(self, digest: str) -> None:
+        if self._depot and not self._depot.has(digest):
+            self._depot.put(digest, self._place(digest).read_bytes())
 
     def _bounded(self, content: Iterable[bytes]) -> Iterator[bytes]:
         size = 0

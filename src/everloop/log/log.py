@@ -31,7 +31,7 @@ from everloop.log.states import Fold
 from everloop.log.upkeep import Upkeep
 from everloop.log.work import Desk, Draft, Original, Receipt, Work
 from everloop.log.writer import Writer
-from everloop.ports import Ids
+from everloop.ports import Depot, Ids
 
 S = TypeVar("S")
 PAGE = 512
@@ -70,6 +70,9 @@ class Log(History):
         self.closers: list[Callable[[], None]] = []  # what else a store stops when it closes
         self.original: Original | None = None  # where the truth is, if this file is a copy of it
         self.behind: Behind | None = None  # why the copy is read without it
+        self.depot: Depot | None = None  # where nodes share files, if there may be several
+        self._cleaners: list[Callable[[], None]] = []  # what is done when another node has purged
+        self._purged_elsewhere = False
         self.watches: list[Callable[[], EverloopError | None]] = [lambda: self.upkeep.problem]
         self.writer = Writer(self._commit, batch_max=limits.batch_max)
         scribe.open()
@@ -288,6 +291,18 @@ class Log(History):
         if self._listening:
             with self._bell:
                 self._bell.notify_all()
+
+    def when_purged_elsewhere(self, clean: Callable[[], None]) -> None:
+        """Do something each time another node has purged; now too, if one has."""
+        self._cleaners.append(clean)
+        if self._purged_elsewhere:
+            clean()
+
+    def purged_elsewhere(self) -> None:
+        """Clean up here after a purge of another node."""
+        self._purged_elsewhere = True
+        for clean in self._cleaners:
+            clean()
 
     # -- inside ----------------------------------------------------------------------------------
 

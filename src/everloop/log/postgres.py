@@ -25,6 +25,7 @@ from everloop.log.file import delete
 from everloop.log.limits import Limits
 from everloop.log.log import Log
 from everloop.log.opening import open_log
+from everloop.log.postgres_depot import PostgresDepot
 from everloop.log.postgres_follower import Follower
 from everloop.log.postgres_line import Connection, Line
 from everloop.log.postgres_owners import PostgresOwners
@@ -71,7 +72,8 @@ def open_postgres_log(
     log.owners = PostgresOwners(line(), f"{place.id} {tenant}")
     log.scrubbers += [follower.scrubbed, lambda: scrub(line(), place)]
     log.scribe.gather = log.writer.gather
-    log.closers += [follower.close, main.drop]
+    log.depot = depot = PostgresDepot(line(), place)
+    log.closers += [follower.close, depot.close, main.drop]
     log.watches.append(follower.trouble)
     log.original = partial(_originals, line, place)
     try:

@@ -73,6 +73,16 @@ CREATE TRIGGER log_is_immutable BEFORE UPDATE ON {log} FOR EACH ROW
 ALTER TABLE everloop.log ATTACH PARTITION {log} FOR VALUES IN ({id});
 """
 
+# A picture is compressed already, and is fetched whole.
+_DEPOT: Final = """
+CREATE TABLE IF NOT EXISTS {files} (
+    digest  text COLLATE "C" PRIMARY KEY,
+    content bytea NOT NULL
+);
+ALTER TABLE {files} ALTER COLUMN content SET STORAGE EXTERNAL;
+ALTER TABLE {files} ALTER COLUMN content SET STATISTICS 0;
+"""
+
 _LOOK: Final = """SELECT t.head, (SELECT l.digest FROM {log} l WHERE l.position = $1),
     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
     FROM everloop.tenants t WHERE t.id = {id}"""
@@ -95,6 +105,17 @@ _MADE = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespac
     WHERE n.nspname = %s AND c.relname = %s"""
 
 
+class DepotStatements(NamedTuple):
+    """The statements for a tenant's files."""
+
+    make: bytes
+    put: bytes
+    get: bytes
+    has: bytes
+    drop: bytes
+    scrub: bytes
+
+
 class Tenant(NamedTuple):
     """A tenant's place in the database, and the statements for it."""
 
@@ -102,6 +123,7 @@ class Tenant(NamedTuple):
     listen: bytes
     scrub: bytes
     statements: dict[str, bytes]  # to be prepared, and called by name
+    depot: DepotStatements
 
 
 def find_tenant(db: Connection, name: str) -> Tenant:
@@ -124,6 +146,18 @@ def find_tenant(db: Connection, name: str) -> Tenant:
             **{name: _for_tenant(text, known) for name, text in _STATEMENTS.items()},
             **{f"insert {rows}": _insert(rows, known) for rows in INSERTS},
         },
+        depot=_depot(known),
+    )
+
+
+def _depot(number: int) -> DepotStatements:
+    return DepotStatements(
+        make=_for_tenant(_DEPOT, number),
+        put=_for_tenant("INSERT INTO {files} VALUES (%s, %s) ON CONFLICT DO NOTHING", number),
+        get=_for_tenant("SELECT content FROM {files} WHERE digest = %s", number),
+        has=_for_tenant("SELECT digest FROM {files} WHERE digest = %s", number),
+        drop=_for_tenant("DELETE FROM {files} WHERE digest = ANY(%s)", number),
+        scrub=_for_tenant("VACUUM (FULL, ANALYZE) {files}", number),
     )
 
 
@@ -186,6 +220,7 @@ def _for_tenant(text: LiteralString, number: int) -> bytes:
         .format(
             id=sql.Literal(number),
             log=sql.Identifier("everloop", f"log_{number}"),
+            files=sql.Identifier("everloop", f"files_{number}"),
             columns=sql.SQL(COLUMNS),
             channel=sql.Literal(channel),
             listen=sql.Identifier(channel),

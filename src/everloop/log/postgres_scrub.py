@@ -1,4 +1,4 @@
-"""Rewriting a tenant's table at the server, so that no dead row keeps erased text.
+"""Rewriting a tenant's tables at the server, so that no dead row keeps erased text.
 
 PostgreSQL keeps a dead row for as long as some session may still see it, and rewriting a table
 carries such rows along. So it is rewritten only once nobody can see what was there before.
@@ -26,16 +26,21 @@ def scrub(line: Line, tenant: Tenant) -> None:
         Unavailable: somebody kept seeing the old rows for too long.
     """
     try:
-        line.insist(lambda db: _rewrite(db, tenant))
+        line.insist(lambda db: rewrite(db, tenant.scrub))
     finally:
         line.drop()
 
 
-def _rewrite(db: Connection, tenant: Tenant) -> None:
+def rewrite(db: Connection, statement: bytes) -> None:
+    """Rewrite a table, once nobody can see what was there before.
+
+    Raises:
+        Unavailable: somebody kept seeing the old rows for too long.
+    """
     (now,) = db.execute(_NOW).fetchone() or ("0",)
     for _ in range(TRIES):
         if db.execute(_LOOKING_BACK, (now,)).fetchone() == (0,):
-            db.execute(tenant.scrub)
+            db.execute(statement)
             return
         time.sleep(PAUSE_S)
     raise Unavailable(

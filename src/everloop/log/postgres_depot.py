@@ -1,0 +1,94 @@
+"""Files that the nodes of a log share, at the PostgreSQL server, in a table of each tenant.
+
+It is made when the first file comes. A file is named by its digest and never changes; each node
+keeps what it fetched once.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+from psycopg.errors import UndefinedTable
+
+from everloop.log.postgres_line import Connection, Line
+from everloop.log.postgres_schema import MIGRATING, Tenant
+from everloop.log.postgres_scrub import rewrite
+
+T = TypeVar("T")
+
+
+class PostgresDepot:
+    """The files of one tenant, over a line of its own."""
+
+    def __init__(self, line: Line, tenant: Tenant) -> None:
+        self._line = line
+        self._sql = tenant.depot
+        self._lock = Lock()  # a line is not for two threads
+
+    def put(self, digest: str, content: bytes) -> None:
+        """Have a file there.
+
+        Raises:
+            Unavailable: the server cannot be reached, or does not take it.
+        """
+
+        def put(db: Connection) -> None:
+            try:
+                db.execute(self._sql.put, (digest, content))
+            except UndefinedTable:  # it is the first file
+                with db.transaction():
+                    db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+                    db.execute(self._sql.make)
+                db.execute(self._sql.put, (digest, content))
+
+        self._ask(put)
+
+    def get(self, digest: str) -> bytes | None:
+        """What is in a file; None if it is not there.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+        """
+        found = self._ask(lambda db: _found(db, self._sql.get, digest))
+        return bytes(found[0]) if found else None
+
+    def has(self, digest: str) -> bool:
+        """Whether a file is there.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+        """
+        return self._ask(lambda db: _found(db, self._sql.has, digest)) is not None
+
+    def drop(self, digests: list[str]) -> None:
+        """Erase files, so that nothing is left of them.
+
+        Raises:
+            Unavailable: the server cannot be reached, or somebody there still sees them.
+        """
+
+        def drop(db: Connection) -> None:
+            try:
+                gone = db.execute(self._sql.drop, (digests,)).rowcount
+            except UndefinedTable:
+                return
+            if gone:
+                rewrite(db, self._sql.scrub)
+
+        self._ask(drop)
+
+    def close(self) -> None:
+        """Hang up."""
+        with self._lock:
+            self._line.drop()
+
+    def _ask(self, act: Callable[[Connection], T]) -> T:
+        with self._lock:
+            return self._line.insist(act)
+
+
+def _found(db: Connection, question: bytes, digest: str) -> tuple[bytes] | None:
+    try:
+        return db.execute(question, (digest,), binary=True).fetchone()
+    except UndefinedTable:  # no file came yet
+        return None

@@ -1,0 +1,109 @@
+"""Files beside messages, where several machines have one log."""
+
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.thread.parlour import PLAIN
+
+from everloop.app import USER, Engine
+from everloop.errors import NotFound
+from everloop.log.moving import move
+from everloop.settings import Settings
+from everloop.testing.postgres import PostgresServer
+from everloop.thread import browsing
+from everloop.thread.commands import HOME
+from everloop.thread.events import Attachment
+from everloop.thread.talk import Letter, Talk
+
+PICTURE = b"\x89PNG\r\n of a qxheliotrope"
+WAIT_S = 30.0
+
+Open = Callable[[str], Engine]
+
+
+@pytest.fixture
+def store(postgres: PostgresServer) -> Generator[str]:
+    """A server's database."""
+    with postgres.fresh_database() as url:
+        yield url
+
+
+@pytest.fixture
+def machine(store: str, tmp_path: Path) -> Open:
+    """Opens the log of the database on a machine of that name."""
+
+    def opened(name: str) -> Engine:
+        return Engine.open(settings=Settings(home=str(tmp_path / name), store=store))
+
+    return opened
+
+
+def _show(engine: Engine) -> tuple[int, Attachment]:
+    """Say something with a picture beside it; where that is recorded, and the picture."""
+    kept = engine.files.keep("cat.png", "image/png", [PICTURE])
+    talk = Talk(engine.log, engine.do, engine.memory)
+    talk.home(USER)
+    sent = talk.send(HOME, Letter("Look.", (kept,)), USER)
+    with engine.reading() as reader:
+        return browsing.message(reader, sent.message_id).position, kept
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.files/*") if path.is_file()]
+
+
+def _wait_for(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT_S
+    while not what() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert what()
+
+
+def test_what_one_machine_took_in_another_shows(machine: Open) -> None:
+    with machine("laptop") as laptop, machine("desk") as desk:
+        _, picture = _show(laptop)
+        assert desk.files.holds(picture.digest)
+        assert desk.files.read(picture) == PICTURE
+        with pytest.raises(NotFound):
+            desk.files.path("0" * 64)
+
+
+def test_a_purge_reaches_the_server_and_every_machine(
+    machine: Open, store: str, tmp_path: Path
+) -> None:
+    with machine("laptop") as laptop, machine("desk") as desk:
+        position, picture = _show(laptop)
+        with machine("shed") as shed:
+            shed.files.path(picture.digest)
+        desk.files.path(picture.digest)
+        assert len(_files(tmp_path)) == 3
+        laptop.purge([position], reason="a slip", actor="user")
+        _wait_for(lambda: not _files(tmp_path / "desk"))
+        assert not desk.files.holds(picture.digest)
+        with machine("shed"):  # which was off meanwhile
+            assert _files(tmp_path) == []
+    with psycopg.connect(store, autocommit=True) as db:
+        assert db.execute("SELECT pg_relation_size('everloop.files_1')").fetchone() == (0,)
+
+
+def test_a_file_that_waits_for_its_message_outlives_the_purge_of_another(machine: Open) -> None:
+    with machine("laptop") as laptop, machine("desk") as desk:
+        waiting = desk.files.keep("dog.png", "image/png", [PICTURE + b" and a dog"])
+        position, picture = _show(laptop)
+        place = desk.files.path(picture.digest)
+        laptop.purge([position], reason="a slip", actor="user")
+        _wait_for(lambda: not place.exists())
+        assert desk.files.read(waiting)
+
+
+def test_a_move_to_a_server_brings_the_files_there(machine: Open, tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "home", settings=PLAIN) as alone:
+        _, picture = _show(alone)
+        with machine("laptop") as laptop:
+            move(alone.log, laptop.log)
+            assert laptop.files.take_over(picture.digest, alone.files)
+    with machine("desk") as desk:
+        assert desk.files.read(picture) == PICTURE
