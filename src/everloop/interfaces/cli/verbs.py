@@ -112,7 +112,9 @@ def _preview(parser: ArgumentParser) -> None:
 
 
 def _archive(parser: ArgumentParser) -> None:
-    parser.add_argument("file", help="the archive")
+    parser.add_argument(
+        "file", help="the archive; files beside messages are in a folder beside it, FILE.files"
+    )
     parser.add_argument("--format", choices=FORMATS, help="by default, what the file's name says")
 
 
@@ -132,7 +134,11 @@ def _rebuild(parser: ArgumentParser) -> None:
 
 
 def _backup(parser: ArgumentParser) -> None:
-    parser.add_argument("--folder", help="where to put it; by default, `backups` in the data home")
+    parser.add_argument(
+        "--folder",
+        help="where to put it, with the files beside messages; by default, `backups` in the data"
+        " home, which has them",
+    )
     parser.add_argument("--list", action="store_true", help="show the copies there are, make none")
 
 
