@@ -16,7 +16,6 @@ from everloop.ports import World
 from everloop.settings import Settings, hide_password
 
 FILE = "everloop.db"
-FILES = "files"
 VECTORS = "vectors.db"
 
 

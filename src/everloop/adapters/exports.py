@@ -57,9 +57,11 @@ class OpenedExport:
         """What takes in the files that the export holds; of each, None says that it does not."""
 
         def keep(wanted: Beside) -> Attachment | None:
-            if wanted.digest:
-                return store.known(wanted.digest, wanted.name, wanted.media_type)
-            found = self._others.get(wanted.file_id) or self._others.get(wanted.name)
+            known = store.known(wanted.digest, wanted.name, wanted.media_type)
+            if known is not None:
+                return known
+            names = (wanted.digest,) if wanted.digest else (wanted.file_id, wanted.name)
+            found = next((self._others[name] for name in names if name in self._others), None)
             try:
                 if found is not None:
                     return kept(store, wanted, found())

@@ -14,6 +14,7 @@ from typing import IO, Final
 
 import msgspec
 
+from everloop.adapters.files import FILES
 from everloop.errors import Invalid, NotFound
 from everloop.thread.limits import Importing
 
@@ -56,18 +57,21 @@ def parts_of(path: Path, limits: Importing) -> list[Part]:
 
 
 def others_of(path: Path, limits: Importing) -> dict[str, Callable[[], Part]]:
-    """Every other file of an export, by its name and by the ids that its name begins with."""
+    """Every other file of an export, by its name and by the ids that its name begins with.
+
+    Those of an export that is one file are in the folder `files` beside it.
+    """
     found: dict[str, Callable[[], Part]] = {}
-    if path.is_dir():
-        for file in sorted(path.rglob("*")):
-            if file.is_file() and not file.is_symlink():
-                _named(found, file.name, partial(_file, file, file.name))
-    elif zipfile.is_zipfile(path):
+    if path.is_file() and zipfile.is_zipfile(path):
         archive = zipfile.ZipFile(path)
         for info in archive.infolist():
             if not info.is_dir():
                 name = PurePosixPath(info.filename).name
                 _named(found, name, partial(_member, archive, info, limits))
+        return found
+    for file in sorted((path if path.is_dir() else path.parent / FILES).rglob("*")):
+        if file.is_file() and not file.is_symlink():
+            _named(found, file.name, partial(_file, file, file.name))
     return found
 
 

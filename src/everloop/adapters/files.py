@@ -17,6 +17,7 @@ from everloop.thread.events import Attachment
 
 BYTES_MAX = 25_000_000
 CHUNK = 1 << 20
+FILES = "files"  # the folder's name
 
 
 class Carried(NamedTuple):

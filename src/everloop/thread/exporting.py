@@ -1,10 +1,12 @@
 """Conversations on their way out: as Markdown for people, as lines of JSON for programs.
 
 The lines can be imported again and give the same threads, messages and times. The Markdown is what
-counts where the thread stands; other branches are named at its end.
+counts where the thread stands; other branches are named at its end. Who exports to a folder puts
+the files beside messages there too.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from datetime import datetime, tzinfo
 
 import msgspec
@@ -17,6 +19,7 @@ from everloop.thread.tree import Line, lines
 
 PAGE = 500
 NAMES = {"user": "You", "assistant": "Assistant"}
+PutFile = Callable[[Attachment], str]  # puts a file beside the export; says where, or nothing
 NOT_WHOLE = ("stopped", "failed", "uncertain", "purged")
 
 
@@ -39,6 +42,7 @@ class _Author(msgspec.Struct):
     model: str = ""
 
 
+_BRACKETS = re.compile(r"[\[\]\\]")
 _author = msgspec.json.Decoder(_Author).decode
 
 
@@ -53,14 +57,23 @@ def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
     return sorted(browsing.threads(reader, archived=True), key=lambda one: one.opened_at)
 
 
-def as_lines(log: Log, thread: Thread) -> Iterator[bytes]:
+def without_files(_: Attachment) -> str:
+    """Put no file anywhere."""
+    return ""
+
+
+def as_lines(log: Log, thread: Thread, put_file: PutFile = without_files) -> Iterator[bytes]:
     """A thread as lines of JSON, each with its end."""
     for message in _messages(log, thread.thread_id):
-        if message.text.strip():
+        for file in message.attachments:
+            put_file(file)
+        if message.text.strip() or message.attachments:
             yield msgspec.json.encode(_written(log, thread, message)) + b"\n"
 
 
-def as_markdown(log: Log, thread: Thread, zone: tzinfo | None = None) -> Iterator[str]:
+def as_markdown(
+    log: Log, thread: Thread, zone: tzinfo | None = None, put_file: PutFile = without_files
+) -> Iterator[str]:
     """A thread as a page, a piece at a time. Times are those of `zone`, else the local ones."""
     yield f"# {thread.title}\n"
     day = ""
@@ -71,7 +84,7 @@ def as_markdown(log: Log, thread: Thread, zone: tzinfo | None = None) -> Iterato
             yield f"\n## {day}\n"
         yield f"\n**{_heading(message)}** · {at:%H:%M}{_marks(message)}\n\n{message.text}\n"
         for file in message.attachments:
-            yield f"\n> attached: {file.name} ({file.media_type}, {file.size:,} bytes)\n"
+            yield f"\n{_attached(file, put_file(file))}\n"
     yield from _branches(log, thread)
 
 
@@ -101,6 +114,13 @@ def _written(log: Log, thread: Thread, message: Message) -> Written:
         message.state if message.state in NOT_WHOLE else "",
         message.attachments,
     )
+
+
+def _attached(file: Attachment, place: str) -> str:
+    if not place:
+        return f"> attached: {file.name} ({file.media_type}, {file.size:,} bytes)"
+    sign = "!" if file.media_type.startswith("image/") else ""
+    return f"{sign}[{_BRACKETS.sub('', file.name)}]({place})"
 
 
 def _heading(message: Message) -> str:

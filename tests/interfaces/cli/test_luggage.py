@@ -1,5 +1,7 @@
 """Files beside messages go where their log goes."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,12 @@ from everloop.thread.talk import Letter, Talk
 PICTURE = b"\x89PNG\r\n of a cat"
 
 
-def _show(engine: Engine) -> tuple[int, Attachment]:
+def _show(engine: Engine, words: str = "Look.", name: str = "cat.png") -> tuple[int, Attachment]:
     """Say something with a picture beside it; where that is recorded, and the picture."""
-    kept = engine.files.keep("cat.png", "image/png", [PICTURE])
+    kept = engine.files.keep(name, "image/png", [PICTURE])
     talk = Talk(engine.log, engine.do, engine.memory)
     talk.home(USER)
-    sent = talk.send(HOME, Letter("Look.", (kept,)), USER)
+    sent = talk.send(HOME, Letter(words, (kept,)), USER)
     with engine.reading() as reader:
         return browsing.message(reader, sent.message_id).position, kept
 
@@ -101,3 +103,39 @@ def test_a_purge_in_one_log_leaves_the_files_of_another_beside_it(
             position, kept = _show(mine)
             mine.purge([position], reason="a slip", actor="user")
             assert (mine.files.read(kept), yours.files.read(kept)) == (None, PICTURE)
+
+
+def test_exported_conversations_have_their_files_and_bring_them_back(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    folder, other = tmp_path / "talk", CommandLine(tmp_path / "other")
+    everloop.typed("threads", "export", str(folder))
+    (page,) = folder.glob("*.md")
+    (shown,) = re.findall(r"!\[cat\.png\]\((.+)\)", page.read_text())
+    assert (folder / shown).read_bytes() == PICTURE
+    everloop.typed("threads", "export", str(folder), "--format", "jsonl")
+    (lines,) = folder.glob("*.jsonl")
+    done = other.typed("threads", "import", str(lines), "--yes", "--json").document
+    assert (done["files"], done["files_missing"]) == (1, 0)
+    assert _read(other.home, picture) == PICTURE
+
+
+def test_a_message_that_is_only_a_picture_is_exported_too(
+    everloop: CommandLine, tmp_path: Path
+) -> None:
+    with Engine.open(everloop.home) as engine:
+        _show(engine, "")
+    everloop.typed("threads", "export", str(tmp_path / "talk"), "--format", "jsonl")
+    (lines,) = (tmp_path / "talk").glob("*.jsonl")
+    assert json.loads(lines.read_text())["attachments"][0]["name"] == "cat.png"
+
+
+def test_an_exported_file_of_json_is_taken_for_no_conversation(
+    everloop: CommandLine, tmp_path: Path
+) -> None:
+    with Engine.open(everloop.home) as engine:
+        _show(engine, "Look.", "settings.json")
+    folder, other = tmp_path / "talk", CommandLine(tmp_path / "other")
+    everloop.typed("threads", "export", str(folder), "--format", "jsonl")
+    done = other.typed("threads", "import", str(folder), "--yes", "--json").document
+    assert (done["messages"], done["passed_over"], done["files"]) == (1, 0, 1)

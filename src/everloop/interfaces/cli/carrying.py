@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from everloop.adapters.exports import OpenedExport, open_export
+from everloop.adapters.files import FILES, FileStore
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.interfaces.cli import items
@@ -21,7 +22,8 @@ from everloop.interfaces.cli.session import USER, Session
 from everloop.interfaces.cli.threads import named
 from everloop.thread.arrivals import Chat
 from everloop.thread.browsing import Thread
-from everloop.thread.exporting import as_lines, as_markdown, chosen
+from everloop.thread.events import Attachment
+from everloop.thread.exporting import PutFile, as_lines, as_markdown, chosen
 from everloop.thread.importing import Imported, Importer, imports
 from everloop.thread.policies import CLAIM, Remembering
 
@@ -32,6 +34,7 @@ NAMES = {
     "jsonl": "lines of JSON",
 }
 ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
+_ENDING = re.compile(r"\.(?!jsonl?$)[A-Za-z0-9]{1,10}$", re.IGNORECASE)  # of no conversation
 
 
 class Inside(msgspec.Struct):
@@ -108,7 +111,7 @@ def export_chats(session: Session, asked: Namespace) -> None:
         written: list[str] = []
         for number, thread in enumerate(threads, start=1):
             path = folder / _file_name(thread, ENDINGS[asked.format])
-            _write(path, _pieces(engine, thread, asked.format))
+            _write(path, _pieces(engine, thread, asked.format, _putting(engine.files, folder)))
             written.append(path.name)
             if progress:
                 progress(number, len(threads))
@@ -181,10 +184,27 @@ def _draw_done(screen: Screen, done: Imported) -> None:
     items.undo(screen, [done.position])
 
 
-def _pieces(engine: Engine, thread: Thread, form: str) -> Iterable[bytes]:
+def _pieces(engine: Engine, thread: Thread, form: str, put_file: PutFile) -> Iterable[bytes]:
     if form == "jsonl":
-        return as_lines(engine.log, thread)
-    return (piece.encode() for piece in as_markdown(engine.log, thread))
+        return as_lines(engine.log, thread, put_file)
+    return (piece.encode() for piece in as_markdown(engine.log, thread, put_file=put_file))
+
+
+def _putting(store: FileStore, folder: Path) -> PutFile:
+    """What puts the files beside messages into a folder of the export, named by their digests."""
+
+    def put(file: Attachment) -> str:
+        content = store.read(file)
+        if content is None:
+            return ""
+        ending = _ENDING.search(file.name)
+        place = folder / FILES / f"{file.digest}{ending.group() if ending else ''}"
+        if not place.exists():
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            _write(place, [content])
+        return place.relative_to(folder).as_posix()
+
+    return put
 
 
 def _file_name(thread: Thread, ending: str) -> str:

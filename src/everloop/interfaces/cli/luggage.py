@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from everloop.adapters.files import Carried, FileStore, carry
+from everloop.adapters.files import FILES, Carried, FileStore, carry
 from everloop.app import Engine
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import WARNING, Screen
 from everloop.interfaces.cli.session import Session
-from everloop.stores import FILES, beside, copy_file, log_file
+from everloop.stores import beside, copy_file, log_file
 from everloop.thread.beside import all_files
 
 
