@@ -109,5 +109,5 @@ def test_a_picture_that_is_gone_says_so(tmp_path: Path, visit: Visit, shot: Shot
         home.running.talk.send(HOME, Letter("Look.", (kept,)), USER)
         home.running.files.forget([kept.digest])
         page = visit(home.link())
-        expect(page.locator("[data-role=user]")).to_contain_text("cat.png not on this machine")
+        expect(page.locator("[data-role=user]")).to_contain_text("cat.png cannot be shown now")
         shot(page, "thread-file-gone")

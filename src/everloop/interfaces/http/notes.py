@@ -164,7 +164,7 @@ def download(
         headers={
             "Content-Disposition": f"{'inline' if inline else 'attachment'};"
             f" filename*=UTF-8''{named}",
-            "Cache-Control": "private, max-age=31536000, immutable",
+            "Cache-Control": "private, max-age=86400",
             "Content-Security-Policy": "sandbox; default-src 'none'",
         },
     )
