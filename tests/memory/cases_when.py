@@ -403,3 +403,26 @@ PLAIN: tuple[str, ...] = (
     "habe ich 2000 Euro bezahlt",
     "entre Vénus et Mars",
 )
+
+# Words that may bound a time, but here they do not: no event, or part of what was said.
+NO_EVENTS: tuple[str, ...] = (
+    "Was habe ich nach Berlin gesagt?",
+    "Was habe ich vor allem gesagt?",
+    "Was habe ich nach der Arbeit gesagt?",
+    "Was habe ich vor den Kindern gesagt?",
+    "Was habe ich vor dem Wochenende gesagt?",
+    "Was habe ich bis zum Ende gesagt?",
+    "Was habe ich über die Angst vor der Prüfung gesagt?",
+    "Habe ich gesagt, nach der Hochzeit bin ich müde?",
+    "Habe ich gesagt, dass ich nach der Hochzeit müde bin?",
+    "Nach der Hochzeit waren wir müde, habe ich das gesagt?",
+    "Was habe ich gesagt, was ich nach der Hochzeit tun will?",
+    "Wo hat Anna vor dem Umzug gewohnt?",
+    "Qu'est-ce que j'ai dit après le travail ?",
+    "Qu'est-ce que j'ai dit pendant la nuit ?",
+    "Qu'est-ce que j'ai dit avant la fin de la semaine ?",
+    "Qu'est-ce que j'ai dit jusqu'à la fin ?",
+    "Qu'est-ce que j'ai dit de faire avant la réunion ?",
+    "Ai-je dit que nous partons après la réunion ?",
+    "Où habitait Anna avant le déménagement ?",
+)

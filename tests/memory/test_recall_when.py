@@ -64,6 +64,11 @@ def test_an_event_is_not_dated_by_when_it_was_to_be(diary: Diary) -> None:
     assert "parser" in found(diary, "what did we discuss before the release in May")
 
 
+def test_an_event_that_nobody_told_of_keeps_nothing_out(diary: Diary) -> None:
+    diary.engine.do(RememberItem("noon", "We ate before noon", happened_at="2025-01-01T12:00:00Z"))
+    assert "epoxy" in found(diary, "what did I say about the boat before the launch")
+
+
 @pytest.mark.parametrize(
     ("text", "first"),
     [
@@ -87,3 +92,70 @@ def test_of_a_long_time_what_matters_is_not_passed_over(diary: Diary) -> None:
 
 def test_what_was_said_to_have_happened_then_is_found_whenever_it_was_said(diary: Diary) -> None:
     assert found(diary, "did I say that we moved to Hamburg in 2019")[0] == "move"
+
+
+ELSEWHERE = {
+    "wohnung": ("2025-03-10", "Wir suchen eine Wohnung mit Garten"),
+    "umzug": ("2025-06-15", "Heute war der Umzug"),
+    "fest": ("2026-02-01", "Die Hochzeit war am See, mit Musik"),
+    "garten": ("2026-04-20", "Der Garten braucht Wasser"),
+    "maison": ("2025-03-11", "Nous cherchons une maison avec jardin"),
+    "camion": ("2025-06-16", "Le déménagement a duré deux jours"),
+    "noces": ("2026-02-02", "Notre mariage était au bord du lac"),
+    "jardin": ("2026-04-21", "Le jardin manque d'eau"),
+}
+
+
+@pytest.fixture
+def abroad(tmp_path: Path) -> Generator[Diary]:
+    """German and French notes, in November 2026."""
+    opened = Diary(tmp_path / "abroad")
+    opened.stage.clock.time = datetime(2026, 11, 17, 12, tzinfo=UTC)
+    for name, (day, text) in ELSEWHERE.items():
+        opened.engine.do(RememberItem(name, text, happened_at=f"{day}T12:00:00Z"))
+    yield opened
+    opened.log.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("Was habe ich vor dem Umzug gesagt?", {"wohnung", "maison"}),
+        ("Was haben wir nach der Hochzeit besprochen?", {"fest", "noces", "garten", "jardin"}),
+        ("Was ist seit unserer Hochzeit passiert?", {"fest", "noces", "garten", "jardin"}),
+        ("Was habe ich bis zur Hochzeit notiert?", {"wohnung", "umzug", "maison", "camion"}),
+        ("Was habe ich während der Hochzeit gesagt?", {"fest"}),
+        ("Qu'est-ce que j'ai dit avant le déménagement ?", {"wohnung", "umzug", "maison"}),
+        ("Qu'est-ce qui s'est passé depuis notre mariage ?", {"noces", "garten", "jardin"}),
+        ("Qu'avons-nous décidé pendant le déménagement ?", {"umzug", "camion"}),
+    ],
+)
+def test_an_event_bounds_the_time_in_german_and_french(
+    abroad: Diary, text: str, there: set[str]
+) -> None:
+    assert set(found(abroad, text)) == there
+
+
+def test_what_was_said_of_something_before_an_event_comes_first(abroad: Diary) -> None:
+    of_the_garden = "was hab ich vor dem umzug alles über den garten gesagt"
+    assert found(abroad, of_the_garden) == ["wohnung", "maison"]
+    assert found(abroad, "Qu'ai-je noté après le mariage sur le jardin ?")[0] == "jardin"
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("Was habe ich vor der Prüfung über den Garten gesagt?", "garten"),
+        ("Was habe ich vor dem Ende des Kurses über den Garten gesagt, bist du sicher?", "garten"),
+        ("Qu'est-ce que j'ai dit avant la fin du cours sur le jardin ?", "jardin"),
+    ],
+)
+def test_an_event_that_nobody_told_of_keeps_nothing_out_in_any_language(
+    abroad: Diary, text: str, there: str
+) -> None:
+    for name, said in (
+        ("du", "Wo bist du, vor der Tür?"),
+        ("des", "Il a vu des gens avant la mer"),
+    ):
+        abroad.engine.do(RememberItem(name, said, happened_at="2025-01-01T12:00:00Z"))
+    assert there in found(abroad, text)

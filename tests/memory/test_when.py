@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from dateutil import tz
-from tests.memory.cases_when import ON_MONDAY, PLAIN, STRETCHES, TO_COME, UNSURE
+from tests.memory.cases_when import NO_EVENTS, ON_MONDAY, PLAIN, STRETCHES, TO_COME, UNSURE
 
 from everloop.memory.when import TimeHint, hints
 
@@ -141,17 +141,17 @@ def test_asking_for_the_latest_orders_newest_first(text: str) -> None:
 
 def test_an_event_without_a_date_is_named_for_the_caller() -> None:
     hint = only("what did we decide before the release?")
-    assert (hint.anchor, hint.kind, hint.start) == ('before "the release"', "filter", None)
+    assert (hint.anchor, hint.kind, hint.start) == ('"the release"', "filter", None)
 
 
 @pytest.mark.parametrize(
     ("text", "event"),
     [
-        ("what happened before the release", 'before "the release"'),
-        ("What was going on during our move?", 'during "our move"'),
-        ("what's new since the last release?", 'since "the last release"'),
-        ("what changed since our last conversation", 'since "our last conversation"'),
-        ("what else has changed after she left", 'after "she left"'),
+        ("what happened before the release", '"the release"'),
+        ("What was going on during our move?", '"our move"'),
+        ("what's new since the last release?", '"the last release"'),
+        ("what changed since our last conversation", '"our last conversation"'),
+        ("what else has changed after she left", '"she left"'),
     ],
 )
 def test_a_question_about_nothing_but_an_event_filters_by_it(text: str, event: str) -> None:
@@ -160,6 +160,41 @@ def test_a_question_about_nothing_but_an_event_filters_by_it(text: str, event: s
 
 def test_an_event_in_a_question_about_something_else_does_not_filter() -> None:
     assert only("where did Anna live before the release").kind == "boost"
+
+
+@pytest.mark.parametrize(
+    ("text", "side", "event"),
+    [
+        ("Was habe ich vor dem großen Umzug nach Berlin gesagt?", "before", "großen Umzug"),
+        ("Was hast du mir nach der Hochzeit meiner Tante erzählt?", "after", "Hochzeit Tante"),
+        ("Sag mir, was ich seit dem Urlaub notiert habe", "since", "Urlaub"),
+        ("Was habe ich bis zum Ende des Projekts gesagt?", "until", "Ende Projekts"),
+        ("Was haben wir während der Konferenz besprochen?", "during", "Konferenz"),
+        ("Was hat sich seit dem Umzug verändert?", "since", "Umzug"),
+        ("Qu'est-ce que j'ai dit à Anna avant l'examen ?", "before", "examen"),
+        ("Qu'ai-je noté après la réunion à propos du budget ?", "after", "réunion"),
+        ("Qu'est-ce que j'ai écrit depuis mon mariage ?", "since", "mariage"),
+        ("Qu'avons-nous décidé pendant les vacances ?", "during", "vacances"),
+        ("Qu'est-ce que j'ai noté jusqu'à la fin du projet ?", "until", "fin projet"),
+        ("Qu'est-ce que j'ai noté jusqu\u2019au mariage d\u2019Anna ?", "until", "mariage Anna"),
+        ("Que s'est-il passé depuis le déménagement ?", "since", "déménagement"),
+    ],
+)
+def test_an_event_is_named_in_german_and_french(text: str, side: str, event: str) -> None:
+    hint = only(text)
+    assert (hint.kind, hint.side, hint.anchor) == ("filter", side, event)
+
+
+@pytest.mark.parametrize("text", NO_EVENTS)
+def test_what_is_no_event_or_part_of_what_was_said_bounds_nothing(text: str) -> None:
+    assert hints(text, NOW) == []
+
+
+@pytest.mark.parametrize("text", ["vor dem 5. Mai 2026", "seit dem Sommer", "vor drei Wochen"])
+def test_a_date_is_no_event(text: str) -> None:
+    hint = only(f"Was habe ich {text} gesagt?")
+    assert hint.anchor is None
+    assert hint.start or hint.end
 
 
 def test_a_day_is_as_long_as_it_was_where_the_user_lives() -> None:
@@ -226,7 +261,14 @@ def test_a_week_ago_on_a_day_that_is_still_to_come_this_week_may_be_two() -> Non
 
 def test_the_time_of_an_event_does_not_filter_beside_it() -> None:
     event, time_of_it = hints("what did we discuss before the release in May?", NOW)
-    assert (event.kind, event.anchor) == ("filter", 'before "the release"')
+    assert (event.kind, event.anchor) == ("filter", '"the release"')
+    assert time_of_it.kind == "boost"
+
+
+@pytest.mark.parametrize("day", ["am 5. Mai", "im Mai", "letzten Sommer"])
+def test_the_time_of_an_event_does_not_filter_beside_it_in_german(day: str) -> None:
+    event, time_of_it = hints(f"Was haben wir vor dem Umzug {day} besprochen?", NOW)
+    assert (event.kind, event.anchor) == ("filter", "Umzug")
     assert time_of_it.kind == "boost"
 
 

@@ -63,7 +63,7 @@ def bound(before: str, after: str) -> Bound:
     found = _BOUND.search(before)
     if not found:
         return Bound()
-    side, length = _SIDES[found["word"].casefold()], len(before) - found.start()
+    side, length = SIDES[found["word"].casefold()], len(before) - found.start()
     if side == "from" and _FROM_THEN.search(before) and not _ONWARDS.match(after):
         return Bound("", length)  # "my notes from March" are those of March
     return Bound(side, length)
@@ -93,7 +93,7 @@ def joined(first: str, second: str, one: Stretch, other: Stretch) -> Stretch:
     return start, end
 
 
-_SIDES: Final = (
+SIDES: Final = (
     dict.fromkeys(("before", "prior to", "vor", "avant"), "before")
     | dict.fromkeys(("until", "till", "up to", "by", "bis", "jusqu'au"), "until")
     | dict.fromkeys(("after", "nach", "après"), "after")
@@ -102,7 +102,7 @@ _SIDES: Final = (
     | {"from": "from", "around": "around"}
 )
 _BOUND = re.compile(
-    rf"\b(?P<word>{'|'.join(_SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
+    rf"\b(?P<word>{'|'.join(SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
     re.IGNORECASE,
 )
 # "two days before Christmas" is one day, and no time that goes on.

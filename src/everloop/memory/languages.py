@@ -29,10 +29,10 @@ from everloop.memory.stretches import (
     year_of,
 )
 
-_GERMAN_MONTHS = (
+GERMAN_MONTHS = (
     "januar|februar|m[äa]rz|april|mai|juni|juli|august|september|oktober|november|dezember"
 )
-_FRENCH_MONTHS = (
+FRENCH_MONTHS = (
     "janvier|f[ée]vrier|mars|avril|mai|juin|juillet|ao[ûu]t|septembre|octobre|novembre|d[ée]cembre"
 )
 GERMAN_DAYS = "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag"
@@ -95,7 +95,7 @@ def _number(match: re.Match[str], german: str, french: str) -> int:
 
 
 def _month_number(match: re.Match[str]) -> int:
-    return _number(match, _GERMAN_MONTHS, _FRENCH_MONTHS) + 1
+    return _number(match, GERMAN_MONTHS, FRENCH_MONTHS) + 1
 
 
 def _date(match: re.Match[str], now: datetime) -> Stretch | None:
@@ -123,7 +123,7 @@ def _months(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _named_month(name: str) -> int:
-    names = _GERMAN_MONTHS if re.fullmatch(_GERMAN_MONTHS, name) else _FRENCH_MONTHS
+    names = GERMAN_MONTHS if re.fullmatch(GERMAN_MONTHS, name) else FRENCH_MONTHS
     return place(names.split("|"), name) + 1
 
 
@@ -209,49 +209,49 @@ COUNTED_BACK: Final = pattern(
     rf"(?:vor|il y a) (?:(?P<count>{_COUNT}) (?P<unit>{_BACK})|(?P<half>einem halben jahr))"
 )
 _BETWEEN_MONTHS = (
-    rf"(?:zwischen|von) (?P<first>{_GERMAN_MONTHS})(?: (?P<from_year>{YEAR}))? (?:und|bis)"
-    rf" (?P<last>{_GERMAN_MONTHS})(?: (?P<year>{YEAR}))?",
-    rf"(?:entre|de) (?P<first>{_FRENCH_MONTHS})(?: (?P<from_year>{YEAR}))? (?:et|à)"
-    rf" (?P<last>{_FRENCH_MONTHS})(?: (?P<year>{YEAR}))?",
+    rf"(?:zwischen|von) (?P<first>{GERMAN_MONTHS})(?: (?P<from_year>{YEAR}))? (?:und|bis)"
+    rf" (?P<last>{GERMAN_MONTHS})(?: (?P<year>{YEAR}))?",
+    rf"(?:entre|de) (?P<first>{FRENCH_MONTHS})(?: (?P<from_year>{YEAR}))? (?:et|à)"
+    rf" (?P<last>{FRENCH_MONTHS})(?: (?P<year>{YEAR}))?",
 )
 LANGUAGES: Final[tuple[Row, ...]] = (
     (
         pattern(
             r"(?P<lead>(?:am|vom|dem|den|zum|bis|seit) )?"
             r"(?:(?P<first>\d{1,2})\.? ?(?:bis(?: zum)?|und(?: dem)?|-|\u2013) ?)?"
-            rf"(?P<day>\d{{1,2}})\. ?(?P<german>{_GERMAN_MONTHS})(?: (?P<year>{YEAR}))?"
+            rf"(?P<day>\d{{1,2}})\. ?(?P<german>{GERMAN_MONTHS})(?: (?P<year>{YEAR}))?"
         ),
         _date,
     ),
     (
         pattern(
             r"(?P<lead>(?:le|du|au) )?(?:(?P<first>\d{1,2}|1er) ?(?:au|et(?: le)?|-|\u2013) ?)?"
-            rf"(?P<day>\d{{1,2}}|1er) (?P<french>{_FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
+            rf"(?P<day>\d{{1,2}}|1er) (?P<french>{FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
         ),
         _date,
     ),
     (
         pattern(
-            rf"(?P<lead>(?:im|seit|bis|ab|vor|nach) )(?P<german>{_GERMAN_MONTHS})"
+            rf"(?P<lead>(?:im|seit|bis|ab|vor|nach) )(?P<german>{GERMAN_MONTHS})"
             rf"(?: (?P<year>{YEAR}))?"
         ),
         _month,
     ),
     (
         pattern(
-            rf"(?P<lead>(?:en|depuis|mois de) )(?P<french>{_FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
+            rf"(?P<lead>(?:en|depuis|mois de) )(?P<french>{FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
         ),
         _month,
     ),
     (
-        pattern(rf"(?:(?P<german>{_GERMAN_MONTHS})|(?P<french>{_FRENCH_MONTHS})) (?P<year>{YEAR})"),
+        pattern(rf"(?:(?P<german>{GERMAN_MONTHS})|(?P<french>{FRENCH_MONTHS})) (?P<year>{YEAR})"),
         _month,
     ),
     *((pattern(words), _months) for words in _BETWEEN_MONTHS),
     (
         pattern(
-            rf"(?P<edge>{'|'.join(_EDGES)})[ -](?:(?P<german>{_GERMAN_MONTHS})"
-            rf"|(?P<french>{_FRENCH_MONTHS}))(?: (?P<year>{YEAR}))?"
+            rf"(?P<edge>{'|'.join(_EDGES)})[ -](?:(?P<german>{GERMAN_MONTHS})"
+            rf"|(?P<french>{FRENCH_MONTHS}))(?: (?P<year>{YEAR}))?"
         ),
         _edge,
     ),

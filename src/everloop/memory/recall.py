@@ -195,7 +195,7 @@ class Memory:
             elif hint.kind == "filter":  # else the event's words say more than its date
                 lookup = Asked(hint.anchor, limit=1, mode="text", only=asked.only)
                 found = self._ranking(reader, sight, who, lookup, now, ()).items(1)
-                if found and (dated := _anchored(hint, asked.text, _when(reader, found[0]))):
+                if found and (dated := _anchored(hint, _when(reader, found[0]))):
                     hints.append(dated)
         return hints
 
@@ -231,18 +231,17 @@ def _narrowed(reader: Reader, only: Filter, hints: Iterable[when.TimeHint]) -> F
     return only
 
 
-def _anchored(hint: when.TimeHint, text: str, at: datetime | None) -> when.TimeHint | None:
+def _anchored(hint: when.TimeHint, at: datetime | None) -> when.TimeHint | None:
     """A hint such as "before the release", once the release has a date."""
     if at is None:
         return None
-    word = text[slice(*hint.span)].split(" ", 1)[0].casefold()
     day = timedelta(days=1)
     start, end = {
         "before": (None, at),
         "until": (None, at),
         "after": (at, None),
         "since": (at, None),
-    }.get(word, (at - day, at + day))
+    }.get(hint.side, (at - day, at + day))
     return when.TimeHint(hint.span, hint.kind, start, end)
 
 

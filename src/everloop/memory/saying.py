@@ -18,6 +18,10 @@ from everloop.memory.stretches import ANY_YEAR, Stretch
 from everloop.memory.words import ASKED_KEPT
 
 _YEARLONG: Final = timedelta(days=365)
+GERMAN_TELLING = "gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert"
+FRENCH_TELLING = "dit|raconté|écrit|mentionné|noté|décidé"
+GERMAN_HAPPENED = "passiert|geschehen|geändert|verändert"
+FRENCH_HAPPENED = "passé|arrivé|changé"
 
 
 @lru_cache(maxsize=ASKED_KEPT)
@@ -70,15 +74,19 @@ _TOLD = re.compile(
     r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
     r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
     r"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.)*"
-    r"\b(?:gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert)\b"
-    r"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:dit|raconté|écrit|mentionné|noté|décidé)\b",
+    rf"\b(?:{GERMAN_TELLING})\b"
+    rf"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:{FRENCH_TELLING})\b",
     re.IGNORECASE,
 )
 # Such a question has no words to be found by: the event says when, and that is all it says.
 _OPEN = re.compile(
     r"\bwhat(?:'s| is| was| has| had| else| all)* "
     r"(?:happened|happening|changed|new|went on|going on|gone on)"
-    r" (?=before|after|since|until|during)",
+    r" (?=before|after|since|until|during)"
+    r"|\bwas (?:ist|hat sich)(?: \w+)? (?=vor|nach|seit|während|bis)[^?.!,;]*"
+    rf"\b(?:{GERMAN_HAPPENED})\b"
+    r"|\bqu(?:['\u2019]est-ce qui (?:s['\u2019]est|est|a)|e s['\u2019]est-il|['\u2019]est-il)"
+    rf" (?:{FRENCH_HAPPENED}) (?=avant|après|depuis|pendant|jusqu)",
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is what it is about
@@ -93,7 +101,7 @@ _CLAIMED = re.compile(
     r"|(?!about\b)(?:[\w'\u2019-]+ ){1,5}?"
     r"(?:is|are|was|were|will|would|has|had|should|must|can)\b)"
     r"|, (?:dass|ob|wie|wo|wann)\b"
-    r"|\b(?:dit|raconté|écrit|mentionné|noté|décidé) (?:que\b|qu['\u2019])",
+    rf"|\b(?:{FRENCH_TELLING}) (?:que\b|qu['\u2019])",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)

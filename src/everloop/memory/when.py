@@ -22,6 +22,7 @@ from typing import Final, Literal
 
 from dateutil import tz
 
+from everloop.memory.anchors import anchors
 from everloop.memory.bounds import Bound, bound, joined, joins
 from everloop.memory.calendar_dates import other_reading
 from everloop.memory.expressions import CUES, cued, dated
@@ -46,7 +47,10 @@ Order = Literal["oldest", "newest"]
 
 @dataclass(frozen=True, slots=True)
 class TimeHint:
-    """One time expression. `anchor` names an event whose date only the caller can find."""
+    """One time expression. `anchor` names an event whose date only the caller can find.
+
+    `side` says on which side of that event the time lies.
+    """
 
     span: tuple[int, int]
     kind: Kind
@@ -54,6 +58,7 @@ class TimeHint:
     end: datetime | None = None
     order: Order | None = None
     anchor: str | None = None
+    side: str = ""
 
 
 def hints(text: str, now: datetime) -> list[TimeHint]:
@@ -94,17 +99,13 @@ def in_zone(now: datetime) -> datetime:
 _CUES: Final = CUES.union(
     """
     befo afte sinc unti duri firs orig init earl last late most newe zuer zule erst letz prem dern
-    """.split()  # noqa: SIM905  # 19 quoted words are harder to read
+    pend jusq
+    """.split()  # noqa: SIM905  # 21 quoted words are harder to read
 )
+_CLAUSE = re.compile(r"(?:[^?.!,;]|(?<=\d)\.)*")
 _TRAILING = re.compile(r"(?: (?:in|on|at|of|from|by|but|and|or|then|the))+ ?$| $", re.IGNORECASE)
 _LIST = re.compile(r",? (?:and|or|und|oder|et|ou) (?:(?:on|in|am|im|en) )?", re.IGNORECASE)
 _NARROWING = re.compile(r",? (?:(?:on|in|of|at|during|am|im|en) )?", re.IGNORECASE)
-_ANCHOR = re.compile(
-    r"\b(?P<word>before|after|since|until|during) "
-    r"(?P<event>(?:the|my|our|your|his|her|their|that|we|I|you|he|she|they) [\w' -]+?)"
-    r"(?=[?.!,;]|$)",
-    re.IGNORECASE,
-)
 _THING = "thing (?:that )?(?:I|we|you|he|she|they)"
 _OWN = "(?<!since )(?<!before )(?<!after )(?<!until )(?<!during )(?:my|our|your|the)(?: very)?"
 _MESSAGE = "(?:message|note|conversation|chat)s?"
@@ -210,14 +211,14 @@ def _anchors(
     text: str, kind: Kind, times: Sequence[TimeHint]
 ) -> Iterator[tuple[TimeHint, tuple[int, int]]]:
     """The events that are named, and up to where the words go that may say when they were."""
-    for match in _ANCHOR.finditer(text):
-        inside = [time.span[0] for time in times if match.start("event") < time.span[0]]
-        end = min([at for at in inside if at < match.end()], default=match.end())
-        end = match.start() + len(_TRAILING.sub("", text[match.start() : end]))
-        if " " in text[match.start("event") : end]:  # more than "the"
-            event = text[match.start("event") : end]
-            named = f'{match["word"].casefold()} "{event}"'  # best where it is said just so
-            yield TimeHint((match.start(), end), kind, anchor=named), (end, match.end())
+    for found in anchors(text):
+        inside = [time.span[0] for time in times if found.event < time.span[0]]
+        end = min([at for at in inside if at < found.end], default=found.end)
+        end = found.start + len(_TRAILING.sub("", text[found.start : end]))
+        clause = _CLAUSE.match(text, found.end)
+        if clause and (named := found.named(text[found.event : end])):
+            hint = TimeHint((found.start, end), kind, anchor=named, side=found.side)
+            yield hint, (end, clause.end())
 
 
 def _is_of(time: TimeHint, events: Sequence[tuple[TimeHint, tuple[int, int]]]) -> bool:
