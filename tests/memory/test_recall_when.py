@@ -92,6 +92,7 @@ def test_of_a_long_time_what_matters_is_not_passed_over(diary: Diary) -> None:
 
 def test_what_was_said_to_have_happened_then_is_found_whenever_it_was_said(diary: Diary) -> None:
     assert found(diary, "did I say that we moved to Hamburg in 2019")[0] == "move"
+    assert found(diary, "did I say that we moved to Hamburg after the release")[0] == "move"
 
 
 ELSEWHERE = {

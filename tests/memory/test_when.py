@@ -163,6 +163,18 @@ def test_an_event_in_a_question_about_something_else_does_not_filter() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Did I say that we moved after the release?",
+        "What did I say we do before the release?",
+        "What did we decide has to be done after the launch?",
+    ],
+)
+def test_an_event_that_is_part_of_what_was_said_does_not_filter(text: str) -> None:
+    assert only(text).kind == "boost"
+
+
+@pytest.mark.parametrize(
     ("text", "side", "event"),
     [
         ("Was habe ich vor dem großen Umzug nach Berlin gesagt?", "before", "großen Umzug"),

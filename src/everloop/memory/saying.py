@@ -98,7 +98,7 @@ _CLAIMED = re.compile(
     r" (?:that\b(?! (?:day|week|month|year))"
     r"|(?:I|we|he|she|it|they)(?:['\u2019]\w+)? "
     r"(?!(?:about|after|at|before|during|from|in|last|on|since|then|this|to|today|yesterday)\b)\w"
-    r"|(?!about\b)(?:[\w'\u2019-]+ ){1,5}?"
+    r"|(?!about\b)(?:[\w'\u2019-]+ ){0,5}?"
     r"(?:is|are|was|were|will|would|has|had|should|must|can)\b)"
     r"|, (?:dass|ob|wie|wo|wann)\b"
     rf"|\b(?:{FRENCH_TELLING}) (?:que\b|qu['\u2019])",

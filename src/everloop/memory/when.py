@@ -218,7 +218,8 @@ def _anchors(
         clause = _CLAUSE.match(text, found.end)
         if clause and (named := found.named(text[found.event : end])):
             hint = TimeHint((found.start, end), kind, anchor=named, side=found.side)
-            yield hint, (end, clause.end())
+            claimed = is_claimed(text[max(0, found.start - LEAD) : found.start])
+            yield _boosting(hint) if claimed else hint, (end, clause.end())
 
 
 def _is_of(time: TimeHint, events: Sequence[tuple[TimeHint, tuple[int, int]]]) -> bool:
