@@ -158,6 +158,36 @@ def test_what_says_nearly_the_same_is_kept_and_linked_to_it(diary: Diary) -> Non
         assert life(reader, asker(reader, "user"), first.item_id).contradictions == ()
 
 
+def said_twice(diary: Diary) -> tuple[Kept, int]:
+    """Something that was said, and said again because of something else, which is told where."""
+    first = remember(diary, "The spare key hangs behind the clock.")
+    source = diary.say("message", "Where is the key? Behind the clock, I told you.")
+    again = RememberItem("", "the spare key hangs behind the clock", because=(source,))
+    assert not diary.keeper.remember(again, by=Context()).new
+    return first, source
+
+
+def test_a_repetition_goes_with_what_it_came_from_and_comes_back_with_it(diary: Diary) -> None:
+    first, source = said_twice(diary)
+    before = diary.log.head
+    undo = diary.log.retract([source], reason="not that", actor="user").position
+    assert diary.keeper.find("user", first.item_id).repeats == 0
+    diary.log.retract([undo], reason="it was", actor="user")
+    assert diary.keeper.find("user", first.item_id).repeats == 1
+    with diary.log.reading(as_of=before) as reader:
+        assert life(reader, asker(reader, "user"), first.item_id).item.repeats == 1
+
+
+def test_of_a_repetition_nothing_is_left_when_what_it_came_from_is_purged(diary: Diary) -> None:
+    first, source = said_twice(diary)
+    diary.log.purge([source], reason="private", actor="user")
+    with diary.log.reading() as reader:
+        assert reader.rows("SELECT text FROM memory_repeats") == []
+        assert reader.rows("SELECT 1 FROM log WHERE instr(data, 'the spare key')") == []
+        known = life(reader, asker(reader, "user"), first.item_id)
+    assert (known.item.text, known.repeats) == ("The spare key hangs behind the clock.", ())
+
+
 def test_of_many_things_alike_the_one_that_is_asked_for_comes_first(diary: Diary) -> None:
     kept = [remember(diary, f"Room {n} has a code, it is {540 + n}") for n in range(11, 17)]
     assert not any(each.contradicts for each in kept)

@@ -40,6 +40,7 @@ class RepeatItem(Command, frozen=True):
     text: str
     similarity: float
     origin: Origin = Origin()
+    because: tuple[int, ...] = ()
 
 
 class ReviseItem(Command, frozen=True):

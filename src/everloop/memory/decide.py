@@ -95,11 +95,11 @@ def check_new(command: RememberItem) -> None:
 
 
 def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[Draft]:
-    """Note that an item was said again."""
+    """Note that an item was said again. It stands on the item, and on what it came from itself."""
     del asking
     similarity = round(command.similarity, 3)
     repeated = Repeated(command.item_id, command.text, similarity, command.origin)
-    return _on(_known(item, command.item_id), repeated)
+    return _on(_known(item, command.item_id), repeated, *command.because)
 
 
 def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:

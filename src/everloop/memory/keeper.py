@@ -299,7 +299,7 @@ def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
     """What to record of something new: itself and what it relates to, or that it was said again."""
     for item_id, relation, similarity in alike:
         if relation == "repeats":
-            return RepeatItem(item_id, new.text, similarity, new.origin)
+            return RepeatItem(item_id, new.text, similarity, new.origin, new.because)
     against = [(item_id, how) for item_id, how, _ in alike if how == "contradicts"]
     nearest = [(item_id, "repeats") for item_id, how, _ in alike if how == "varies"][:1]
     return msgspec.structs.replace(new, related=(*against, *nearest))
