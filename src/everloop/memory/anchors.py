@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from everloop.memory.bounds import SIDES
-from everloop.memory.languages import FRENCH_DAYS, FRENCH_MONTHS, GERMAN_DAYS, GERMAN_MONTHS
+from everloop.memory.calendar_names import FRENCH_DAY, FRENCH_MONTH, GERMAN_DAY, GERMAN_MONTH
 from everloop.memory.saying import (
     FRENCH_HAPPENED,
     FRENCH_TELLING,
@@ -75,7 +75,7 @@ _GERMAN_NEXT = _any(
     so sonst mal nicht nie etwas was davon darüber dazu genau bereits immer oft zuerst zuletzt
     """
 )
-_GERMAN_CALENDAR = f"{GERMAN_DAYS}|{GERMAN_MONTHS}|" + _any(
+_GERMAN_CALENDAR = f"{GERMAN_DAY}|{GERMAN_MONTH}|" + _any(
     """
     tag tage tagen tages woche wochen wochenende wochenenden monat monaten monats jahr jahren jahres
     morgen vormittag mittag nachmittag abend abends nacht stunde stunden minute minuten zeit zeiten
@@ -112,7 +112,7 @@ _FRENCH_NEXT = _any(
     on nous vous
     """
 )
-_FRENCH_CALENDAR = f"{FRENCH_DAYS}|{FRENCH_MONTHS}|" + _any(
+_FRENCH_CALENDAR = f"{FRENCH_DAY}|{FRENCH_MONTH}|" + _any(
     """
     jour jours journée semaine semaines week-end weekend mois an ans année années matin matinée midi
     après-midi soir soirée nuit heure heures minute minutes moment temps époque

@@ -10,6 +10,7 @@ from typing import Final
 from dateutil import parser
 from dateutil.relativedelta import relativedelta
 
+from everloop.memory.calendar_names import ENGLISH_MONTH, FULL_DAY, day_number, month_number
 from everloop.memory.stretches import (
     ANY_YEAR,
     DAY,
@@ -24,7 +25,6 @@ from everloop.memory.stretches import (
     midnight,
     month,
     pattern,
-    place,
     said,
     turn,
     week,
@@ -32,17 +32,12 @@ from everloop.memory.stretches import (
     year_of,
 )
 
-_MONTHS: Final = "janfebmaraprmayjunjulaugsepoctnovdec"
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
 _EDGES: Final = {"beginning": 0, "start": 0, "early": 0, "middle": 1, "mid": 1, "end": 2, "late": 2}
 LONGEST_MONTH: Final = 31
 MONTHS: Final = 12
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|(?-i:Mar(?:ch)?)|apr(?:il)?|(?-i:May)|june?|july?|aug(?:ust)?"
-    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-_WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_MONTH = rf"(?!(?-i:ma|MA)[ry])(?:{ENGLISH_MONTH})\.?"  # "mar" and "may" are words
 _SURE_MONTH = f"(?:{_MONTH}|march|may)"  # in small letters too, where nothing else can be meant
 _SUFFIXED = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)"
 _NTH = f"{_SUFFIXED}?"
@@ -62,7 +57,8 @@ _GOES_ON = r"(?= ?(?:[?.!,;)]|$)| (?:at|about|I|we|you|he|she|they|did|was|were)
 
 
 def _month_number(text: str) -> int:
-    return _MONTHS.index(text[:3].casefold()) // 3 + 1
+    """Which month a text begins with."""
+    return month_number(re.split(r"\W", text, maxsplit=1)[0])
 
 
 def _written_date(match: re.Match[str], now: datetime) -> Stretch:
@@ -102,7 +98,7 @@ def _day_of_month(match: re.Match[str], now: datetime) -> Stretch:
 def _named_nth(match: re.Match[str], now: datetime) -> Stretch | None:
     """The latest Friday that was a 13th."""
     number = int(re.sub(r"\D", "", match["nth"]))
-    weekday = place(_WEEKDAY.split("|"), said(match, "weekday"))
+    weekday = day_number(match["weekday"])
     start = midnight(now).replace(day=1)
     for date in (start - relativedelta(months=step) for step in range(MONTHS + 2)):
         nth = date + (number - 1) * DAY
@@ -254,7 +250,7 @@ CALENDAR: Final[tuple[Row, ...]] = (
         _day_of_month,
     ),
     (pattern(rf"the (?P<nth>{_SUFFIXED}) of (?P<which>last|this) month"), _day_of_month),
-    (pattern(rf"(?P<weekday>{_WEEKDAY}),? the (?P<nth>{_SUFFIXED})(?! of)"), _named_nth),
+    (pattern(rf"(?P<weekday>{FULL_DAY}),? the (?P<nth>{_SUFFIXED})(?! of)"), _named_nth),
     (
         pattern(rf"(?:the )?(?P<unit>week(?:end)?) (?P<side>of|before|after) (?:{_DATE})"),
         _near_date,

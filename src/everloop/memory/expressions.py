@@ -15,6 +15,7 @@ from typing import Final
 from dateutil.relativedelta import relativedelta
 
 from everloop.memory.calendar_dates import CALENDAR, CALENDAR_CUES
+from everloop.memory.calendar_names import FULL_DAY, day_number
 from everloop.memory.feasts import FEAST_CUES, FEASTS
 from everloop.memory.forms import NUMBERS
 from everloop.memory.languages import COUNTED_BACK, LANGUAGE_CUES, LANGUAGES, counted
@@ -84,7 +85,6 @@ def _begin(match: re.Match[str]) -> int:
 
 
 _BEGINNINGS = re.compile(r"\d|\b[a-z]{2,4}")
-_WEEKDAYS: Final = "montuewedthufrisatsun"
 _VAGUE: Final = {"couple": (1, 3), "few": (2, 5), "some": (2, 8), "several": (2, 8)}
 _HALVES: Final = {
     "year": ("six", "month"),
@@ -94,7 +94,6 @@ _HALVES: Final = {
     "hour": ("30", "minute"),
     "minute": ("one", "minute"),
 }
-WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 # Short names of days, where no name goes on after them; "sat" and "sun" are words.
 SHORT_DAY = r"(?:mon|tues?|weds?|thu(?:rs?)?|fri|(?-i:Sat|Sun))(?! (?-i:[A-Z][a-z]))"
 _COUNT = (
@@ -126,7 +125,7 @@ def _part_of_day(match: re.Match[str], now: datetime) -> Stretch:
 
 def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
     which, part = said(match, "which"), said(match, "part")
-    found = weekday(_WEEKDAYS.index(match["weekday"][:3].casefold()) // 3, which, now)
+    found = weekday(day_number(match["weekday"]), which, now)
     if not found:
         return None
     if said(match, "twice"):  # the one before last
@@ -221,7 +220,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
     (
         pattern(
             rf"(?:(?P<lead>(?:on|{LEAD}) |(?<=day)[-\u2013])|(?P<which>last|this|next|past) )"
-            rf"(?P<weekday>{WEEKDAY})(?: {_PART})?"
+            rf"(?P<weekday>{FULL_DAY})(?: {_PART})?"
         ),
         _weekday,
     ),
@@ -233,16 +232,17 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
         _weekday,
     ),
     (  # "every Monday morning" is none of them, "Saturday Night Live" neither
-        pattern(rf"(?<!every )(?<!each )(?P<weekday>{WEEKDAY}) (?-i:{_PART})"),
+        pattern(rf"(?<!every )(?<!each )(?P<weekday>{FULL_DAY}) (?-i:{_PART})"),
         _weekday,
     ),
     (
         pattern(
-            rf"(?P<weekday>{WEEKDAY})(?=(?! and){TO}{WEEKDAY}| (?:of )?(?:last|this|next) week)"
+            rf"(?P<weekday>{FULL_DAY})"
+            rf"(?=(?! and){TO}{FULL_DAY}| (?:of )?(?:last|this|next) week)"
         ),
         _weekday,
     ),
-    (pattern(rf"(?:the )?(?P<weekday>{WEEKDAY}) before (?P<which>(?P<twice>last))"), _weekday),
+    (pattern(rf"(?:the )?(?P<weekday>{FULL_DAY}) before (?P<which>(?P<twice>last))"), _weekday),
     (
         pattern(
             "(?:(?P<lead>(?:over|on|at|during|since|before|after|until|till|from) )the"
@@ -267,7 +267,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
     (
         pattern(
             rf"{_WHOLE}(?P<count>{_COUNT}) {_UNIT} ago,? (?:(?P<day>today|yesterday)"
-            rf"|(?:on |(?P<last>last) )?(?P<weekday>{WEEKDAY}))"
+            rf"|(?:on |(?P<last>last) )?(?P<weekday>{FULL_DAY}))"
         ),
         _day_ago,
     ),
@@ -284,7 +284,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
     ),
     (pattern(rf"in (?:about |around )?{_COUNT} {_UNIT}(?! (?:ago|earlier|back))"), _to_come),
     (
-        pattern(rf"{_COUNT} {_UNIT} from (?:(?:this |next |the )?{WEEKDAY}|now|today|tomorrow)"),
+        pattern(rf"{_COUNT} {_UNIT} from (?:(?:this |next |the )?{FULL_DAY}|now|today|tomorrow)"),
         _to_come,
     ),
 )

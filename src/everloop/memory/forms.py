@@ -11,6 +11,17 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Final, NamedTuple
 
+from everloop.memory.calendar_names import (
+    ENGLISH_DAY,
+    ENGLISH_MONTH,
+    FRENCH_DAY,
+    FRENCH_MONTH,
+    GERMAN_DAY,
+    GERMAN_MONTH,
+    day_number,
+    month_number,
+)
+
 BEFORE, AFTER = 28, 24  # letters of a date before and after a digit of it, at most
 ANY_DATE: Final = "0000-00-00"  # stands for any date, where it does not matter which
 NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
@@ -102,42 +113,12 @@ _DIGITS = re.compile(r"\d+")
 
 # -- dates -----------------------------------------------------------------------------------------
 
-_MONTHS: Final = tuple(
-    re.compile(names)
-    for names in (
-        "jan|january|januar|jänner|janvier",
-        "feb|february|februar|f[ée]vrier",
-        "mar|march|märz|maerz|mars",
-        "apr|april|avril",
-        "may|mai",
-        "june?|juni|juin",
-        "july?|juli|juillet",
-        "aug|august|ao[ûu]t",
-        "sept?|september|septembre",
-        "oct|october|okt|oktober|octobre",
-        "nov|november|novembre",
-        "dec|december|dez|dezember|d[ée]cembre",
-    )
-)
-_DAYS: Final = tuple(
-    re.compile(names)
-    for names in (
-        "mon|monday|montag|lundi",
-        "tues?|tuesday|dienstag|mardi",
-        "weds?|wednesday|mittwoch|mercredi",
-        "thu(?:rs?)?|thursday|donnerstag|jeudi",
-        "fri|friday|freitag|vendredi",
-        "sat|saturday|samstag|sonnabend|samedi",
-        "sun|sunday|sonntag|dimanche",
-    )
-)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"\d{1,2}"
-_ANY_MONTH = "|".join(names.pattern for names in _MONTHS)
+_ANY_MONTH = f"{ENGLISH_MONTH}|{GERMAN_MONTH}|{FRENCH_MONTH}"
 _MONTH = f"(?!(?-i:may|mar|march|mars)\\b)(?:{_ANY_MONTH})"  # with a small letter, they are words
-_WEEKDAY = (
-    rf"(?:(?P<weekday>{'|'.join(names.pattern for names in _DAYS)})\.?,? (?:the |den |le )?)?"
-)
+_ANY_DAY = f"{ENGLISH_DAY}|{GERMAN_DAY}|{FRENCH_DAY}"
+_WEEKDAY = rf"(?:(?P<weekday>{_ANY_DAY})\.?,? (?:the |den |le )?)?"
 _DATES = re.compile(
     rf"(?<![\w./-]){_WEEKDAY}(?:"
     rf"(?P<y1>{_YEAR})(?P<cut>[-/.])(?P<m1>\d{{1,2}})(?P=cut)(?P<d1>{_DAY})"
@@ -179,14 +160,9 @@ def _readings(match: re.Match[str]) -> Iterator[Reading]:
     else:
         part = {name[0]: value for name, value in said.items()}
         year = int(part.get("y", 0))
-        orders = {(_month(part["m"]), int(part.get("d", 0))): None}
+        month = int(part["m"]) if part["m"].isdigit() else month_number(part["m"])
+        orders = {(month, int(part.get("d", 0))): None}
     yield from ((year, month, day) for month, day in orders if _exists(year, month, day))
-
-
-def _month(name: str) -> int:
-    if name.isdigit():
-        return int(name)
-    return next(n for n, names in enumerate(_MONTHS, 1) if names.fullmatch(name.casefold()))
 
 
 def _exists(year: int, month: int, day: int) -> bool:
@@ -202,8 +178,7 @@ def _weekday(match: re.Match[str], reading: Reading) -> str:
     name = match["weekday"]
     if not name:
         return ""
-    number = next(n for n, names in enumerate(_DAYS) if names.fullmatch(name.casefold()))
-    follows = all(reading) and date(*reading).weekday() == number
+    follows = all(reading) and date(*reading).weekday() == day_number(name)
     return "" if follows else f"{name} "
 
 

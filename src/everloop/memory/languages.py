@@ -9,6 +9,14 @@ import re
 from datetime import datetime
 from typing import Final
 
+from everloop.memory.calendar_names import (
+    FRENCH_DAY,
+    FRENCH_MONTH,
+    GERMAN_DAY,
+    GERMAN_MONTH,
+    day_number,
+    month_number,
+)
 from everloop.memory.stretches import (
     DAY,
     YEAR,
@@ -29,14 +37,6 @@ from everloop.memory.stretches import (
     year_of,
 )
 
-GERMAN_MONTHS = (
-    "januar|februar|m[äa]rz|april|mai|juni|juli|august|september|oktober|november|dezember"
-)
-FRENCH_MONTHS = (
-    "janvier|f[ée]vrier|mars|avril|mai|juin|juillet|ao[ûu]t|septembre|octobre|novembre|d[ée]cembre"
-)
-GERMAN_DAYS = "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag"
-FRENCH_DAYS = "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
 _ALSO_ENGLISH: Final = {"april", "august", "september", "november"}
 _NUMBERS: Final = (
     "eine[mnrs]?|une?",
@@ -87,15 +87,9 @@ _FRENCH = re.compile(
 )
 
 
-def _number(match: re.Match[str], german: str, french: str) -> int:
-    """Which month or day of the week was said, counted from 0."""
-    name = said(match, "german")
-    names = german if name else french
-    return place(names.split("|"), name or said(match, "french"))
-
-
-def _month_number(match: re.Match[str]) -> int:
-    return _number(match, GERMAN_MONTHS, FRENCH_MONTHS) + 1
+def _name(match: re.Match[str]) -> str:
+    """The month or day of the week that was said."""
+    return said(match, "german") or said(match, "french")
 
 
 def _date(match: re.Match[str], now: datetime) -> Stretch | None:
@@ -104,27 +98,22 @@ def _date(match: re.Match[str], now: datetime) -> Stretch | None:
     sure = said(match, "lead") or said(match, "first") or said(match, "year")
     if not sure and (said(match, "french") or said(match, "german") in _ALSO_ENGLISH):
         return None  # "3. April" may be the third of a list, "3 mars" a count
-    return days_of(_month_number(match), first, last, said(match, "year"), now)
+    return days_of(month_number(_name(match)), first, last, said(match, "year"), now)
 
 
 def _month(match: re.Match[str], now: datetime) -> Stretch:
-    number = _month_number(match)
+    number = month_number(_name(match))
     return month(int(said(match, "year") or year_of(number, now)), number)
 
 
 def _months(match: re.Match[str], now: datetime) -> Stretch:
     """From a month to another; a year that was said only once counts for both."""
-    first, last = (_named_month(said(match, part)) for part in ("first", "last"))
+    first, last = (month_number(said(match, part)) for part in ("first", "last"))
     begins, ends = said(match, "from_year"), said(match, "year")
     turned = first > last  # of the year
     year = int(ends or (int(begins) + turned if begins else year_of(last, now)))
     start = month(int(begins or year - turned), first)[0]
     return start, month(year, last)[1]
-
-
-def _named_month(name: str) -> int:
-    names = GERMAN_MONTHS if re.fullmatch(GERMAN_MONTHS, name) else FRENCH_MONTHS
-    return place(names.split("|"), name) + 1
 
 
 def _edge(match: re.Match[str], now: datetime) -> Stretch:
@@ -177,7 +166,7 @@ def _relative_unit(match: re.Match[str], now: datetime) -> Stretch:
 
 def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
     which, part = _which(match) if said(match, "which") else "", said(match, "part")
-    found = weekday(_number(match, GERMAN_DAYS, FRENCH_DAYS), which, now)
+    found = weekday(day_number(_name(match)), which, now)
     return _within_day(part, found[0]) if found and part else found
 
 
@@ -209,49 +198,49 @@ COUNTED_BACK: Final = pattern(
     rf"(?:vor|il y a) (?:(?P<count>{_COUNT}) (?P<unit>{_BACK})|(?P<half>einem halben jahr))"
 )
 _BETWEEN_MONTHS = (
-    rf"(?:zwischen|von) (?P<first>{GERMAN_MONTHS})(?: (?P<from_year>{YEAR}))? (?:und|bis)"
-    rf" (?P<last>{GERMAN_MONTHS})(?: (?P<year>{YEAR}))?",
-    rf"(?:entre|de) (?P<first>{FRENCH_MONTHS})(?: (?P<from_year>{YEAR}))? (?:et|à)"
-    rf" (?P<last>{FRENCH_MONTHS})(?: (?P<year>{YEAR}))?",
+    rf"(?:zwischen|von) (?P<first>{GERMAN_MONTH})(?: (?P<from_year>{YEAR}))? (?:und|bis)"
+    rf" (?P<last>{GERMAN_MONTH})(?: (?P<year>{YEAR}))?",
+    rf"(?:entre|de) (?P<first>{FRENCH_MONTH})(?: (?P<from_year>{YEAR}))? (?:et|à)"
+    rf" (?P<last>{FRENCH_MONTH})(?: (?P<year>{YEAR}))?",
 )
 LANGUAGES: Final[tuple[Row, ...]] = (
     (
         pattern(
             r"(?P<lead>(?:am|vom|dem|den|zum|bis|seit) )?"
             r"(?:(?P<first>\d{1,2})\.? ?(?:bis(?: zum)?|und(?: dem)?|-|\u2013) ?)?"
-            rf"(?P<day>\d{{1,2}})\. ?(?P<german>{GERMAN_MONTHS})(?: (?P<year>{YEAR}))?"
+            rf"(?P<day>\d{{1,2}})\. ?(?P<german>{GERMAN_MONTH})(?: (?P<year>{YEAR}))?"
         ),
         _date,
     ),
     (
         pattern(
             r"(?P<lead>(?:le|du|au) )?(?:(?P<first>\d{1,2}|1er) ?(?:au|et(?: le)?|-|\u2013) ?)?"
-            rf"(?P<day>\d{{1,2}}|1er) (?P<french>{FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
+            rf"(?P<day>\d{{1,2}}|1er) (?P<french>{FRENCH_MONTH})(?: (?P<year>{YEAR}))?"
         ),
         _date,
     ),
     (
         pattern(
-            rf"(?P<lead>(?:im|seit|bis|ab|vor|nach) )(?P<german>{GERMAN_MONTHS})"
+            rf"(?P<lead>(?:im|seit|bis|ab|vor|nach) )(?P<german>{GERMAN_MONTH})"
             rf"(?: (?P<year>{YEAR}))?"
         ),
         _month,
     ),
     (
         pattern(
-            rf"(?P<lead>(?:en|depuis|mois de) )(?P<french>{FRENCH_MONTHS})(?: (?P<year>{YEAR}))?"
+            rf"(?P<lead>(?:en|depuis|mois de) )(?P<french>{FRENCH_MONTH})(?: (?P<year>{YEAR}))?"
         ),
         _month,
     ),
     (
-        pattern(rf"(?:(?P<german>{GERMAN_MONTHS})|(?P<french>{FRENCH_MONTHS})) (?P<year>{YEAR})"),
+        pattern(rf"(?:(?P<german>{GERMAN_MONTH})|(?P<french>{FRENCH_MONTH})) (?P<year>{YEAR})"),
         _month,
     ),
     *((pattern(words), _months) for words in _BETWEEN_MONTHS),
     (
         pattern(
-            rf"(?P<edge>{'|'.join(_EDGES)})[ -](?:(?P<german>{GERMAN_MONTHS})"
-            rf"|(?P<french>{FRENCH_MONTHS}))(?: (?P<year>{YEAR}))?"
+            rf"(?P<edge>{'|'.join(_EDGES)})[ -](?:(?P<german>{GERMAN_MONTH})"
+            rf"|(?P<french>{FRENCH_MONTH}))(?: (?P<year>{YEAR}))?"
         ),
         _edge,
     ),
@@ -298,22 +287,22 @@ LANGUAGES: Final[tuple[Row, ...]] = (
     ),
     (pattern("(?P<which>cette|ce) (?P<unit>semaine|mois|année)(?:-ci)?"), _relative_unit),
     (
-        pattern(rf"(?:(?P<lead>(?:am|seit) )|{_LAST} )(?P<german>{GERMAN_DAYS})(?: ?{_PART})?"),
+        pattern(rf"(?:(?P<lead>(?:am|seit) )|{_LAST} )(?P<german>{GERMAN_DAY})(?: ?{_PART})?"),
         _weekday,
     ),
     (
-        pattern(rf"(?P<french>{FRENCH_DAYS})(?: {_PART})? {_DERNIER}"),
+        pattern(rf"(?P<french>{FRENCH_DAY})(?: {_PART})? {_DERNIER}"),
         _weekday,
     ),
-    (pattern(rf"(?P<lead>(?:depuis) )(?P<french>{FRENCH_DAYS})"), _weekday),
+    (pattern(rf"(?P<lead>(?:depuis) )(?P<french>{FRENCH_DAY})"), _weekday),
     (COUNTED_BACK, _ago),
 )
 # Texts with other letters than those of English are read in any case.
 LANGUAGE_CUES: Final = frozenset(
     """
-    janu febr marz apri mai juni juli augu sept okto nove deze janv fevr mars avri juin juil aout
-    octo dece heut gest vorg aujo hier avan nach letz vori verg dies dern pass cett ce mont dien
-    mitt donn frei sams sonn vor il anfa midd mi ende fin debu fruh somm herb wint prin auto hive
-    jahr im seit nach bis ich wir en depu hier den der die ces les des zwis von entr de
-    """.split()  # noqa: SIM905  # 90 quoted words are harder to read
+    janu febr marz maer apri mai juni juli augu sept okt okto nove dez deze janv fevr mars avri juin
+    juil aout octo dece heut gest vorg aujo hier avan nach letz vori verg dies dern pass cett ce
+    mont dien mitt donn frei sams sonn vor il anfa midd mi ende fin debu fruh somm herb wint prin
+    auto hive jahr im seit bis ich wir en depu den der die ces les des zwis von entr de
+    """.split()  # noqa: SIM905  # 79 quoted words are harder to read
 )

@@ -12,8 +12,8 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from everloop.memory.expressions import SHORT_DAY, WEEKDAY
-from everloop.memory.languages import FRENCH_DAYS, GERMAN_DAYS
+from everloop.memory.calendar_names import FRENCH_DAY, FULL_DAY, GERMAN_DAY
+from everloop.memory.expressions import SHORT_DAY
 from everloop.memory.stretches import ANY_YEAR, Stretch
 from everloop.memory.words import ASKED_KEPT
 
@@ -106,7 +106,7 @@ _CLAIMED = re.compile(
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)
 WEEKLY = re.compile(
-    rf"\b(?:{WEEKDAY}|{SHORT_DAY}|{GERMAN_DAYS}|{FRENCH_DAYS}|weekend)\b", re.IGNORECASE
+    rf"\b(?:{FULL_DAY}|{SHORT_DAY}|{GERMAN_DAY}|{FRENCH_DAY}|weekend)\b", re.IGNORECASE
 )
 _MONTHLY = re.compile(r"the \d+[a-z]+")
 FROM_NOW = re.compile(
