@@ -101,3 +101,9 @@ def test_no_source_file_is_too_long_to_read() -> None:
 def test_every_module_has_a_name_of_its_own() -> None:
     parts = {path: {path.stem, *path.relative_to(ROOT).parts[:-1]} for path in MODULES}
     assert _names([path for path, names in parts.items() if names & NAMELESS]) == []
+
+
+def test_every_folder_of_the_package_is_one() -> None:
+    """Else the import contracts pass over it, and keep what they never saw."""
+    folders = {path.parent for path in MODULES if path.is_relative_to(ROOT / "src")}
+    assert _names(sorted(each for each in folders if not (each / "__init__.py").exists())) == []
