@@ -315,3 +315,9 @@ def test_a_german_ordinal_does_not_end_the_sentence(text: str, meant: str) -> No
 )
 def test_other_languages_ask_for_the_first_and_the_last(text: str, order: str) -> None:
     assert only(text).order == order
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("words", ["ich ", "ich vor dem Umzug über ", "was ist seit dem x "])
+def test_a_very_long_german_question_is_read_in_one_go(words: str) -> None:
+    assert hints(words * (100_000 // len(words)), NOW) == []

@@ -19,6 +19,7 @@ from everloop.memory.saying import (
     FRENCH_TELLING,
     GERMAN_HAPPENED,
     GERMAN_TELLING,
+    REACH,
 )
 
 
@@ -97,7 +98,7 @@ _GERMAN = (
     rf" (?P<word>vor|nach|seit|während|bis) (?:zum|zur|(?:zu )?{_DEM})"
     rf" (?!(?:{_NO_GERMAN_EVENT}|(?:ende|anfang|beginn|schluss)(?! {_DEM}))\b)"
     rf"(?P<event>{_GERMAN_WORD}(?: {_GERMAN_WORD}){{0,3}})"
-    rf"(?= (?:(?:{_GERMAN_NEXT}) (?:[^?.!,;]|(?<=\d)\.)*)?{_GERMAN_SAID}\b)"
+    rf"(?= (?:(?:{_GERMAN_NEXT}) (?:[^?.!,;]|(?<=\d)\.){{0,{REACH}}})?{_GERMAN_SAID}\b)"
 )
 
 # -- French ----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from everloop.memory.expressions import SHORT_DAY
 from everloop.memory.stretches import ANY_YEAR, Stretch
 from everloop.memory.words import ASKED_KEPT
 
+REACH = 240  # letters within which a German verb comes, at most
 _YEARLONG: Final = timedelta(days=365)
 GERMAN_TELLING = "gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert"
 FRENCH_TELLING = "dit|raconté|écrit|mentionné|noté|décidé"
@@ -73,7 +74,7 @@ _TOLD = re.compile(
     r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
     r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
     r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
-    r"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.)*"
+    rf"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.){{0,{REACH}}}"
     rf"\b(?:{GERMAN_TELLING})\b"
     rf"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:{FRENCH_TELLING})\b",
     re.IGNORECASE,
@@ -83,8 +84,8 @@ _OPEN = re.compile(
     r"\bwhat(?:'s| is| was| has| had| else| all)* "
     r"(?:happened|happening|changed|new|went on|going on|gone on)"
     r" (?=before|after|since|until|during)"
-    r"|\bwas (?:ist|hat sich)(?: \w+)? (?=vor|nach|seit|während|bis)[^?.!,;]*"
-    rf"\b(?:{GERMAN_HAPPENED})\b"
+    r"|\bwas (?:ist|hat sich)(?: \w+)? (?=vor|nach|seit|während|bis)"
+    rf"[^?.!,;]{{0,{REACH}}}\b(?:{GERMAN_HAPPENED})\b"
     r"|\bqu(?:['\u2019]est-ce qui (?:s['\u2019]est|est|a)|e s['\u2019]est-il|['\u2019]est-il)"
     rf" (?:{FRENCH_HAPPENED}) (?=avant|après|depuis|pendant|jusqu)",
     re.IGNORECASE,
