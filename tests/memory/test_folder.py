@@ -8,11 +8,17 @@ import pytest
 
 from everloop.app import Engine
 from everloop.errors import Conflict
-from everloop.log import Context
-from everloop.memory.commands import GrantAudience, RateItem, RememberItem, RetireItem
-from everloop.memory.folder import Applied, Page, Plan, apply, plan
+from everloop.log import Command, Context, Receipt
+from everloop.memory.commands import (
+    GrantAudience,
+    RateItem,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+)
+from everloop.memory.folder import Applied, Change, Page, Plan, apply, plan
 from everloop.memory.limits import MemorySettings
-from everloop.memory.markdown import read, sheet_of, untouched, written
+from everloop.memory.markdown import digest, read, sheet_of, untouched, written
 from everloop.memory.scopes import OWNER
 from everloop.memory.shelf import asker, count
 from everloop.settings import Settings
@@ -183,6 +189,23 @@ def test_a_retired_item_stays_so(engine: Engine) -> None:
     engine.do(RetireItem("m-1"))
     (done,) = imported(engine, Page("a.md", f"{SHED}\n"))
     assert done.change.action == "new"
+
+
+def test_words_that_come_while_a_page_is_taken_in_are_not_lost(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    with engine.reading() as reader:
+        who = asker(reader, OWNER)
+    page = sheet_of(engine.memory.find(OWNER, "m-1"))
+    edited = msgspec.structs.replace(page, text="The shed is red.")
+    change = Change("edit", "a.md", "m-1", "", ("text",), digest(page), edited)
+
+    def late(command: Command, *, by: Context) -> Receipt:
+        engine.do(ReviseItem("m-1", text="The shed is green."))
+        return engine.do(command, by=by)
+
+    with pytest.raises(Conflict, match="changed since"):
+        apply(engine.memory, late, who, change, by=Context())
+    assert engine.memory.find(OWNER, "m-1").text == "The shed is green."
 
 
 def test_an_item_that_changed_after_the_preview_is_not_adopted(engine: Engine) -> None:

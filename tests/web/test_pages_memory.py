@@ -10,7 +10,7 @@ from tests.web.house import house
 
 from everloop.app import USER
 from everloop.errors import ModelFailed
-from everloop.memory.commands import RateItem, RememberItem
+from everloop.memory.commands import RateItem, RememberItem, ReviseItem
 from everloop.memory.scopes import OWNER
 
 pytestmark = pytest.mark.xdist_group("pages")
@@ -96,6 +96,50 @@ def test_a_memory_is_revised_and_the_older_words_come_back(
         expect(page.get_by_role("heading", name="What it said before")).to_be_visible()
         page.get_by_role("button", name="Undo").click()
         expect(page.locator(".prose")).to_contain_text("behind the plane shelf")
+
+
+@pytest.mark.promise("P-MEM-5")
+@pytest.mark.parametrize("told", [True, False], ids=["told at once", "told when saving"])
+def test_words_that_another_device_changed_meanwhile_are_shown_beside_ones_own(
+    tmp_path: Path, visit: Visit, shot: Shot, told: bool
+) -> None:
+    with house(tmp_path) as home:
+        home.engine.do(RememberItem("mem-1", "The key is under the pot."))
+        page = enter(home, visit, "/memory/mem-1")
+        if not told:
+            page.route("**/api/stream*", lambda route: route.abort())
+            page.reload()
+        page.get_by_role("button", name="Revise").click()
+        mine = page.get_by_label("What it says")
+        mine.fill("Ann has the key.")
+        home.engine.do(ReviseItem("mem-1", text="The key is under the mat."))
+        form = page.get_by_role("dialog")
+        if not told:
+            form.get_by_role("button", name="Revise").click()
+        newer = form.get_by_role("alert")
+        expect(newer).to_contain_text("under the mat")
+        expect(mine).to_have_value("Ann has the key.")
+        shot(page, "memory-changed-meanwhile")
+        form.get_by_role("button", name="Save mine anyway").click()
+        expect(page.locator(".prose").first).to_contain_text("Ann has the key")
+        expect(page.get_by_text("under the mat")).to_be_visible()
+
+
+def test_who_drops_their_words_keeps_those_of_the_other_device(
+    tmp_path: Path, visit: Visit
+) -> None:
+    with house(tmp_path) as home:
+        home.engine.do(RememberItem("mem-1", "The key is under the pot."))
+        page = enter(home, visit, "/memory/mem-1")
+        page.get_by_role("button", name="Revise").click()
+        mine = page.get_by_label("What it says")
+        home.engine.do(ReviseItem("mem-1", text="The key is under the mat."))
+        expect(mine).to_have_value("The key is under the mat.")
+        mine.fill("Ann has the key.")
+        home.engine.do(ReviseItem("mem-1", text="Ben has the key."))
+        page.get_by_role("button", name="Drop mine").click()
+        expect(page.locator(".prose").first).to_contain_text("Ben has the key.")
+        assert home.engine.memory.find(OWNER, "mem-1").text == "Ben has the key."
 
 
 def test_letting_a_memory_step_back_says_what_follows(

@@ -44,13 +44,17 @@ class RepeatItem(Command, frozen=True):
 
 
 class ReviseItem(Command, frozen=True):
-    """Change an item's words, scope or witnesses; what is None stays."""
+    """Change an item's words, scope or witnesses; what is None stays.
+
+    `base` is the version that the editor saw: it is refused if that is no longer the newest.
+    """
 
     item_id: str
     title: str | None = None
     text: str | None = None
     scope: str | None = None
     witnesses: tuple[str, ...] | None = None
+    base: int | None = None
 
 
 class RateItem(Command, frozen=True):

@@ -105,6 +105,8 @@ def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[
 def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:
     """Change what is given; if nothing is different, nothing happens. A user's words are theirs.
 
+    Who saw older words than those it has now may not know what would be lost, and is told.
+
     What stays as an earlier revision said it stands on that one, and goes with it.
 
     `asking.known` says whether a user's words were made from it: they would go with its old ones.
@@ -126,9 +128,16 @@ def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[
     )
     _check_words(revised.title, revised.text)
     after = (revised.title, revised.text, revised.scope, revised.witnesses)
+    if after == known.wording:
+        return []
+    if command.base not in (None, known.version):
+        raise Conflict(
+            f"{command.item_id!r} was changed since the version that this revision is based on",
+            hint="Read it again; revise it with the newest version as `base`, or leave it.",
+        )
     both = zip(known.wording, after, known.said_at, strict=True)
     kept = {at for old, new, at in both if old == new} - {known.position}
-    return [] if after == known.wording else _on(known, revised, *sorted(kept))
+    return _on(known, revised, *sorted(kept))
 
 
 def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draft]:

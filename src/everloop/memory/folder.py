@@ -355,7 +355,7 @@ def _commands(item: Item, sheet: Sheet) -> Iterator[Command]:
     changed = differing(sheet, sheet_of(item))
     words = {name: getattr(sheet, name) for name in WORDS if name in changed}
     if words:
-        yield ReviseItem(item.item_id, **words)
+        yield ReviseItem(item.item_id, **words, base=item.version)
     if "significance" in changed:
         yield RateItem(item.item_id, sheet.significance or 0)
     if "pinned" in changed:

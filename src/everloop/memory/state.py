@@ -26,11 +26,13 @@ from everloop.memory.scopes import written_by_user
 class Item(msgspec.Struct, frozen=True):
     """An item as it stands. `position` is where it was taken in: later facts stand on that one.
 
-    `author` is who took it in, or the user if the user has revised it since. `said_at` tells where
-    its title, text, scope and witnesses were said as they are now.
+    `version` is where its words were recorded. `author` is who took it in, or the user if the
+    user has revised it since. `said_at` tells where its title, text, scope and witnesses were said
+    as they are now.
     """
 
     position: int
+    version: int
     author: str
     title: str
     text: str
@@ -62,6 +64,7 @@ def evolve(item: Item | None, fact: Fact) -> Item:
     if isinstance(happened, Remembered):
         return Item(
             position=at,
+            version=at,
             author=fact.actor,
             title=happened.title,
             text=happened.text,
@@ -78,7 +81,8 @@ def evolve(item: Item | None, fact: Fact) -> Item:
     author = fact.actor if written_by_user(fact.actor) else item.author
     both = zip(item.wording, changed.wording, item.said_at, strict=True)
     title, text, scope, witnesses = (at if old != new else said for old, new, said in both)
-    return msgspec.structs.replace(changed, author=author, said_at=(title, text, scope, witnesses))
+    said_at = (title, text, scope, witnesses)
+    return msgspec.structs.replace(changed, version=at, author=author, said_at=said_at)
 
 
 def _changes(item: Item, happened: Event) -> dict[str, object]:
@@ -107,7 +111,7 @@ def _changes(item: Item, happened: Event) -> dict[str, object]:
     return changes
 
 
-ITEM = Fold("memory.item", Item, evolve, version=3)
+ITEM = Fold("memory.item", Item, evolve, version=4)
 
 
 class Audience(msgspec.Struct, frozen=True):

@@ -101,6 +101,18 @@ def test_a_mistake_is_refused_with_a_hint(memory: CommandLine, words: tuple[str,
     assert "hint:" in answer.err
 
 
+def test_a_revision_based_on_an_older_version_is_refused(memory: CommandLine) -> None:
+    name = take_in(memory, "the meeting is on Monday")
+    seen = memory.typed("memories", "show", name, "--json").document["item"]["version"]
+    memory.typed("revise", name, "--text", "the meeting is on Tuesday")
+    late = ("revise", name, "--text", "the meeting is at nine", "--base")
+    refused = memory.typed(*late, str(seen))
+    assert (refused.code, "hint:" in refused.err) == (4, True)
+    life = memory.typed("memories", "show", name, "--json").document
+    assert life["item"]["text"] == "the meeting is on Tuesday"
+    assert memory.typed(*late, str(life["item"]["version"])).code == 0
+
+
 def test_an_item_is_revised_and_its_versions_are_kept(memory: CommandLine) -> None:
     name = take_in(memory, "the meeting is on Monday")
     assert "Revised" in memory.typed("revise", name, "--text", "the meeting is on Tuesday").out

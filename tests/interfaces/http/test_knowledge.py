@@ -38,6 +38,29 @@ def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
         assert len(client.get("/api/recall?query=key&mode=text").json()["groups"]) == 1
 
 
+@pytest.mark.promise("P-MEM-5")
+def test_of_two_who_revise_the_same_words_the_second_is_told_and_loses_nothing(
+    house: Served,
+) -> None:
+    with house.client() as client:
+        kept = client.post("/api/memories", json={"text": "The key is under the pot."}).json()
+        path = f"/api/memories/{kept['item_id']}"
+        seen = client.get(path).json()["item"]["version"]
+        assert client.patch(path, json={"text": "Under the mat.", "base": seen}).is_success
+        mine = {"text": "Ann has it.", "significance": 3}
+        refused = client.patch(path, json={**mine, "base": seen})
+        assert (refused.status_code, bool(refused.json()["hint"])) == (409, True)
+        now = client.get(path).json()["item"]
+        assert (now["text"], now["significance"]) == ("Under the mat.", 0)
+        saved = client.patch(path, json={**mine, "base": now["version"]}).json()
+        assert [version["text"] for version in saved["versions"]] == [
+            "The key is under the pot.",
+            "Under the mat.",
+            "Ann has it.",
+        ]
+        assert client.patch(path, json={"pinned": True, "base": 1}).status_code == 422
+
+
 def test_a_preview_says_what_stands_on_a_memory_through_its_summary(house: Served) -> None:
     source = house.engine.do(RememberItem("source", "The roof leaks."), by=AGENT).position
     made = RememberItem("summary", "Leaks.", derived_from=("source",), because=(source,))

@@ -50,6 +50,12 @@ def _revise(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--everyone", action="store_true", help="no witnesses: everyone whom the scope admits"
     )
+    parser.add_argument(
+        "--base",
+        type=int,
+        metavar="VERSION",
+        help="the version that you saw; if there is a newer one, nothing is changed",
+    )
 
 
 def _rate(parser: ArgumentParser) -> None:

@@ -40,7 +40,7 @@ def revise(session: Session, asked: Namespace) -> None:
     _change(
         session,
         asked.item,
-        lambda item: ReviseItem(item.item_id, title, text, scope, witnesses),
+        lambda item: ReviseItem(item.item_id, title, text, scope, witnesses, asked.base),
         "Revised",
     )
 

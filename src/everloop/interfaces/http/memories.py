@@ -101,11 +101,15 @@ class New(Body):
 
 
 class Change(Body):
-    """What to change of a memory; what is absent stays. A `request_id` is for one change."""
+    """What to change of a memory; what is absent stays. A `request_id` is for one change.
+
+    `base` is the `version` that was seen: if the memory has newer words by now, nothing changes.
+    """
 
     text: Annotated[str | None, Field(min_length=1, max_length=100_000)] = None
     title: Annotated[str | None, Field(max_length=280)] = None
     scope: Annotated[str | None, Field(max_length=120)] = None
+    base: Annotated[int | None, Field(ge=1, le=2**53)] = None
     significance: Annotated[int | None, Field(ge=0, le=3)] = None
     pinned: bool | None = None
 
@@ -154,7 +158,10 @@ def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> Cha
     """Revise, rate, pin. What is so already is not recorded."""
     wanted: list[Command] = []
     if not (change.text is None and change.title is None and change.scope is None):
-        wanted.append(ReviseItem(item_id, change.title, change.text, change.scope))
+        words = (change.title, change.text, change.scope)
+        wanted.append(ReviseItem(item_id, *words, base=change.base))
+    elif change.base is not None:
+        raise Invalid("`base` says nothing without words", hint="Give text, title or scope, too.")
     if change.significance is not None:
         wanted.append(RateItem(item_id, change.significance))
     if change.pinned is not None:

@@ -20,9 +20,10 @@ class OriginOut(Shown):
 
 
 class ItemOut(Shown):
-    """A memory."""
+    """A memory. `version` is where it was given the words it has now."""
 
     position: int
+    version: int
     item_id: str
     title: str
     text: str

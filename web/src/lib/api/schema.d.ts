@@ -1637,8 +1637,12 @@ export interface components {
         /**
          * Change
          * @description What to change of a memory; what is absent stays. A `request_id` is for one change.
+         *
+         *     `base` is the `version` that was seen: if the memory has newer words by now, nothing changes.
          */
         Change: {
+            /** Base */
+            base?: number | null;
             /** Pinned */
             pinned?: boolean | null;
             /**
@@ -2046,7 +2050,7 @@ export interface components {
         };
         /**
          * ItemOut
-         * @description A memory.
+         * @description A memory. `version` is where it was given the words it has now.
          */
         ItemOut: {
             /** Author */
@@ -2090,6 +2094,8 @@ export interface components {
             text: string;
             /** Title */
             title: string;
+            /** Version */
+            version: number;
             /** Witnesses */
             witnesses: string[];
         };

@@ -1,6 +1,6 @@
 /** One memory with its whole life, and what can be done with it. Everything that is done can be undone. */
 import { goto } from '$app/navigation';
-import { api, told, type Shape } from '$lib/api/client';
+import { api, Problem, problemOf, told, type Shape } from '$lib/api/client';
 import { Attempts } from '$lib/attempts';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
@@ -9,6 +9,7 @@ import { tried } from '$lib/tried';
 import { toasts } from '$lib/ui';
 
 type Change = Omit<Shape<'Change'>, 'request_id'>;
+const CONFLICT = 409;
 
 /** Retract a fact, and go elsewhere if what it made is gone with it. */
 export function takeBack(position: number, leave = '', words = 'Undone.'): Promise<boolean> {
@@ -45,8 +46,9 @@ export class Life {
 		void this.stands.ask(() => told(api.GET('/api/memories/{item_id}/retirement', { params })));
 	}
 
-	revise(text: string, title: string): Promise<boolean> {
-		return this.#change({ text, title }, 'Revised.');
+	/** Give it other words in place of those of the version `base`. Newer ones stay, and are read. */
+	revise(text: string, title: string, base: number): Promise<boolean> {
+		return tried(() => this.#make({ text, title, base }, 'Revised.').catch((error) => this.#overtaken(error)));
 	}
 
 	pin(pinned: boolean): Promise<boolean> {
@@ -76,16 +78,25 @@ export class Life {
 		this.read();
 	}
 
-	/** Change it and offer to take that very change back: what follows from it, such as another pin that gave way, goes with it. */
+	#overtaken(error: unknown): never {
+		const problem = problemOf(error);
+		if (problem.status !== CONFLICT) throw problem;
+		this.read();
+		throw new Problem('It was changed meanwhile.', 'What it says now is shown above your words.', CONFLICT);
+	}
+
 	#change(change: Change, words: string): Promise<boolean> {
+		return tried(() => this.#make(change, words));
+	}
+
+	/** Change it and offer to take that very change back: what follows from it, such as another pin that gave way, goes with it. */
+	async #make(change: Change, words: string): Promise<void> {
 		const params = { path: { item_id: this.itemId } };
-		return tried(async () => {
-			const changed = await this.#attempts.make(change, (request_id) =>
-				told(api.PATCH('/api/memories/{item_id}', { params, body: { ...change, request_id } }))
-			);
-			this.known.data = changed;
-			const [position] = changed.done;
-			if (position) toasts.say(words, { label: 'Undo', does: () => void this.#undone(position) });
-		});
+		const changed = await this.#attempts.make(change, (request_id) =>
+			told(api.PATCH('/api/memories/{item_id}', { params, body: { ...change, request_id } }))
+		);
+		this.known.data = changed;
+		const [position] = changed.done;
+		if (position) toasts.say(words, { label: 'Undo', does: () => void this.#undone(position) });
 	}
 }
