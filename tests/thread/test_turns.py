@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.thread.parlour import PLAIN, Parlour, gate, parlour
 
 from everloop.app import USER, Engine
-from everloop.errors import Conflict, Invalid, ModelFailed, NotFound
-from everloop.log import Context
+from everloop.errors import Conflict, Invalid, ModelFailed, NotFound, Unavailable
+from everloop.log import Command, Context, Receipt
 from everloop.memory.answers import Asked
 from everloop.memory.context import ledger
 from everloop.memory.shelf import asker
@@ -31,7 +32,7 @@ from everloop.thread import browsing
 from everloop.thread.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
 from everloop.thread.events import ModelCalled, TurnSending
 from everloop.thread.limits import Answering, ThreadSettings
-from everloop.thread.talk import Letter
+from everloop.thread.talk import Letter, Talk
 
 
 @pytest.fixture
@@ -226,6 +227,25 @@ def test_what_was_said_can_be_said_anew(talking: Parlour) -> None:
     second = talking.talk.edit(first.message_id, Letter("Good morning."), USER)
     talking.until_ended(second.turn_id)
     assert talking.said() == [("user", "Good morning."), ("assistant", "Again.")]
+
+
+def test_what_could_not_be_said_anew_is_said_when_it_is_sent_again(talking: Parlour) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+    letter = Letter("Good morning.", letter_id="again")
+
+    def failing(command: Command, *, by: Context, **_: Any) -> Receipt:
+        raise Unavailable(f"{by.actor} cannot {command}")
+
+    with pytest.raises(Unavailable):
+        Talk(talking.engine.log, failing, talking.engine.memory).edit(
+            first.message_id, letter, USER
+        )
+    assert talking.said() == [], "it went back, and nothing was said there"
+    second = talking.talk.edit(first.message_id, letter, USER)
+    talking.until_ended(second.turn_id)
+    assert talking.said() == [("user", "Good morning."), ("assistant", "Again.")]
+    assert talking.talk.edit(first.message_id, letter, USER) == second
 
 
 def test_going_back_can_be_seen_before_and_undone_after(talking: Parlour) -> None:

@@ -42,12 +42,14 @@ from everloop.lessons.evidence import locate
 from everloop.lessons.lifecycle import Status
 from everloop.lessons.limits import LessonSettings
 from everloop.lessons.narrator import written_by
+from everloop.lessons.once import LESSON_TRACES
 from everloop.lessons.recall import Recalled, recall
 from everloop.lessons.sentiment.classifier import OFFLINE
 from everloop.lessons.shelf import LessonPage, LessonSeen
 from everloop.lessons.standing import StaleLesson, Standing, stale, standings
 from everloop.lessons.state import lesson_stream
 from everloop.log import Command, Context, Log, Reader, Receipt
+from everloop.log.once import do_once
 from everloop.memory.decide import principal_of
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import asker
@@ -110,10 +112,10 @@ class Teacher:
         """Put a rule forward. An empty `lesson_id` gets one; quotes are looked up in memory."""
         command = msgspec.structs.replace(
             new,
-            lesson_id=new.lesson_id or self._name(new),
+            lesson_id=new.lesson_id or self._name(new, request_id),
             evidence=self._located(new.evidence, by),
         )
-        receipt = self._do(command, by=by, request_id=request_id)
+        receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
         new_here = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
         with self.log.reading() as reader:
             lesson = shelf.find(reader, asker(reader, OWNER), command.lesson_id)
@@ -195,7 +197,11 @@ class Teacher:
     def promote(self, lesson_id: str, *, by: Context, request_id: str | None = None) -> Promotion:
         """Ask the gate. It decides from facts, whoever asks; a refusal is recorded as well."""
         before = self.find(by.actor, lesson_id).status
-        receipt = self._do(PromoteLesson(lesson_id), by=by, request_id=request_id)
+        command = PromoteLesson(lesson_id)
+        receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        if receipt.repeated:
+            with self.log.reading(as_of=receipt.facts[0].position - 1) as reader:
+                before = shelf.find(reader, _asker(reader, by.actor), lesson_id).status
         standing = self.standing(by.actor, lesson_id)
         status = standing.lesson.status
         if status is not Status.PROMOTED:
@@ -214,7 +220,7 @@ class Teacher:
         self, command: GiveFeedback, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
         """Note praise or blame. An empty `signal_id` gets one."""
-        signal = command.signal_id or self._ids.new("sig")
+        signal = command.signal_id or (f"sig-{request_id}" if request_id else self._ids.new("sig"))
         named = msgspec.structs.replace(command, signal_id=signal)
         return self._act(named, command.lesson_id, by, request_id)
 
@@ -298,16 +304,16 @@ class Teacher:
         self, command: Command, lesson_id: str, by: Context, request_id: str | None
     ) -> LessonSeen:
         self.find(by.actor, lesson_id)
-        self._do(command, by=by, request_id=request_id)
+        do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
         return self.find(by.actor, lesson_id)
 
-    def _name(self, new: ProposeLesson) -> str:
-        """A new name; or the one that the same entry of a pack, or of a source, always has."""
+    def _name(self, new: ProposeLesson, request_id: str | None) -> str:
+        """A new name; or that which the same request, or entry of a pack or source, always has."""
         if new.author == "pack" and new.external_id:
             return _name_for("pack", new.pack_id, new.external_id)
         if new.source is not None:
             return _name_for(new.source.kind, new.source.digest, new.description, new.body)
-        return self._ids.new("les")
+        return f"les-{request_id}" if request_id else self._ids.new("les")
 
     def _located(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
         if not evidence:

@@ -4,10 +4,15 @@ Each thread is a tree of its own, so going back in one leaves every other where 
 was said is ever lost: the old future of a rewound thread stays on its branch.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from everloop.errors import Conflict, Invalid
 from everloop.log import Context, Log, Receipt
+from everloop.log.facts import BranchForked, BranchStood
+from everloop.log.once import do_once, other_request, request_name, retract_once
+from everloop.log.past import stood_at
 from everloop.log.record import fact_of
 from everloop.log.retraction import Impact
 from everloop.memory.answers import Asked
@@ -17,6 +22,7 @@ from everloop.thread import browsing
 from everloop.thread.answering import Do
 from everloop.thread.commands import HOME, HOME_TITLE, OpenThread, RecordTurn, SendMessage
 from everloop.thread.events import Attachment, MessageSent, TurnRecorded
+from everloop.thread.once import THREAD_TRACES
 from everloop.thread.searching import Narrow, Searched, search
 from everloop.thread.state import CONVERSATION, stream_of
 
@@ -47,6 +53,21 @@ class Gone(msgspec.Struct, frozen=True):
     before: str
 
 
+class Request(NamedTuple):
+    """What somebody wants done once: a word for it, and the id that they gave it, if any."""
+
+    word: str
+    request_id: str
+
+    @property
+    def name(self) -> str | None:
+        """The same, as the log has it."""
+        return request_name(self.word, self.request_id)
+
+
+NO_REQUEST = Request("", "")
+
+
 class Talk:
     """The conversations of one log."""
 
@@ -63,10 +84,10 @@ class Talk:
             self._open(HOME, HOME_TITLE, by)
         return HOME
 
-    def open(self, title: str, by: Context) -> str:
+    def open(self, title: str, by: Context, request_id: str = "") -> str:
         """Begin a named thread."""
-        thread_id = self._log.ids.new("thr")
-        self._open(thread_id, title, by)
+        thread_id = f"thr-{request_id}" if request_id else self._log.ids.new("thr")
+        self._open(thread_id, title, by, request_id)
         return thread_id
 
     def send(self, thread_id: str, letter: Letter, by: Context) -> Sent:
@@ -85,14 +106,14 @@ class Talk:
         receipt = self._do(command, by=by, request_id=_request(name))
         return _sent(receipt, command)
 
-    def again(self, message_id: str, by: Context) -> Sent:
+    def again(self, message_id: str, by: Context, request_id: str = "") -> Sent:
         """Another answer to a message: a sibling of those it has."""
-        said = self._said(message_id)
-        if said.role != "user":
-            said = self._asked(said)
-        self._fork(said.thread_id, said.position, by)
-        command = RecordTurn(said.thread_id, self._log.ids.new("trn"), said.message_id)
-        receipt = self._do(command, by=by)
+        fork = Request("fork", request_id)
+        said = self._asked(message_id, fork)
+        self._fork(said.thread_id, said.position, by, fork)
+        turn_id = f"trn-{request_id}" if request_id else self._log.ids.new("trn")
+        command = RecordTurn(said.thread_id, turn_id, said.message_id)
+        receipt = do_once(self._do, command, THREAD_TRACES, by=by, request_id=request_id)
         return Sent(
             said.thread_id, said.message_id, command.turn_id, receipt.position, receipt.branch
         )
@@ -101,10 +122,11 @@ class Talk:
         """Say something else in place of a message, on a branch of its own."""
         if (before := self._said_before(letter)) is not None:
             return before
-        said = self._said(message_id)
+        fork = Request("edit", letter.letter_id)
+        said = self._said(message_id, fork)
         if said.role != "user":
             raise Invalid("only what a person said can be said anew", hint="Ask again instead.")
-        self._fork(said.thread_id, said.position - 1, by)
+        self._fork(said.thread_id, said.position - 1, by, fork)
         return self.send(said.thread_id, letter, by)
 
     def open_turns(self, thread_id: str) -> list[browsing.Turn]:
@@ -123,31 +145,38 @@ class Talk:
         said = self._said(message_id)
         return self._log.preview_rewind(said.position, tree=stream_of(said.thread_id))
 
-    def rewind(self, message_id: str, by: Context) -> Gone:
+    def rewind(self, message_id: str, by: Context, request_id: str = "") -> Gone:
         """Go back to right after a message. What came later stays on its branch."""
-        said = self._said(message_id)
-        before = self._log.branches.standing[stream_of(said.thread_id)]
-        return Gone(self._fork(said.thread_id, said.position, by), before)
+        request = Request("rewind", request_id)
+        said = self._said(message_id, request)
+        forked = self._fork(said.thread_id, said.position, by, request)
+        return Gone(forked.branch, forked.parent)
 
-    def stand(self, thread_id: str, branch: str, by: Context) -> Gone:
+    def stand(self, thread_id: str, branch: str, by: Context, request_id: str = "") -> Gone:
         """Go to another branch of a thread; so a rewind is undone."""
         tree = stream_of(thread_id)
         if self._log.branches[branch].root != tree:
             raise Invalid(
                 f"{branch!r} is no branch of {thread_id!r}", hint="Choose one of its own."
             )
-        before = self._log.branches.standing[tree]
-        self._log.stand(branch, actor=by.actor)
-        return Gone(branch, before)
+        name = request_name("stand", request_id)
+        done = self._log.stand(branch, actor=by.actor, request_id=name)
+        if done.repeated and BranchStood(branch) not in [fact.event for fact in done.facts]:
+            raise other_request(request_id)
+        if not done.facts:
+            return Gone(branch, branch)
+        with self._log.reading() as reader:
+            stood, _ = stood_at(reader, done.position - 1)
+        return Gone(branch, stood[tree])
 
     def preview_retract(self, message_id: str) -> Impact:
         """What taking a message back would hide."""
         return self._log.preview_retract([self._said(message_id).position])
 
-    def retract(self, message_id: str, reason: str, by: Context) -> Receipt:
+    def retract(self, message_id: str, reason: str, by: Context, request_id: str = "") -> Receipt:
         """Take a message back, and all that came from it. Retract the retraction to undo it."""
-        position = self._said(message_id).position
-        return self._log.retract([position], reason=reason, actor=by.actor)
+        position = self._said(message_id, Request("retract", request_id)).position
+        return retract_once(self._log, position, reason, by=by, request_id=request_id)
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -159,10 +188,10 @@ class Talk:
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def _open(self, thread_id: str, title: str, by: Context) -> None:
+    def _open(self, thread_id: str, title: str, by: Context, request_id: str = "") -> None:
         command = OpenThread(thread_id, title)
         self._log.plant(stream_of(thread_id), actor=by.actor)
-        self._do(command, by=by)
+        do_once(self._do, command, THREAD_TRACES, by=by, request_id=request_id)
 
     def _said_before(self, letter: Letter) -> Sent | None:
         """What came of the same letter, wherever the thread stands now."""
@@ -186,20 +215,35 @@ class Talk:
                 )
         return None
 
-    def _said(self, message_id: str) -> browsing.Message:
-        with self._log.reading() as reader:
+    def _said(self, message_id: str, request: Request = NO_REQUEST) -> browsing.Message:
+        """A message in sight; for a request that is made again, as it was the first time."""
+        with self._log.reading(as_of=self._asked_at(request)) as reader:
             return browsing.message(reader, message_id)
 
-    def _asked(self, answer: browsing.Message) -> browsing.Message:
-        """The message that an answer answers."""
-        with self._log.reading() as reader:
-            turn = browsing.turn(reader, answer.turn_id)
+    def _asked(self, message_id: str, request: Request) -> browsing.Message:
+        """What a person said: this message, or the one that it answers."""
+        with self._log.reading(as_of=self._asked_at(request)) as reader:
+            said = browsing.message(reader, message_id)
+            if said.role == "user":
+                return said
+            turn = browsing.turn(reader, said.turn_id)
             return browsing.message(reader, turn.message_id)
 
-    def _fork(self, thread_id: str, at: int, by: Context) -> str:
+    def _asked_at(self, request: Request) -> int | None:
+        """Where the log stood when a request was made before; None if it was not."""
+        if request.name is None:
+            return None
+        with self._log.reading() as reader:
+            records = reader.requested(request.name)
+        return records[0].position - 1 if records else None
+
+    def _fork(self, thread_id: str, at: int, by: Context, request: Request) -> BranchForked:
         tree = stream_of(thread_id)
-        self._log.rewind(at, tree=tree, actor=by.actor)
-        return self._log.branches.standing[tree]
+        done = self._log.rewind(at, tree=tree, actor=by.actor, request_id=request.name)
+        forked = done.facts[0].event
+        if not isinstance(forked, BranchForked) or forked.at != at:
+            raise other_request(request.request_id)
+        return forked
 
 
 def _request(letter_id: str) -> str:

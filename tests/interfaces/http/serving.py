@@ -113,6 +113,25 @@ def frames(response: httpx.Response) -> Iterator[Heard]:
             lines = []
 
 
+def ended(client: httpx.Client, turn_id: str) -> None:
+    """Wait for the end of a turn."""
+    with client.stream("GET", "/api/stream", params={"after": 0}) as stream:
+        for one in frames(stream):
+            kind = one.data.get("kind", "") if one.event == "fact" else ""
+            over = kind in ("thread.answer_given", "thread.turn_stopped", "thread.turn_failed")
+            if over and one.data["data"]["turn_id"] == turn_id:
+                return
+
+
+def asked(client: httpx.Client, text: str, thread: str = "home") -> dict[str, Any]:
+    """Say something and wait for the answer."""
+    sent: dict[str, Any] = client.post(
+        f"/api/threads/{thread}/messages", json={"text": text}
+    ).json()
+    ended(client, sent["turn_id"])
+    return sent
+
+
 @contextmanager
 def served(
     folder: Path,

@@ -1,30 +1,11 @@
 """Conversations over HTTP: saying, answering again, going back, taking back, looking."""
 
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from tests.interfaces.http.serving import Served, frames, served
+from tests.interfaces.http.serving import Served, asked, ended, frames, served
 from tests.thread.parlour import gate
-
-
-def _ended(client: httpx.Client, turn_id: str) -> None:
-    """Wait for the end of a turn."""
-    with client.stream("GET", "/api/stream", params={"after": 0}) as stream:
-        for one in frames(stream):
-            kind = one.data.get("kind", "") if one.event == "fact" else ""
-            ended = kind in ("thread.answer_given", "thread.turn_stopped", "thread.turn_failed")
-            if ended and one.data["data"]["turn_id"] == turn_id:
-                return
-
-
-def _asked(client: httpx.Client, text: str, thread: str = "home") -> dict[str, Any]:
-    sent: dict[str, Any] = client.post(
-        f"/api/threads/{thread}/messages", json={"text": text}
-    ).json()
-    _ended(client, sent["turn_id"])
-    return sent
 
 
 def _texts(client: httpx.Client, thread: str = "home", **asked: str) -> list[str]:
@@ -41,13 +22,13 @@ def test_a_message_is_there_when_it_is_acknowledged_and_once_if_it_is_sent_twice
         again = client.post("/api/threads/home/messages", json=letter)
         assert first.status_code == 201
         assert again.json() == first.json()
-        _ended(client, first.json()["turn_id"])
+        ended(client, first.json()["turn_id"])
         assert _texts(client) == ["Only once.", "Answer number 1."]
 
 
 def test_pages_lead_through_a_thread_in_both_directions(house: Served) -> None:
     with house.client() as client:
-        ids = [_asked(client, f"Question {number}.")["message_id"] for number in range(3)]
+        ids = [asked(client, f"Question {number}.")["message_id"] for number in range(3)]
         newest = client.get("/api/threads/home/messages?limit=2").json()
         assert [one["text"] for one in newest["messages"]] == ["Question 2.", "Answer number 3."]
         assert (newest["earlier"], newest["later"]) == (True, False)
@@ -66,10 +47,10 @@ def test_pages_lead_through_a_thread_in_both_directions(house: Served) -> None:
 
 def test_answers_to_one_question_stand_beside_each_other(house: Served) -> None:
     with house.client() as client:
-        sent = _asked(client, "Again?")
+        sent = asked(client, "Again?")
         first = client.get("/api/threads/home/messages").json()["messages"][-1]
         again = client.post(f"/api/messages/{first['message_id']}/again").json()
-        _ended(client, again["turn_id"])
+        ended(client, again["turn_id"])
         beside = client.get(f"/api/messages/{first['message_id']}/siblings").json()
         assert [one["standing"] for one in beside] == [False, True]
         assert beside == client.get(f"/api/messages/{sent['message_id']}/siblings").json()
@@ -82,8 +63,8 @@ def test_answers_to_one_question_stand_beside_each_other(house: Served) -> None:
 
 def test_a_rewind_is_previewed_done_and_undone(house: Served) -> None:
     with house.client() as client:
-        first = _asked(client, "One.")
-        _asked(client, "Two.")
+        first = asked(client, "One.")
+        asked(client, "Two.")
         preview = client.get(f"/api/messages/{first['message_id']}/rewind").json()
         assert preview["hides"]
         gone = client.post(f"/api/messages/{first['message_id']}/rewind").json()
@@ -105,16 +86,16 @@ def test_a_rewind_is_previewed_done_and_undone(house: Served) -> None:
 
 def test_a_message_is_edited_on_a_branch_of_its_own(house: Served) -> None:
     with house.client() as client:
-        sent = _asked(client, "Tpyo.")
+        sent = asked(client, "Tpyo.")
         edited = client.post(f"/api/messages/{sent['message_id']}/edit", json={"text": "Typo."})
-        _ended(client, edited.json()["turn_id"])
+        ended(client, edited.json()["turn_id"])
         assert _texts(client) == ["Typo.", "Answer number 2."]
         assert edited.json()["branch"] != sent["branch"]
 
 
 def test_taking_back_is_previewed_done_and_undone(house: Served) -> None:
     with house.client() as client:
-        sent = _asked(client, "A secret.")
+        sent = asked(client, "A secret.")
         preview = client.get(f"/api/messages/{sent['message_id']}/retraction").json()
         assert preview["kinds"]["thread.message_sent"] == 1
         done = client.post(
@@ -128,7 +109,7 @@ def test_taking_back_is_previewed_done_and_undone(house: Served) -> None:
 
 def test_a_message_is_folded_away_and_shown_again(house: Served) -> None:
     with house.client() as client:
-        sent = _asked(client, "Fold me.")
+        sent = asked(client, "Fold me.")
         for hidden in (True, False):
             path = f"/api/messages/{sent['message_id']}/hidden"
             assert client.put(path, json={"hidden": hidden}).json()["hidden"] is hidden
@@ -148,7 +129,7 @@ def test_a_second_message_waits_visibly_and_both_can_be_stopped(tmp_path: Path) 
         ]
         for turn in (second, first):
             assert client.post(f"/api/turns/{turn['turn_id']}/stop").status_code == 202
-            _ended(client, turn["turn_id"])
+            ended(client, turn["turn_id"])
         stopped = client.get(f"/api/turns/{first['turn_id']}").json()
         assert stopped["phase"] == "stopped"
         said = client.get(f"/api/messages/{stopped['answer_id']}").json()
@@ -158,7 +139,7 @@ def test_a_second_message_waits_visibly_and_both_can_be_stopped(tmp_path: Path) 
 
 def test_behind_every_answer_is_what_its_prompt_was_made_of(house: Served) -> None:
     with house.client() as client:
-        _asked(client, "Where is the key?")
+        asked(client, "Where is the key?")
         question, answer = client.get("/api/threads/home/messages").json()["messages"]
         assert question["context_id"] == ""
         opened = client.get(f"/api/contexts/{answer['context_id']}").json()
@@ -188,7 +169,7 @@ def test_threads_are_opened_renamed_put_away_and_taken_out(house: Served) -> Non
 
 def test_what_was_said_is_found_by_words_thread_and_author(house: Served) -> None:
     with house.client() as client:
-        sent = _asked(client, "The lighthouse keeper has a parrot.")
+        sent = asked(client, "The lighthouse keeper has a parrot.")
         house.running.remembering.remember()
         found = client.get("/api/search", params={"query": "parrot", "mode": "text"}).json()
         assert found["hits"][0]["message"]["message_id"] == sent["message_id"]
@@ -200,14 +181,14 @@ def test_what_was_said_is_found_by_words_thread_and_author(house: Served) -> Non
             ({"role": "assistant"}, ["assistant"]),
             ({"before": "2020-01-01T00:00:00Z"}, []),
         ):
-            asked = {"query": "parrot", "mode": "text", **narrow}
-            hits = client.get("/api/search", params=asked).json()["hits"]
+            wanted = {"query": "parrot", "mode": "text", **narrow}
+            hits = client.get("/api/search", params=wanted).json()["hits"]
             assert [one["message"]["role"] for one in hits] == roles, narrow
 
 
 def test_the_past_is_a_timeline_of_windows_that_can_be_opened(house: Served) -> None:
     with house.client() as client:
-        _asked(client, "Hello.")
+        asked(client, "Hello.")
         (band,) = client.get("/api/threads/home/timeline?tier=day").json()
         assert (band["tier"], band["messages"], band["state"]) == ("day", 2, "open")
         opened = client.get(f"/api/threads/home/windows/{band['key']}").json()

@@ -1,11 +1,11 @@
-"""A request about memory that is made again, because its answer was lost on the way."""
+"""A request that is made again, because its answer was lost on the way."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
-from tests.interfaces.http.serving import Served
+from tests.interfaces.http.serving import Served, asked, ended
 
 KEY = {"text": "The spare key is under the pot.", "request_id": "r1"}
 
@@ -71,6 +71,8 @@ def test_a_request_id_for_something_else_is_refused(house: Served) -> None:
             assert client.patch(path, json={**change, "request_id": "c"}).is_success
             assert client.patch(path, json={**change, "request_id": "c"}).is_success
             assert client.patch(path, json={**another, "request_id": "c"}).status_code == 409
+            elsewhere = f"/api/memories/{_kept(client, f'Not so: {change}.')['item_id']}"
+            assert client.patch(elsewhere, json={**change, "request_id": "c"}).status_code == 409
         taken = {"request_id": "t"}
         assert client.post(f"/api/retractions/{item['position']}", json=taken).is_success
         assert client.post("/api/retractions/1", json=taken).status_code == 409
@@ -107,6 +109,159 @@ def test_a_memory_that_came_back_does_not_step_back_again_by_the_same_request(
 @pytest.mark.parametrize("odd", ["a b", "../x", "ä", "x" * 65, 7, ["x"]])
 def test_an_odd_request_id_is_refused(shared: Served, odd: Any) -> None:
     with shared.client() as client:
-        for path in ("/api/memories", "/api/memories/x/retirement", "/api/retractions/1"):
+        for path in (
+            "/api/memories",
+            "/api/memories/x/retirement",
+            "/api/retractions/1",
+            "/api/threads",
+            "/api/lessons",
+            "/api/messages/x/again",
+            "/api/lessons/x/promotion",
+        ):
             body = {"text": "Something.", "request_id": odd}
             assert client.post(path, json=body).status_code == 422, path
+
+
+LESSON = {"description": "Water in the evening", "body": "Plants lose less of it then."}
+WHY = {"trigger": "watering", "failure_mode": "dry", "correction": "evening"}
+
+
+def _recorded(house: Served, kinds: str) -> int:
+    """How many facts of such kinds the log has."""
+    with house.engine.reading() as reader:
+        return int(reader.rows("SELECT count(*) FROM log WHERE kind GLOB ?", (kinds,))[0][0])
+
+
+def _twice(client: httpx.Client, path: str, body: dict[str, Any], method: str = "POST") -> Any:
+    """Ask the same twice, and give the answer, which is the same."""
+    first = client.request(method, path, json=body)
+    again = client.request(method, path, json=body)
+    assert first.is_success, first.text
+    assert (again.status_code, again.json()) == (first.status_code, first.json())
+    return first.json()
+
+
+def test_a_lesson_that_is_put_forward_again_by_the_same_request_is_one(house: Served) -> None:
+    with house.client() as client:
+        _twice(client, "/api/lessons", {**LESSON, "request_id": "r1"})
+        assert client.get("/api/lessons").json()["total"] == 1
+        other = {**LESSON, "body": "Something else.", "request_id": "r1"}
+        assert client.post("/api/lessons", json=other).status_code == 409
+        assert client.get("/api/lessons").json()["total"] == 1
+
+
+@pytest.mark.promise("P-HTTP-12")
+def test_what_is_said_of_a_lesson_again_by_the_same_request_is_said_once(house: Served) -> None:
+    with house.client() as client:
+        made = client.post("/api/lessons", json=LESSON).json()["lesson"]
+        lesson = f"/api/lessons/{made['lesson_id']}"
+        why = {**WHY, "confidence": "inferred"}
+        for path, body, other in (
+            ("/narrative", why, {**why, "trigger": "rain"}),
+            ("/feedback", {"helpful": True}, {"helpful": False}),
+            ("/activation", {}, None),
+            ("/promotion", {}, None),
+            ("/discard", {"reason": "x", "force": True}, {"reason": "y", "force": True}),
+        ):
+            head = house.engine.log.head
+            _twice(client, f"{lesson}{path}", {**body, "request_id": "r1"})
+            recorded = _recorded(house, "lessons.*")
+            assert house.engine.log.head > head, path
+            if other is not None:
+                refused = client.post(f"{lesson}{path}", json={**other, "request_id": "r1"})
+                assert refused.status_code == 409, path
+            assert _recorded(house, "lessons.*") == recorded, path
+        assert _recorded(house, "lessons.lesson_narrated") == 1
+        assert _recorded(house, "lessons.feedback_given") == 1
+
+
+def test_words_that_a_lesson_got_since_are_not_undone_by_the_same_request(house: Served) -> None:
+    with house.client() as client:
+        made = client.post("/api/lessons", json=LESSON).json()["lesson"]
+        path = f"/api/lessons/{made['lesson_id']}"
+        edit = {"body": "They lose less.", "request_id": "e1"}
+        assert client.patch(path, json=edit).is_success
+        client.patch(path, json={"body": "Never at noon."})
+        assert client.patch(path, json=edit).json()["lesson"]["body"] == "Never at noon."
+
+
+def test_a_conversation_that_is_begun_again_by_the_same_request_is_one(house: Served) -> None:
+    with house.client() as client:
+        begun = len(client.get("/api/threads").json())
+        opened = _twice(client, "/api/threads", {"title": " The  garden ", "request_id": "r1"})
+        assert opened["title"] == "The garden"
+        assert len(client.get("/api/threads").json()) == begun + 1
+        other = client.post("/api/threads", json={"title": "The shed", "request_id": "r1"})
+        assert other.status_code == 409
+        path = f"/api/threads/{opened['thread_id']}"
+        _twice(client, path, {"title": "Beds", "archived": True, "request_id": "r2"}, "PATCH")
+        assert _recorded(house, "thread.thread_archived") == 1
+        back = client.patch(path, json={"archived": False, "request_id": "r2"})
+        assert back.status_code == 409
+
+
+@pytest.mark.parametrize("sort", ["topic", "decision", "intent"])
+def test_what_is_noted_again_by_the_same_request_is_noted_once(house: Served, sort: str) -> None:
+    with house.client() as client:
+        client.post("/api/threads", json={"title": "The garden", "request_id": "g"})
+        path = "/api/threads/thr-g/notes"
+        note = _twice(client, path, {"sort": sort, "text": "The hedge", "request_id": "n1"})
+        assert len(client.get(path).json()) == 1
+        other = "intent" if sort == "topic" else "topic"
+        for body in ({"sort": sort, "text": "Else"}, {"sort": other, "text": "The hedge"}):
+            assert client.post(path, json={**body, "request_id": "n1"}).status_code == 409, body
+        if sort == "topic":
+            stands = {"text": "Half of it is cut.", "request_id": "n2"}
+            _twice(client, f"{path}/{note['note_id']}", stands, "PATCH")
+            assert _recorded(house, "thread.topic_noted") == 1
+
+
+def test_going_back_again_by_the_same_request_goes_back_once(house: Served) -> None:
+    with house.client() as client:
+        first = asked(client, "One.")
+        second = asked(client, "Two.")
+        path = f"/api/messages/{first['message_id']}/rewind"
+        gone = _twice(client, path, {"request_id": "r1"})
+        assert gone["branch"] != gone["before"]
+        assert _recorded(house, "log.branch_forked") == 1
+        undo = {"branch": gone["before"], "request_id": "s1"}
+        back = _twice(client, "/api/threads/home/branch", undo)
+        assert back == {"branch": gone["before"], "before": gone["branch"]}
+        assert client.post(path, json={"request_id": "r1"}).json() == gone
+        assert _recorded(house, "log.branch_stood") == 2
+        other = f"/api/messages/{second['message_id']}/rewind"
+        assert client.post(other, json={"request_id": "r1"}).status_code == 409
+        elsewhere = {"branch": gone["branch"], "request_id": "s1"}
+        assert client.post("/api/threads/home/branch", json=elsewhere).status_code == 409
+
+
+@pytest.mark.promise("P-HTTP-12")
+def test_another_answer_asked_for_again_by_the_same_request_is_one(house: Served) -> None:
+    with house.client() as client:
+        asked(client, "One.")
+        second = asked(client, "Two.")
+        answer = client.get("/api/threads/home/messages").json()["messages"][-1]["message_id"]
+        path = f"/api/messages/{answer}/again"  # which is out of sight from then on
+        sent = _twice(client, path, {"request_id": "r1"})
+        ended(client, sent["turn_id"])
+        assert client.post(path, json={"request_id": "r1"}).json() == sent
+        assert len(client.get(f"/api/messages/{second['message_id']}/siblings").json()) == 2
+        earlier = client.get("/api/threads/home/messages").json()["messages"][0]["message_id"]
+        other = client.post(f"/api/messages/{earlier}/again", json={"request_id": "r1"})
+        assert other.status_code == 409
+
+
+def test_a_message_that_is_taken_back_or_hidden_again_by_the_same_request_is_so_once(
+    house: Served,
+) -> None:
+    with house.client() as client:
+        first, second = asked(client, "One."), asked(client, "Two.")
+        hidden = {"hidden": True, "request_id": "h1"}
+        _twice(client, f"/api/messages/{first['message_id']}/hidden", hidden, "PUT")
+        assert _recorded(house, "thread.message_hidden") == 1
+        path = f"/api/messages/{second['message_id']}/retraction"
+        done = _twice(client, path, {"reason": "a slip", "request_id": "r1"})
+        assert done["position"] > 0
+        assert _recorded(house, "log.retracted") == 1
+        other = client.post(path, json={"reason": "wrong", "request_id": "r1"})
+        assert other.status_code == 409

@@ -1,5 +1,6 @@
 """Lessons: how each stands before the gate, and the user's word on them."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import House, HouseDep, SpeakerDep
+from everloop.interfaces.http.sent import NOTHING, Body
 from everloop.interfaces.http.shown import Shown
 from everloop.lessons.commands import (
     DiscardLesson,
@@ -127,35 +129,35 @@ class PromotionOut(Shown):
     cited: list[str]
 
 
-class NewLesson(BaseModel):
+class NewLesson(Body):
     """A rule to put forward."""
 
     description: Annotated[str, Field(min_length=1, max_length=280)]
     body: Annotated[str, Field(min_length=1, max_length=20_000)]
     scope: Annotated[str, Field(max_length=120)] = "user"
-    memories: Annotated[list[str], Field(max_length=20)] = []
-    quotes: Annotated[list[str], Field(max_length=20)] = []
+    memories: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    quotes: Annotated[tuple[str, ...], Field(max_length=20)] = ()
 
 
-class LessonChange(BaseModel):
+class LessonChange(Body):
     """What to change of its words; what is absent stays."""
 
     description: Annotated[str | None, Field(min_length=1, max_length=280)] = None
     body: Annotated[str | None, Field(min_length=1, max_length=20_000)] = None
 
 
-class NarrativeIn(BaseModel):
+class NarrativeIn(Body):
     """Why a lesson holds."""
 
     trigger: Annotated[str, Field(min_length=1, max_length=140)]
     failure_mode: Annotated[str, Field(min_length=1, max_length=200)]
     correction: Annotated[str, Field(min_length=1, max_length=200)]
     confidence: Literal["observed", "inferred", "speculative"]
-    memories: Annotated[list[str], Field(max_length=20)] = []
-    quotes: Annotated[list[str], Field(max_length=20)] = []
+    memories: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    quotes: Annotated[tuple[str, ...], Field(max_length=20)] = ()
 
 
-class Feedback(BaseModel):
+class Feedback(Body):
     """Whether a lesson helped; `text_digest` is of the words that you saw."""
 
     helpful: bool
@@ -163,14 +165,14 @@ class Feedback(BaseModel):
     text_digest: Annotated[str, Field(max_length=64)] = ""
 
 
-class Letting(BaseModel):
+class Letting(Body):
     """Why it is let go; `force` where you wrote it yourself."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
     force: bool = False
 
 
-class Successor(BaseModel):
+class Successor(Body):
     """Which lesson takes its place."""
 
     by: Annotated[str, Field(max_length=100)]
@@ -201,7 +203,7 @@ def propose(new: NewLesson, house: HouseDep, by: SpeakerDep) -> StandingOut:
         author="user",
         evidence=_evidence(new.memories, new.quotes),
     )
-    proposed = house.engine.lessons.propose(command, by=by)
+    proposed = house.engine.lessons.propose(command, by=by, request_id=new.request_id)
     return one_lesson(proposed.lesson_id, house)
 
 
@@ -214,7 +216,8 @@ def one_lesson(lesson_id: str, house: HouseDep) -> StandingOut:
 @router.patch("/lessons/{lesson_id}")
 def edit(lesson_id: str, change: LessonChange, house: HouseDep, by: SpeakerDep) -> StandingOut:
     """Change its words. What was said of the older words no longer counts."""
-    house.engine.lessons.edit(EditLesson(lesson_id, change.description, change.body), by=by)
+    command = EditLesson(lesson_id, change.description, change.body)
+    house.engine.lessons.edit(command, by=by, request_id=change.request_id)
     return one_lesson(lesson_id, house)
 
 
@@ -228,28 +231,37 @@ def narrate(lesson_id: str, said: NarrativeIn, house: HouseDep, by: SpeakerDep) 
         said.confidence,
         _evidence(said.memories, said.quotes),
     )
-    house.engine.lessons.narrate(lesson_id, by=by, narrative=narrative)
+    house.engine.lessons.narrate(lesson_id, by=by, narrative=narrative, request_id=said.request_id)
     return one_lesson(lesson_id, house)
 
 
 @router.post("/lessons/{lesson_id}/activation")
-def activate(lesson_id: str, house: HouseDep, by: SpeakerDep, text_digest: str = "") -> StandingOut:
+def activate(
+    lesson_id: str,
+    house: HouseDep,
+    by: SpeakerDep,
+    text_digest: str = "",
+    asked: Body = NOTHING,
+) -> StandingOut:
     """Put it on trial. `text_digest` is of the words that you saw."""
-    house.engine.lessons.activate(lesson_id, by=by, text_digest=text_digest)
+    house.engine.lessons.activate(
+        lesson_id, by=by, text_digest=text_digest, request_id=asked.request_id
+    )
     return one_lesson(lesson_id, house)
 
 
 @router.post("/lessons/{lesson_id}/promotion")
-def promote(lesson_id: str, house: HouseDep, by: SpeakerDep) -> PromotionOut:
+def promote(lesson_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> PromotionOut:
     """Ask the gate. A refusal is an answer too, with every reason."""
-    return PromotionOut.model_validate(house.engine.lessons.promote(lesson_id, by=by))
+    told = house.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
+    return PromotionOut.model_validate(told)
 
 
 @router.post("/lessons/{lesson_id}/feedback")
 def feedback(lesson_id: str, said: Feedback, house: HouseDep, by: SpeakerDep) -> StandingOut:
     """Say that it helped, or that it harmed."""
     command = GiveFeedback(lesson_id, said.helpful, said.signal_id, text_digest=said.text_digest)
-    house.engine.lessons.feedback(command, by=by)
+    house.engine.lessons.feedback(command, by=by, request_id=said.request_id)
     return one_lesson(lesson_id, house)
 
 
@@ -263,18 +275,22 @@ def withdraw(lesson_id: str, signal_id: str, house: HouseDep, by: SpeakerDep) ->
 @router.post("/lessons/{lesson_id}/discard")
 def discard(lesson_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> StandingOut:
     """Let it go."""
-    house.engine.lessons.discard(DiscardLesson(lesson_id, letting.reason, letting.force), by=by)
+    command = DiscardLesson(lesson_id, letting.reason, letting.force)
+    house.engine.lessons.discard(command, by=by, request_id=letting.request_id)
     return one_lesson(lesson_id, house)
 
 
 @router.post("/lessons/{lesson_id}/successor")
 def supersede(lesson_id: str, by_: Successor, house: HouseDep, by: SpeakerDep) -> StandingOut:
     """Let another take its place."""
-    house.engine.lessons.supersede(SupersedeLesson(lesson_id, by_.by, by_.force), by=by)
+    command = SupersedeLesson(lesson_id, by_.by, by_.force)
+    house.engine.lessons.supersede(command, by=by, request_id=by_.request_id)
     return one_lesson(lesson_id, house)
 
 
-def _evidence(memories: list[str], quotes: list[str]) -> tuple[MemoryEvidence | QuoteEvidence, ...]:
+def _evidence(
+    memories: Iterable[str], quotes: Iterable[str]
+) -> tuple[MemoryEvidence | QuoteEvidence, ...]:
     return (*(MemoryEvidence(one) for one in memories), *(QuoteEvidence(one) for one in quotes))
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from everloop.errors import Forbidden, Invalid
 from everloop.interfaces.http.answers import PROBLEMS
@@ -23,9 +23,10 @@ from everloop.interfaces.http.remembered import (
     ZoomedOut,
     group_out,
 )
+from everloop.interfaces.http.sent import Body
 from everloop.interfaces.http.shown import DoneOut, ImpactOut, impact_out
 from everloop.log import Command
-from everloop.log.facts import Retracted
+from everloop.log.once import do_once, retract_once
 from everloop.memory import browsing
 from everloop.memory.abreast import side_by_side
 from everloop.memory.answers import Asked
@@ -38,7 +39,7 @@ from everloop.memory.commands import (
     UnpinItem,
 )
 from everloop.memory.immunity import standing
-from everloop.memory.once import do_once, other_request, remember_once
+from everloop.memory.once import MEMORY_TRACES, remember_once
 from everloop.memory.path import path
 from everloop.memory.scopes import OWNER, check_scope
 from everloop.memory.shelf import Filter, asker
@@ -49,8 +50,6 @@ router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
 Mode = Literal["text", "semantic", "hybrid"]
 ACCESS = "access."  # a retracted revocation would let a device in again
 Position = Annotated[int, Path(ge=1, le=2**53)]
-# A name that the client gives a request: made again with the same, it gives the first result.
-RequestId = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]
 
 
 class Among(BaseModel):
@@ -83,13 +82,6 @@ class Question(Among):
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
     mode: Mode = "hybrid"
     limit: Annotated[int, Field(ge=1, le=100)] = 10
-
-
-class Body(BaseModel):
-    """What is sent. What is not known is refused: nobody is to think that it had an effect."""
-
-    model_config = ConfigDict(extra="forbid")
-    request_id: RequestId = ""
 
 
 class New(Body):
@@ -166,8 +158,10 @@ def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> Cha
         wanted.append(RateItem(item_id, change.significance))
     if change.pinned is not None:
         wanted.append((PinItem if change.pinned else UnpinItem)(item_id))
-    do, request_id = house.engine.do, change.request_id
-    receipts = [do_once(do, command, by=by, request_id=request_id) for command in wanted]
+    receipts = [
+        do_once(house.engine.do, command, MEMORY_TRACES, by=by, request_id=change.request_id)
+        for command in wanted
+    ]
     # What else a receipt tells stands on its first fact, and goes with it.
     done = [receipt.facts[0].position for receipt in receipts if receipt.facts]
     return ChangedOut(**dict(one_memory(item_id, house)), done=done)
@@ -188,7 +182,8 @@ def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
 def retire(item_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
     """Let a memory step back. Recall passes over it; retract this to undo it."""
     command = RetireItem(item_id, letting.reason, letting.force)
-    done = do_once(house.engine.do, command, by=by, request_id=letting.request_id)
+    request_id = letting.request_id
+    done = do_once(house.engine.do, command, MEMORY_TRACES, by=by, request_id=request_id)
     return DoneOut(position=done.position)
 
 
@@ -255,11 +250,7 @@ def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDe
     log = house.engine.log
     if log.record(position).kind.startswith(ACCESS):
         raise Forbidden("who is let in is not retracted", hint="Revoke or rename the device.")
-    request_id = f"retract-{letting.request_id}" if letting.request_id else None
-    done = log.retract([position], reason=letting.reason, actor=by.actor, request_id=request_id)
-    wanted = Retracted(positions=(position,), reason=letting.reason)
-    if done.repeated and wanted not in [fact.event for fact in done.facts]:
-        raise other_request(letting.request_id)
+    done = retract_once(log, position, letting.reason, by=by, request_id=letting.request_id)
     return DoneOut(position=done.position)
 
 

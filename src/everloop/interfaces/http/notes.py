@@ -15,9 +15,11 @@ from everloop.adapters.files import plain_name
 from everloop.errors import Invalid, NotFound
 from everloop.interfaces.http.answers import PROBLEMS, RAW_BODY
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
+from everloop.interfaces.http.sent import Body
 from everloop.interfaces.http.shown import Shown
 from everloop.interfaces.http.threads import AttachmentOut
-from everloop.log import visible
+from everloop.log import Command, visible
+from everloop.log.once import do_once
 from everloop.thread import browsing, noting
 from everloop.thread.commands import (
     CloseTopic,
@@ -28,6 +30,7 @@ from everloop.thread.commands import (
     SettleIntent,
     SetZone,
 )
+from everloop.thread.once import THREAD_TRACES
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["notes"])
 
@@ -48,14 +51,14 @@ class NoteOut(Shown):
     at: datetime
 
 
-class NewNote(BaseModel):
+class NewNote(Body):
     """Something to keep in mind."""
 
     sort: Sort
     text: Annotated[str, Field(min_length=1, max_length=5_000)]
 
 
-class NoteChange(BaseModel):
+class NoteChange(Body):
     """Where it stands now, or that it is settled."""
 
     text: Annotated[str | None, Field(min_length=1, max_length=5_000)] = None
@@ -94,7 +97,8 @@ def notes(thread_id: str, house: HouseDep, closed: bool = False) -> list[NoteOut
 @router.post("/threads/{thread_id}/notes", status_code=201)
 def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteOut:
     """Keep something in mind."""
-    name = house.engine.log.ids.new(new.sort[:3])
+    sort, request_id = new.sort[:3], new.request_id
+    name = f"{sort}-{request_id}" if request_id else house.engine.log.ids.new(sort)
     match new.sort:
         case "topic":
             command: OpenTopic | NoteDecision | NoteIntent = OpenTopic(thread_id, name, new.text)
@@ -102,7 +106,7 @@ def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteO
             command = NoteDecision(thread_id, name, new.text)
         case "intent":
             command = NoteIntent(thread_id, name, new.text)
-    house.engine.do(command, by=by)
+    do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=request_id)
     return _note(house, thread_id, name)
 
 
@@ -112,11 +116,13 @@ def change_note(
 ) -> NoteOut:
     """Say where a topic stands, or settle a topic or an intent."""
     known = _note(house, thread_id, note_id)
+    wanted: list[Command] = []
     if change.text is not None:
-        house.engine.do(NoteTopic(thread_id, note_id, change.text), by=by)
+        wanted.append(NoteTopic(thread_id, note_id, change.text))
     if change.closed:
-        settle = SettleIntent if known.sort == "intent" else CloseTopic
-        house.engine.do(settle(thread_id, note_id), by=by)
+        wanted.append((SettleIntent if known.sort == "intent" else CloseTopic)(thread_id, note_id))
+    for command in wanted:
+        do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _note(house, thread_id, note_id)
 
 

@@ -9,8 +9,11 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from everloop.interfaces.http.answers import PROBLEMS
 from everloop.interfaces.http.house import DeviceDep, HouseDep, SpeakerDep
+from everloop.interfaces.http.sent import NOTHING, Body, RequestId
 from everloop.interfaces.http.shown import DoneOut, ImpactOut, Shown, impact_out, written
 from everloop.interfaces.http.watching import Client, Watching
+from everloop.log import Command
+from everloop.log.once import do_once
 from everloop.thread import browsing
 from everloop.thread.commands import (
     ArchiveThread,
@@ -21,6 +24,7 @@ from everloop.thread.commands import (
 )
 from everloop.thread.events import Attachment
 from everloop.thread.jumping import from_day_on
+from everloop.thread.once import THREAD_TRACES
 from everloop.thread.talk import Gone, Letter, Sent
 from everloop.thread.versions import versions
 
@@ -132,13 +136,13 @@ class GoneOut(Shown):
     before: str
 
 
-class Titled(BaseModel):
+class Titled(Body):
     """A title."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class ThreadChange(BaseModel):
+class ThreadChange(Body):
     """What to change of a thread; what is absent stays."""
 
     title: Annotated[str | None, Field(min_length=1, max_length=200)] = None
@@ -150,22 +154,22 @@ class Said(BaseModel):
 
     text: Annotated[str, Field(max_length=1_000_000)] = ""
     attachments: Annotated[list[AttachmentOut], Field(max_length=20)] = []
-    letter_id: Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")] = ""
+    letter_id: RequestId = ""
 
 
-class Standing(BaseModel):
+class Standing(Body):
     """The branch to stand on."""
 
     branch: Annotated[str, Field(max_length=200)]
 
 
-class Reason(BaseModel):
+class Reason(Body):
     """Why."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
-class Folded(BaseModel):
+class Folded(Body):
     """Whether a message is folded away."""
 
     hidden: bool
@@ -182,7 +186,7 @@ def threads(house: HouseDep, archived: bool = False) -> Response:
 @router.post("/threads", status_code=201)
 def open_thread(titled: Titled, house: HouseDep, by: SpeakerDep) -> ThreadOut:
     """Begin a conversation."""
-    thread_id = house.running.talk.open(titled.title, by)
+    thread_id = house.running.talk.open(titled.title, by, titled.request_id)
     return _thread(house, thread_id)
 
 
@@ -197,11 +201,13 @@ def change_thread(
     thread_id: str, change: ThreadChange, house: HouseDep, by: SpeakerDep
 ) -> ThreadOut:
     """Rename it, put it away, take it out again."""
-    do = house.engine.do
+    wanted: list[Command] = []
     if change.title is not None:
-        do(RenameThread(thread_id, change.title), by=by)
+        wanted.append(RenameThread(thread_id, change.title))
     if change.archived is not None:
-        do((ArchiveThread if change.archived else RestoreThread)(thread_id), by=by)
+        wanted.append((ArchiveThread if change.archived else RestoreThread)(thread_id))
+    for command in wanted:
+        do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _thread(house, thread_id)
 
 
@@ -256,9 +262,9 @@ def one_message(message_id: str, house: HouseDep, branch: BranchName | None = No
 
 
 @router.post("/messages/{message_id}/again", status_code=201)
-def again(message_id: str, house: HouseDep, by: SpeakerDep) -> SentOut:
+def again(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> SentOut:
     """Another answer, beside those there are."""
-    return SentOut.model_validate(house.running.talk.again(message_id, by))
+    return SentOut.model_validate(house.running.talk.again(message_id, by, asked.request_id))
 
 
 @router.post("/messages/{message_id}/edit", status_code=201)
@@ -277,9 +283,9 @@ def preview_rewind(message_id: str, house: HouseDep) -> ImpactOut:
 
 
 @router.post("/messages/{message_id}/rewind")
-def rewind(message_id: str, house: HouseDep, by: SpeakerDep) -> GoneOut:
+def rewind(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> GoneOut:
     """Go back to right after this message. What came later stays on its branch."""
-    gone: Gone = house.running.talk.rewind(message_id, by)
+    gone: Gone = house.running.talk.rewind(message_id, by, asked.request_id)
     return GoneOut.model_validate(gone)
 
 
@@ -292,7 +298,7 @@ def preview_retract(message_id: str, house: HouseDep) -> ImpactOut:
 @router.post("/messages/{message_id}/retraction")
 def retract(message_id: str, reason: Reason, house: HouseDep, by: SpeakerDep) -> DoneOut:
     """Take this message back, and all that came from it."""
-    receipt = house.running.talk.retract(message_id, reason.reason, by)
+    receipt = house.running.talk.retract(message_id, reason.reason, by, reason.request_id)
     return DoneOut(position=receipt.position)
 
 
@@ -301,15 +307,16 @@ def fold(message_id: str, folded: Folded, house: HouseDep, by: SpeakerDep) -> Me
     """Fold a message away, for people and for prompts, or show it again."""
     with house.engine.reading() as reader:
         thread_id = browsing.message(reader, message_id).thread_id
-    command = HideMessage if folded.hidden else UnhideMessage
-    house.engine.do(command(thread_id, message_id), by=by)
+    command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
+    do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=folded.request_id)
     return one_message(message_id, house)
 
 
 @router.post("/threads/{thread_id}/branch")
 def stand(thread_id: str, standing: Standing, house: HouseDep, by: SpeakerDep) -> GoneOut:
     """Go to another branch of this thread; so a rewind is undone."""
-    return GoneOut.model_validate(house.running.talk.stand(thread_id, standing.branch, by))
+    talk, request_id = house.running.talk, standing.request_id
+    return GoneOut.model_validate(talk.stand(thread_id, standing.branch, by, request_id))
 
 
 @router.get("/threads/{thread_id}/turns")

@@ -1619,6 +1619,17 @@ export interface components {
             until: string;
         };
         /**
+         * Body
+         * @description What is sent. What is not known is refused: nobody is to think that it had an effect.
+         */
+        Body: {
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+        };
+        /**
          * CallOut
          * @description A call of a model that this prompt led to.
          */
@@ -1852,6 +1863,11 @@ export interface components {
             /** Helpful */
             helpful: boolean;
             /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+            /**
              * Signal Id
              * @default
              */
@@ -1869,6 +1885,11 @@ export interface components {
         Folded: {
             /** Hidden */
             hidden: boolean;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * FoundModel
@@ -2161,6 +2182,11 @@ export interface components {
             body?: string | null;
             /** Description */
             description?: string | null;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * LessonOut
@@ -2387,6 +2413,11 @@ export interface components {
              * @default []
              */
             quotes: string[];
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /** Trigger */
             trigger: string;
         };
@@ -2447,6 +2478,11 @@ export interface components {
              */
             quotes: string[];
             /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
+            /**
              * Scope
              * @default user
              */
@@ -2457,6 +2493,11 @@ export interface components {
          * @description Something to keep in mind.
          */
         NewNote: {
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /**
              * Sort
              * @enum {string}
@@ -2498,6 +2539,11 @@ export interface components {
              * @default false
              */
             closed: boolean;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /** Text */
             text?: string | null;
         };
@@ -2733,6 +2779,11 @@ export interface components {
              * @default
              */
             reason: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * Renamed
@@ -2903,6 +2954,11 @@ export interface components {
         Standing: {
             /** Branch */
             branch: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * StandingOut
@@ -2952,6 +3008,11 @@ export interface components {
              * @default false
              */
             force: boolean;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * ThreadChange
@@ -2960,6 +3021,11 @@ export interface components {
         ThreadChange: {
             /** Archived */
             archived?: boolean | null;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /** Title */
             title?: string | null;
         };
@@ -2990,6 +3056,11 @@ export interface components {
          * @description A title.
          */
         Titled: {
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
             /** Title */
             title: string;
         };
@@ -3198,6 +3269,11 @@ export interface components {
              * @default
              */
             reason: string;
+            /**
+             * Request Id
+             * @default
+             */
+            request_id: string;
         };
         /**
          * Letting
@@ -5797,7 +5873,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Body"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -6370,7 +6450,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Body"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -7967,7 +8051,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Body"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             201: {
@@ -8651,7 +8739,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Body"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

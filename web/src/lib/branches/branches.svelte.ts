@@ -1,5 +1,6 @@
 /** The branches of a conversation: where one stands, and two of them side by side. */
 import { api, told, type Shape } from '$lib/api/client';
+import { Attempts } from '$lib/attempts';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { tried } from '$lib/tried';
@@ -9,6 +10,7 @@ import type { Line } from './map';
 export class Branches {
 	known = new Asked<Line[]>();
 	compared = new Asked<Shape<'ComparedOut'>>();
+	#attempts = new Attempts();
 
 	constructor(readonly threadId: string) {}
 
@@ -32,8 +34,8 @@ export class Branches {
 	stand(branch: string): Promise<boolean> {
 		const path = { thread_id: this.threadId };
 		return tried(async () => {
-			const gone = await told(
-				api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch } })
+			const gone = await this.#attempts.make(branch, (request_id) =>
+				told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch, request_id } }))
 			);
 			this.read();
 			toasts.say('You stand on that branch now.', { label: 'Undo', does: () => void this.stand(gone.before) });

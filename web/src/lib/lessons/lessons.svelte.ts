@@ -1,7 +1,7 @@
 /** Lessons: how they stand before the gate, and what a person says to them. */
 import { api, told, type Shape } from '$lib/api/client';
+import { Attempts } from '$lib/attempts';
 import { rereading } from '$lib/follow.svelte';
-import { newId } from '$lib/id';
 import type { Pages } from '$lib/live/paged.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { tried } from '$lib/tried';
@@ -9,6 +9,7 @@ import { toasts } from '$lib/ui';
 
 export type Lesson = Shape<'LessonOut'>;
 export type Standing = Shape<'StandingOut'>;
+export type Narrative = Omit<Shape<'NarrativeIn'>, 'request_id'>;
 export type Status = 'pending' | 'active' | 'promoted' | 'discarded' | 'superseded';
 type State = 'working' | 'waiting' | 'done' | 'trouble' | 'none';
 
@@ -36,6 +37,7 @@ export function pagesOf(status: Status | ''): Pages<Lesson> {
 export class OneLesson {
 	known = new Asked<Standing>();
 	busy = $state(false);
+	#attempts = new Attempts();
 
 	constructor(readonly lessonId: string) {}
 
@@ -60,58 +62,63 @@ export class OneLesson {
 
 	activate(): Promise<boolean> {
 		const params = { ...this.#params, query: { text_digest: this.#seen } };
-		return this.#does('It is on trial now.', () =>
-			told(api.POST('/api/lessons/{lesson_id}/activation', { params }))
+		return this.#does('It is on trial now.', { activate: params }, (request_id) =>
+			told(api.POST('/api/lessons/{lesson_id}/activation', { params, body: { request_id } }))
 		);
 	}
 
 	/** Ask the gate; a refusal is an answer too. */
 	promote(): Promise<boolean> {
 		return this.#busily(async () => {
-			const said = await told(api.POST('/api/lessons/{lesson_id}/promotion', { params: this.#params }));
+			const said = await this.#attempts.make('promote', (request_id) =>
+				told(api.POST('/api/lessons/{lesson_id}/promotion', { params: this.#params, body: { request_id } }))
+			);
 			toasts.say(said.passed ? 'The gate is open: it stands.' : `The gate stays shut. ${said.reasons[0] ?? ''}`);
 			this.read();
 		});
 	}
 
 	async praise(helpful: boolean): Promise<void> {
-		const signal = `web-${newId()}`;
-		const body = { helpful, signal_id: signal, text_digest: this.#seen };
-		const done = await this.#does('', () =>
-			told(api.POST('/api/lessons/{lesson_id}/feedback', { params: this.#params, body }))
-		);
+		const body = { helpful, text_digest: this.#seen };
+		let signal_id = '';
+		const done = await this.#does('', { praise: body }, (request_id) => {
+			signal_id = `web-${request_id}`;
+			return told(api.POST('/api/lessons/{lesson_id}/feedback', { params: this.#params, body: { ...body, signal_id, request_id } }));
+		});
 		const words = helpful ? 'Noted: it helped.' : 'Noted: it harmed.';
-		if (done) toasts.say(words, { label: 'Undo', does: () => void this.withdraw(signal) });
+		if (done) toasts.say(words, { label: 'Undo', does: () => void this.withdraw(signal_id) });
 	}
 
+	/** Taking back what was taken back changes nothing, so it needs no id. */
 	withdraw(signal: string): Promise<boolean> {
 		const params = { path: { lesson_id: this.lessonId, signal_id: signal } };
-		return this.#does('Taken back.', () =>
+		return this.#does('Taken back.', { withdraw: signal }, () =>
 			told(api.DELETE('/api/lessons/{lesson_id}/feedback/{signal_id}', { params }))
 		);
 	}
 
 	discard(reason: string, force: boolean): Promise<boolean> {
-		return this.#does('It is let go.', () =>
-			told(api.POST('/api/lessons/{lesson_id}/discard', { params: this.#params, body: { reason, force } }))
+		return this.#does('It is let go.', { discard: reason, force }, (request_id) =>
+			told(api.POST('/api/lessons/{lesson_id}/discard', { params: this.#params, body: { reason, force, request_id } }))
 		);
 	}
 
 	edit(description: string, body: string): Promise<boolean> {
-		return this.#does('Its words are changed.', () =>
-			told(api.PATCH('/api/lessons/{lesson_id}', { params: this.#params, body: { description, body } }))
+		const words = { description, body };
+		return this.#does('Its words are changed.', words, (request_id) =>
+			told(api.PATCH('/api/lessons/{lesson_id}', { params: this.#params, body: { ...words, request_id } }))
 		);
 	}
 
-	narrate(body: Shape<'NarrativeIn'>): Promise<boolean> {
-		return this.#does('Kept.', () =>
-			told(api.POST('/api/lessons/{lesson_id}/narrative', { params: this.#params, body }))
+	narrate(said: Narrative): Promise<boolean> {
+		return this.#does('Kept.', said, (request_id) =>
+			told(api.POST('/api/lessons/{lesson_id}/narrative', { params: this.#params, body: { ...said, request_id } }))
 		);
 	}
 
-	#does(words: string, act: () => Promise<Standing>): Promise<boolean> {
+	#does(words: string, what: unknown, ask: (requestId: string) => Promise<Standing>): Promise<boolean> {
 		return this.#busily(async () => {
-			this.known.data = await act();
+			this.known.data = await this.#attempts.make(what, ask);
 			if (words) toasts.say(words);
 		});
 	}

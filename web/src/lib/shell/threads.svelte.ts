@@ -1,11 +1,13 @@
 /** Every conversation, kept in step with the log. */
 import { api, told, type Shape } from '$lib/api/client';
+import { Attempts } from '$lib/attempts';
 import { rereading } from '$lib/follow.svelte';
 import { Asked } from '$lib/live/wait.svelte';
 import { HOME } from '$lib/routes';
 
 class Threads {
 	#known = new Asked<Shape<'ThreadOut'>[]>();
+	#attempts = new Attempts();
 	list = $derived(this.#known.data ?? []);
 	/** Those beside the home thread. */
 	named = $derived(this.list.filter((one) => one.thread_id !== HOME));
@@ -21,7 +23,7 @@ class Threads {
 	}
 
 	async open(title: string): Promise<string> {
-		const made = await told(api.POST('/api/threads', { body: { title } }));
+		const made = await this.#attempts.make(title, (request_id) => told(api.POST('/api/threads', { body: { title, request_id } })));
 		await this.read();
 		return made.thread_id;
 	}

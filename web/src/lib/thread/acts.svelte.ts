@@ -1,5 +1,6 @@
 /** What a person can do with a message, and what is asked before. */
 import { api, told, type Shape } from '$lib/api/client';
+import { Attempts } from '$lib/attempts';
 import { copy } from '$lib/copy';
 import { retract } from '$lib/retract';
 import { tried } from '$lib/tried';
@@ -15,6 +16,7 @@ export class Acts {
 	inspected = $state.raw<Message | null>(null);
 	/** The message that is written anew. */
 	editing = $state.raw<Message | null>(null);
+	#attempts = new Attempts();
 
 	constructor(readonly threadId: string) {}
 
@@ -25,7 +27,9 @@ export class Acts {
 	again(message: Message): Promise<boolean> {
 		return tried(async () => {
 			const path = { message_id: message.message_id };
-			await told(api.POST('/api/messages/{message_id}/again', { params: { path } }));
+			await this.#attempts.make({ again: path }, (request_id) =>
+				told(api.POST('/api/messages/{message_id}/again', { params: { path }, body: { request_id } }))
+			);
 		});
 	}
 
@@ -38,14 +42,18 @@ export class Acts {
 	stand(branch: string): Promise<boolean> {
 		return tried(async () => {
 			const path = { thread_id: this.threadId };
-			await told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch } }));
+			await this.#attempts.make({ branch }, (request_id) =>
+				told(api.POST('/api/threads/{thread_id}/branch', { params: { path }, body: { branch, request_id } }))
+			);
 		});
 	}
 
 	hide(message: Message, hidden: boolean): Promise<boolean> {
 		return tried(async () => {
 			const path = { message_id: message.message_id };
-			await told(api.PUT('/api/messages/{message_id}/hidden', { params: { path }, body: { hidden } }));
+			await this.#attempts.make({ hidden, path }, (request_id) =>
+				told(api.PUT('/api/messages/{message_id}/hidden', { params: { path }, body: { hidden, request_id } }))
+			);
 			if (!hidden) return;
 			const undo = { label: 'Undo', does: () => void this.hide(message, false) };
 			toasts.say('Hidden, here and from prompts.', undo);
@@ -76,7 +84,9 @@ export class Acts {
 	rewind(message: Message, words = 'You are back at this message.'): Promise<boolean> {
 		return tried(async () => {
 			const path = { message_id: message.message_id };
-			const gone = await told(api.POST('/api/messages/{message_id}/rewind', { params: { path } }));
+			const gone = await this.#attempts.make({ rewind: path }, (request_id) =>
+				told(api.POST('/api/messages/{message_id}/rewind', { params: { path }, body: { request_id } }))
+			);
 			toasts.say(words, { label: 'Undo', does: () => void this.stand(gone.before) });
 		});
 	}
@@ -84,8 +94,8 @@ export class Acts {
 	#retract(message: Message): Promise<boolean> {
 		return tried(async () => {
 			const params = { path: { message_id: message.message_id } };
-			const done = await told(
-				api.POST('/api/messages/{message_id}/retraction', { params, body: { reason: '' } })
+			const done = await this.#attempts.make({ retract: params }, (request_id) =>
+				told(api.POST('/api/messages/{message_id}/retraction', { params, body: { reason: '', request_id } }))
 			);
 			const undo = { label: 'Undo', does: () => void this.#undo(done.position) };
 			toasts.say('Taken back, with all that came from it.', undo);
