@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from everloop.app import Engine
+from everloop.memory.answers import Asked
 from everloop.memory.browsing import page
 from everloop.memory.commands import (
     PinItem,
@@ -93,6 +94,42 @@ def test_what_gave_way_can_be_pinned_by_hand(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c", "d")
     engine.do(PinItem("a"))
     assert pinned(engine) == {"a", "b", "c", "d"}
+
+
+def test_what_gave_way_is_pinned_again_when_it_is_rated_pivotal_anew(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c", "d")
+    assert pinned(engine) == {"b", "c", "d"}
+    engine.do(RateItem("a", 1))
+    assert pinned(engine) == {"b", "c", "d"}
+    again = engine.do(RateItem("a", 3)).facts[0].position
+    assert pinned(engine) == {"a", "c", "d"}, "the oldest gives way to it in turn"
+    assert [engine.memory.find(OWNER, item).pinned for item in "abcd"] == [True, False, True, True]
+    engine.log.retract([again], reason="a slip", actor=OWNER)
+    assert pinned(engine) == {"b", "c", "d"}
+
+
+def test_what_gave_way_and_was_unpinned_by_hand_stays_so(engine: Engine) -> None:
+    pivotal(engine, "a", "b", "c", "d")
+    engine.do(UnpinItem("a"))
+    engine.do(RateItem("a", 1))
+    engine.do(RateItem("a", 3))
+    assert pinned(engine) == {"b", "c", "d"}
+    assert not engine.memory.find(OWNER, "a").pinned
+
+
+def test_recall_favours_what_is_pinned_now_and_not_what_gave_way(engine: Engine) -> None:
+    def favoured() -> set[str]:
+        asked = Asked("about", limit=10, mode="text")
+        hits = engine.memory.recall(OWNER, asked).hits
+        return {hit.item.item_id for hit in hits if dict(hit.why.boosts).get("pinned")}
+
+    pivotal(engine, "a", "b", "c", "d")
+    assert favoured() == {"b", "c", "d"}
+    engine.do(RateItem("a", 1))
+    engine.do(RateItem("a", 3))
+    assert favoured() == pinned(engine) == {"a", "c", "d"}
+    engine.do(UnpinItem("a"))
+    assert favoured() == pinned(engine) == {"c", "d"}
 
 
 def test_a_pin_is_taken_off_once(engine: Engine) -> None:

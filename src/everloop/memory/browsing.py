@@ -24,15 +24,17 @@ HANDLE_MIN: Final = 4
 NAMESAKES_MAX: Final = 4
 
 
-def newest_mark(mark: str, what: str = "value") -> str:
-    """A query for the newest mark of a sort on the item `i`."""
+def newest_mark(*marks: str, what: str = "value") -> str:
+    """A query for the newest mark of these sorts on the item `i`."""
+    sorts = ", ".join(f"'{mark}'" for mark in marks)
     return (
-        f"SELECT m.{what} FROM memory_marks m WHERE m.item = i.position AND m.mark = '{mark}'"  # noqa: S608
+        f"SELECT m.{what} FROM memory_marks m WHERE m.item = i.position AND m.mark IN ({sorts})"  # noqa: S608
         f" AND {visible('m')} ORDER BY m.position DESC LIMIT 1"
     )
 
 
-PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated')}) = {PIVOTAL}, 0)"
+# By hand; else by being pivotal, if it gave way to no other since it was rated so.
+PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated', 'gave_way')}) = {PIVOTAL}, 0)"
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -102,7 +102,8 @@ class Unpinned(Event, frozen=True):
 class PinGaveWay(Event, frozen=True):
     """An automatic pin gave way to a newer one: its audience had as many as are kept.
 
-    It stands with the newer one, and on both: without that rating, the pin is there again.
+    It stands with the newer one, and on both: without that rating, the pin is there again. So it is
+    when the item is rated pivotal anew.
     """
 
     lasting: ClassVar[bool] = True

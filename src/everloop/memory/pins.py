@@ -2,6 +2,7 @@
 
 The cap is for one audience: items of the same scope with the same witnesses. When one more becomes
 pivotal, the automatic pins that are oldest give way. A pin set by hand counts, and never gives way.
+What gave way is pinned again when it is rated pivotal anew; what somebody unpinned is not.
 """
 
 from everloop.log import Reader
@@ -45,4 +46,4 @@ _OTHERS = f"""
 i.position <> :own AND {PINNED} AND i.position IN (
     SELECT item FROM memory_marks WHERE mark = 'pinned' OR (mark = 'rated' AND value = {PIVOTAL}))
 """  # noqa: S608 - our own conditions
-_OLDEST_FIRST = f"ORDER BY ({newest_mark('rated', 'position')}), i.position"
+_OLDEST_FIRST = f"ORDER BY ({newest_mark('rated', what='position')}), i.position"

@@ -125,7 +125,7 @@ class Ranking:
         if standing.marked:
             rated, pinned = standing.rated[rows], standing.pinned[rows]
             given["significance"] = SIGNIFICANCE_BOOST * rated
-            given["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned)
+            given["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned > 0)
         if roster.expiring and (holds := roster.holds_until.all.take(rows)).any():
             given["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
         if hints:

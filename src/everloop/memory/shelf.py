@@ -221,7 +221,10 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
     marks: dict[int, dict[str, int]] = {}
     back = stepped_back(reader, [item.position for item in found])
     for position, mark, value in reader.rows(_MARKS, (positions,)):
-        marks.setdefault(position, {})[mark] = value
+        known = marks.setdefault(position, {})
+        known[mark] = value
+        if mark == "rated":  # what gave way was rated so before
+            known.pop("gave_way", None)
     witnesses = _grouped(reader, _WITNESSES, _json([item.version for item in found]))
     repeats = _grouped(reader, _REPEATS, positions)
     sources = _grouped(reader, _SOURCES, positions)
@@ -316,8 +319,9 @@ def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
 
 
 def _pinned(marks: dict[str, int]) -> bool:
-    """Pinned by hand, or by being pivotal, unless that was declined."""
-    return bool(marks.get("pinned", int(marks.get("rated", 0) == PIVOTAL)))
+    """Pinned by hand, or by being pivotal, unless that was declined or gave way."""
+    automatic = marks.get("rated", 0) == PIVOTAL and "gave_way" not in marks
+    return bool(marks.get("pinned", automatic))
 
 
 def _grouped(reader: Reader, sql: str, wanted: str) -> dict[int, list[Any]]:

@@ -27,7 +27,7 @@ from everloop.memory.shelf import Filter, Item, Sieve
 KEPT_MAX = 32
 OUTLOOKS_MAX = 8  # filters whose outlook is kept with a standing
 CHANGES_MAX = 1_000  # more changed items than these, and everything is asked anew
-UNSET = -1
+UNSET, GAVE_WAY = -1, -2
 
 _RETRACTED = "SELECT max(position) FROM log_retractions"
 _CHANGED = """
@@ -39,11 +39,11 @@ WHERE m.position > ?1 AND m.mark = 'retired'
 """
 _MARKS = f"""
 SELECT m.item, m.mark, m.value FROM memory_marks m
-WHERE m.mark IN ('rated', 'pinned') AND {visible("m")} ORDER BY m.position
+WHERE m.mark IN ('rated', 'pinned', 'gave_way') AND {visible("m")} ORDER BY m.position
 """  # noqa: S608 - our own condition
 _MARKS_OF = f"""
 SELECT m.item, m.mark, m.value FROM json_each(?) j JOIN memory_marks m ON m.item = j.value
-WHERE m.mark IN ('rated', 'pinned') AND {visible("m")} ORDER BY m.position
+WHERE m.mark IN ('rated', 'pinned', 'gave_way') AND {visible("m")} ORDER BY m.position
 """  # noqa: S608 - our own condition
 
 
@@ -55,7 +55,7 @@ class Standing(msgspec.Struct, frozen=True):
     retracted: int | None
     allowed: Mask  # by row; the first stands for nothing, one more (False) for what came later
     rated: NDArray[np.int8]
-    pinned: NDArray[np.int8]  # 1 and 0 by hand, else -1
+    pinned: NDArray[np.int8]  # 1 and 0 by hand, else UNSET or GAVE_WAY
     items: int  # how many
     marked: bool  # whether any is rated or pinned
     parted: bool  # whether any is in several passages
@@ -175,7 +175,13 @@ class _Draft:
         """Note how much items matter; of several marks the last one counts."""
         for item, mark, value in marks:
             rows = [row for row in roster.rows_of([item]) if row < self.size]
-            (self.rated if mark == "rated" else self.pinned)[rows] = value
+            if mark == "pinned":
+                self.pinned[rows] = value
+                continue
+            before, after = (UNSET, GAVE_WAY) if mark == "gave_way" else (GAVE_WAY, UNSET)
+            self.pinned[rows] = np.where(self.pinned[rows] == before, after, self.pinned[rows])
+            if mark == "rated":
+                self.rated[rows] = value
 
 
 def outlook(standing: Standing, only: Filter) -> Outlook:

@@ -45,7 +45,7 @@ class MemoryShelf(Projection):
     """Every item, every version of it, and what was marked on it."""
 
     name = "memory_shelf"
-    version = 3
+    version = 4
     tables: ClassVar[tuple[str, ...]] = (
         "memory_items",
         "memory_versions",
@@ -312,7 +312,7 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
         case Unpinned():
             return "pinned", 0, ""
         case PinGaveWay(to=newer):
-            return "pinned", 0, newer
+            return "gave_way", 0, newer
         case Retired(reason=reason):
             return "retired", 1, reason
         case Demoted(in_favour_of=summary):
