@@ -14,6 +14,20 @@ def test_a_demo_has_a_home_of_its_own(everloop: CommandLine, tmp_path: Path) -> 
     assert not everloop.home.exists()
 
 
+def test_a_demo_is_put_into_the_home_that_is_named(everloop: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    answer = everloop("--home", str(folder), "demo")
+    assert answer.code == 0, answer.err
+    assert f"everloop --home {folder} serve" in answer.out.replace("\n", "")
+    assert folder.is_dir()
+
+
+def test_two_places_for_a_demo_are_refused(everloop: CommandLine, tmp_path: Path) -> None:
+    answer = everloop("--home", str(tmp_path / "one"), "demo", str(tmp_path / "other"))
+    assert (answer.code, "hint:" in answer.err) == (2, True)
+    assert not list(tmp_path.glob("o*"))
+
+
 def test_a_folder_that_holds_something_is_left_alone(everloop: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     answer = everloop("demo", str(tmp_path))

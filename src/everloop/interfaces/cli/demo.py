@@ -4,14 +4,18 @@ from argparse import Namespace
 from pathlib import Path
 
 from everloop.demo.loading import load_demo
-from everloop.errors import Conflict
+from everloop.errors import Conflict, Invalid
 from everloop.interfaces.cli.screen import NAME, STRONG, Screen
 from everloop.interfaces.cli.session import Session
+
+FOLDER = "everloop-demo"
 
 
 def demo(session: Session, asked: Namespace) -> None:
     """Put the year into a folder that does not exist yet."""
-    folder = Path(asked.folder).expanduser()
+    if asked.folder and asked.home:
+        raise Invalid("both --home and FOLDER say where to", hint="Give one of them.")
+    folder = Path(asked.folder or asked.home or FOLDER).expanduser()
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(
             f"{str(folder)!r} is not empty", hint="Name a folder that does not exist yet."

@@ -43,7 +43,9 @@ def _show(parser: ArgumentParser) -> None:
 
 def _demo(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", default="everloop-demo", help="where to; it must not exist yet"
+        "folder",
+        nargs="?",
+        help="where to, if `--home` says nothing; it must not exist yet (default: `everloop-demo`)",
     )
 
 
