@@ -98,6 +98,16 @@ def test_a_memory_is_revised_and_the_older_words_come_back(
         expect(page.locator(".prose")).to_contain_text("behind the plane shelf")
 
 
+def test_a_title_that_was_taken_from_the_words_goes_with_them(tmp_path: Path, visit: Visit) -> None:
+    with house(tmp_path) as home:
+        home.engine.do(RememberItem("mem-1", text="The key hangs in the hall. Anna said so."))
+        page = enter(home, visit, "/memory/mem-1")
+        page.get_by_role("button", name="Revise").click()
+        page.get_by_label("What it says").fill("Ben has the key. Anna said so.")
+        page.get_by_role("dialog").get_by_role("button", name="Revise").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Ben has the key")
+
+
 @pytest.mark.promise("P-MEM-5")
 @pytest.mark.parametrize("told", [True, False], ids=["told at once", "told when saving"])
 def test_words_that_another_device_changed_meanwhile_are_shown_beside_ones_own(

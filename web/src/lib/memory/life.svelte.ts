@@ -46,8 +46,8 @@ export class Life {
 		void this.stands.ask(() => told(api.GET('/api/memories/{item_id}/retirement', { params })));
 	}
 
-	/** Give it other words in place of those of the version `base`. Newer ones stay, and are read. */
-	revise(text: string, title: string, base: number): Promise<boolean> {
+	/** Give it other words, and perhaps another title, in place of those of the version `base`. Newer ones stay, and are read. */
+	revise(text: string, title: string | null, base: number): Promise<boolean> {
 		return tried(() => this.#make({ text, title, base }, 'Revised.').catch((error) => this.#overtaken(error)));
 	}
 
