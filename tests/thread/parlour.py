@@ -18,17 +18,31 @@ from everloop.thread.brief import shortened
 from everloop.thread.commands import HOME, HideMessage
 from everloop.thread.events import (
     AnswerGiven,
+    Attachment,
     TurnFailed,
     TurnLeftUncertain,
     TurnStopped,
     TurnStreaming,
 )
 from everloop.thread.pyramid import Pyramid
-from everloop.thread.talk import Letter, Sent
+from everloop.thread.talk import Letter, Sent, Talk
 from everloop.thread.windows import Window
 
 PLAIN = Settings(memory=MemorySettings(embedder="none"))
+PICTURE = b"\x89PNG\r\n of a qxheliotrope"
 ENDS = (AnswerGiven, TurnStopped, TurnFailed, TurnLeftUncertain)
+
+
+def show_picture(
+    engine: Engine, words: str = "Look.", name: str = "cat.png"
+) -> tuple[int, Attachment]:
+    """Say something with a picture beside it; where that is recorded, and the picture."""
+    kept = engine.files.keep(name, "image/png", [PICTURE])
+    talk = Talk(engine.log, engine.do, engine.memory)
+    talk.home(USER)
+    sent = talk.send(HOME, Letter(words, (kept,)), USER)
+    with engine.reading() as reader:
+        return browsing.message(reader, sent.message_id).position, kept
 
 
 class Parlour:

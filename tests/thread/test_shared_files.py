@@ -1,54 +1,31 @@
 """Files beside messages, where several machines have one log."""
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
-from tests.thread.parlour import PLAIN
+from tests.thread.parlour import PICTURE, PLAIN, show_picture
 
-from everloop.app import USER, Engine
+from everloop.app import Engine
 from everloop.errors import NotFound
 from everloop.log.moving import move
 from everloop.settings import Settings
-from everloop.testing.postgres import PostgresServer
-from everloop.thread import browsing
-from everloop.thread.commands import HOME
-from everloop.thread.events import Attachment
-from everloop.thread.talk import Letter, Talk
 
-PICTURE = b"\x89PNG\r\n of a qxheliotrope"
 WAIT_S = 30.0
 
 Open = Callable[[str], Engine]
 
 
 @pytest.fixture
-def store(postgres: PostgresServer) -> Generator[str]:
-    """A server's database."""
-    with postgres.fresh_database() as url:
-        yield url
-
-
-@pytest.fixture
-def machine(store: str, tmp_path: Path) -> Open:
+def machine(postgres_url: str, tmp_path: Path) -> Open:
     """Opens the log of the database on a machine of that name."""
 
     def opened(name: str) -> Engine:
-        return Engine.open(settings=Settings(home=str(tmp_path / name), store=store))
+        return Engine.open(settings=Settings(home=str(tmp_path / name), store=postgres_url))
 
     return opened
-
-
-def _show(engine: Engine) -> tuple[int, Attachment]:
-    """Say something with a picture beside it; where that is recorded, and the picture."""
-    kept = engine.files.keep("cat.png", "image/png", [PICTURE])
-    talk = Talk(engine.log, engine.do, engine.memory)
-    talk.home(USER)
-    sent = talk.send(HOME, Letter("Look.", (kept,)), USER)
-    with engine.reading() as reader:
-        return browsing.message(reader, sent.message_id).position, kept
 
 
 def _files(folder: Path) -> list[Path]:
@@ -64,7 +41,7 @@ def _wait_for(what: Callable[[], bool]) -> None:
 
 def test_what_one_machine_took_in_another_shows(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
-        _, picture = _show(laptop)
+        _, picture = show_picture(laptop)
         assert desk.files.holds(picture.digest)
         assert desk.files.read(picture) == PICTURE
         with pytest.raises(NotFound):
@@ -72,10 +49,10 @@ def test_what_one_machine_took_in_another_shows(machine: Open) -> None:
 
 
 def test_a_purge_reaches_the_server_and_every_machine(
-    machine: Open, store: str, tmp_path: Path
+    machine: Open, postgres_url: str, tmp_path: Path
 ) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
-        position, picture = _show(laptop)
+        position, picture = show_picture(laptop)
         with machine("shed") as shed:
             shed.files.path(picture.digest)
         desk.files.path(picture.digest)
@@ -85,14 +62,14 @@ def test_a_purge_reaches_the_server_and_every_machine(
         assert not desk.files.holds(picture.digest)
         with machine("shed"):  # which was off meanwhile
             assert _files(tmp_path) == []
-    with psycopg.connect(store, autocommit=True) as db:
+    with psycopg.connect(postgres_url, autocommit=True) as db:
         assert db.execute("SELECT pg_relation_size('everloop.files_1')").fetchone() == (0,)
 
 
 def test_a_file_that_waits_for_its_message_outlives_the_purge_of_another(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
         waiting = desk.files.keep("dog.png", "image/png", [PICTURE + b" and a dog"])
-        position, picture = _show(laptop)
+        position, picture = show_picture(laptop)
         place = desk.files.path(picture.digest)
         laptop.purge([position], reason="a slip", actor="user")
         _wait_for(lambda: not place.exists())
@@ -101,7 +78,7 @@ def test_a_file_that_waits_for_its_message_outlives_the_purge_of_another(machine
 
 def test_a_move_to_a_server_brings_the_files_there(machine: Open, tmp_path: Path) -> None:
     with Engine.open(tmp_path / "home", settings=PLAIN) as alone:
-        _, picture = _show(alone)
+        _, picture = show_picture(alone)
         with machine("laptop") as laptop:
             move(alone.log, laptop.log)
             assert laptop.files.take_over(picture.digest, alone.files)

@@ -6,33 +6,19 @@ from pathlib import Path
 
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
+from tests.thread.parlour import PICTURE, show_picture
 
-from everloop.app import USER, Engine
+from everloop.app import Engine
 from everloop.settings import Settings
 from everloop.testing.postgres import PostgresServer
-from everloop.thread import browsing
-from everloop.thread.commands import HOME
 from everloop.thread.events import Attachment
-from everloop.thread.talk import Letter, Talk
-
-PICTURE = b"\x89PNG\r\n of a cat"
-
-
-def _show(engine: Engine, words: str = "Look.", name: str = "cat.png") -> tuple[int, Attachment]:
-    """Say something with a picture beside it; where that is recorded, and the picture."""
-    kept = engine.files.keep(name, "image/png", [PICTURE])
-    talk = Talk(engine.log, engine.do, engine.memory)
-    talk.home(USER)
-    sent = talk.send(HOME, Letter(words, (kept,)), USER)
-    with engine.reading() as reader:
-        return browsing.message(reader, sent.message_id).position, kept
 
 
 @pytest.fixture
 def picture(everloop: CommandLine) -> Attachment:
     """A picture beside a message."""
     with Engine.open(everloop.home) as engine:
-        return _show(engine)[1]
+        return show_picture(engine)[1]
 
 
 def _read(home: Path, file: Attachment) -> bytes | None:
@@ -99,8 +85,8 @@ def test_a_purge_in_one_log_leaves_the_files_of_another_beside_it(
         mine = Engine.open(settings=settings, tenant="mine")
         yours = Engine.open(settings=settings, tenant="yours")
         with mine, yours:
-            _show(yours)
-            position, kept = _show(mine)
+            show_picture(yours)
+            position, kept = show_picture(mine)
             mine.purge([position], reason="a slip", actor="user")
             assert (mine.files.read(kept), yours.files.read(kept)) == (None, PICTURE)
 
@@ -124,7 +110,7 @@ def test_a_message_that_is_only_a_picture_is_exported_too(
     everloop: CommandLine, tmp_path: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
-        _show(engine, "")
+        show_picture(engine, "")
     everloop.typed("threads", "export", str(tmp_path / "talk"), "--format", "jsonl")
     (lines,) = (tmp_path / "talk").glob("*.jsonl")
     assert json.loads(lines.read_text())["attachments"][0]["name"] == "cat.png"
@@ -134,7 +120,7 @@ def test_an_exported_file_of_json_is_taken_for_no_conversation(
     everloop: CommandLine, tmp_path: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
-        _show(engine, "Look.", "settings.json")
+        show_picture(engine, "Look.", "settings.json")
     folder, other = tmp_path / "talk", CommandLine(tmp_path / "other")
     everloop.typed("threads", "export", str(folder), "--format", "jsonl")
     done = other.typed("threads", "import", str(folder), "--yes", "--json").document
