@@ -306,7 +306,7 @@ def test_files_that_messages_lack_are_counted(practice: Practice) -> None:
         kept = [engine.files.keep("a.txt", "text/plain", [text]) for text in (b"one", b"two")]
         talk.send(HOME, Letter("Look.", tuple(kept)), USER)
         whole = next(one for one in opened(engine) if one.topic == "files")
-        engine.files.forget([kept[0].digest])
+        engine.files.path(kept[0].digest).unlink()
         torn = next(one for one in opened(engine) if one.topic == "files")
     assert (whole.verdict, whole.words) == ("fine", "2 beside messages")
     assert torn.verdict == "attention"

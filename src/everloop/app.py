@@ -5,7 +5,7 @@ Every door is built on four calls: `do` a command, `ask` a query, `follow` the f
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -55,7 +55,7 @@ from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import VECTORS, beside, open_node_copy, open_store
-from everloop.thread.beside import all_files, files_beside, without_owner
+from everloop.thread.beside import all_files, files_beside
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.views import ThreadBook, ThreadNotes
 
@@ -63,7 +63,6 @@ T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
-UNSENT_S = 3_600  # so long a file may wait for its message to be sent
 
 DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
     *MEMORY_DECIDERS,
@@ -281,15 +280,10 @@ class Engine:
         with self.log.file.reading() as reader:
             erased = going_with(reader, positions)
             files = files_beside(reader, erased)
-        receipt = self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
-        with self.log.file.reading() as reader:
-            self.files.forget(without_owner(reader, files))
-        vectors = beside(self.log.file.path, VECTORS)
-        if vectors.exists():
-            cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
-            cache.forget(erased)
-            cache.close()
-        return receipt
+        with ExitStack() as then:  # all of it, also where the log was erased but not yet scrubbed
+            then.callback(self._forget_vectors, erased)
+            then.callback(self._forget_files, files)
+            return self.log.purge(positions, reason=reason, actor=actor, request_id=request_id)
 
     def close(self) -> None:
         """Finish what is waiting and close."""
@@ -308,11 +302,25 @@ class Engine:
         """Close it."""
         self.close()
 
+    def _forget_vectors(self, erased: Sequence[int]) -> None:
+        vectors = beside(self.log.file.path, VECTORS)
+        with self.log.file.reading() as reader:
+            gone = [position for position in erased if reader.record(position).data is None]
+        if gone and vectors.exists():
+            cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
+            cache.forget(gone)
+            cache.close()
+
+    def _forget_files(self, files: set[str]) -> None:
+        with self.log.file.reading() as reader:
+            wanted = all_files(reader)
+        self.files.forget(sorted(files - wanted), wanted, self._world.clock.now())
+
     def _drop_files(self) -> None:
         """Let go of files here whose messages another node has purged."""
         with self.log.file.reading() as reader:
             wanted = all_files(reader)
-        self.files.sweep(wanted, before=self._world.clock.now().timestamp() - UNSENT_S)
+        self.files.sweep(wanted, self._world.clock.now())
 
     def _metered(self, model: Model, purpose: str) -> Model:
         """A model whose calls are recorded with what they took."""

@@ -219,8 +219,8 @@ class Depot(Protocol):
         """Whether a file is there."""
         ...
 
-    def drop(self, digests: list[str]) -> None:
-        """Erase files, so that nothing is left of them."""
+    def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
+        """Erase files, so that nothing is left of them; and old ones that are not wanted."""
         ...
 
 

@@ -9,7 +9,8 @@ import pytest
 from tests.thread.parlour import PICTURE, PLAIN, show_picture
 
 from everloop.app import Engine
-from everloop.errors import NotFound
+from everloop.errors import NotFound, Unavailable
+from everloop.log import postgres_scrub
 from everloop.log.moving import move
 from everloop.settings import Settings
 
@@ -30,6 +31,13 @@ def machine(postgres_url: str, tmp_path: Path) -> Open:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*.files/*") if path.is_file()]
+
+
+def _size(postgres_url: str) -> int:
+    """How many bytes of files there are at the server."""
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        row = db.execute("SELECT pg_relation_size('everloop.files_1')").fetchone()
+    return row[0] if row else -1
 
 
 def _wait_for(what: Callable[[], bool]) -> None:
@@ -62,8 +70,7 @@ def test_a_purge_reaches_the_server_and_every_machine(
         assert not desk.files.holds(picture.digest)
         with machine("shed"):  # which was off meanwhile
             assert _files(tmp_path) == []
-    with psycopg.connect(postgres_url, autocommit=True) as db:
-        assert db.execute("SELECT pg_relation_size('everloop.files_1')").fetchone() == (0,)
+    assert _size(postgres_url) == 0
 
 
 def test_a_file_that_waits_for_its_message_outlives_the_purge_of_another(machine: Open) -> None:
@@ -84,3 +91,33 @@ def test_a_move_to_a_server_brings_the_files_there(machine: Open, tmp_path: Path
             assert laptop.files.take_over(picture.digest, alone.files)
     with machine("desk") as desk:
         assert desk.files.read(picture) == PICTURE
+
+
+def test_what_a_session_at_the_server_still_saw_is_scrubbed_later(
+    machine: Open, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_scrub, "TRIES", 3)
+    with machine("laptop") as laptop, psycopg.connect(postgres_url) as looking:
+        position, _ = show_picture(laptop)
+        looking.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        looking.execute("SELECT count(*) FROM everloop.files_1")
+        with pytest.raises(Unavailable, match="still sees"):
+            laptop.purge([position], reason="a slip", actor="user")
+        looking.rollback()
+        laptop.log.scrub()
+    assert _size(postgres_url) == 0
+
+
+def test_a_purge_takes_along_what_an_earlier_one_had_to_leave(
+    machine: Open, postgres_url: str
+) -> None:
+    with machine("laptop") as laptop:
+        left = laptop.files.keep("left.png", "image/png", [b"of nobody"])
+        young = laptop.files.keep("young.png", "image/png", [b"not yet sent"])
+        with psycopg.connect(postgres_url) as db:
+            old = "UPDATE everloop.files_1 SET taken_at = now() - interval '1 day'"
+            db.execute(f"{old} WHERE digest = %s", (left.digest,))
+        position, _ = show_picture(laptop)
+        laptop.purge([position], reason="a slip", actor="user")
+    with machine("desk") as desk:
+        assert (desk.files.read(left), desk.files.read(young)) == (None, b"not yet sent")

@@ -107,7 +107,7 @@ def test_a_picture_that_is_gone_says_so(tmp_path: Path, visit: Visit, shot: Shot
         kept = home.running.files.keep("cat.png", "image/png", [PICTURE.read_bytes()])
         home.running.talk.home(USER)
         home.running.talk.send(HOME, Letter("Look.", (kept,)), USER)
-        home.running.files.forget([kept.digest])
+        home.running.files.path(kept.digest).unlink()
         page = visit(home.link())
         expect(page.locator("[data-role=user]")).to_contain_text("cat.png cannot be shown now")
         shot(page, "thread-file-gone")

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from everloop.thread.events import Attachment
 
 BYTES_MAX = 25_000_000
 CHUNK = 1 << 20
+UNSENT_S = 3_600  # so long a file may wait for its message to be sent
 FILES = "files"  # the folder's name
 
 
@@ -97,22 +99,24 @@ class FileStore:
         except (NotFound, Unavailable, OSError):
             return None
 
-    def forget(self, digests: Sequence[str]) -> None:
-        """Erase files, here and at the depot.
+    def forget(self, digests: Sequence[str], wanted: Collection[str], now: datetime) -> None:
+        """Erase files, here and at the depot, and what an earlier time left there.
 
         Raises:
             Unavailable: the depot cannot be reached, or somebody there still sees them.
         """
         for digest in digests:
             self._place(digest).unlink(missing_ok=True)
-        if self._depot and digests:
-            self._depot.drop(list(digests))
+        self.sweep(wanted, now)
+        if self._depot:
+            self._depot.drop(list(digests), wanted=list(wanted), unsent_s=UNSENT_S)
 
-    def sweep(self, wanted: Collection[str], *, before: float) -> None:
-        """Erase the files here that are not wanted, if they were taken in before a time.
+    def sweep(self, wanted: Collection[str], now: datetime) -> None:
+        """Erase the files here that are not wanted.
 
-        A younger one may belong to a message that is still being written.
+        A young one stays: it may belong to a message that is still being written.
         """
+        before = now.timestamp() - UNSENT_S
         with suppress(FileNotFoundError):
             for file in list(self.folder.iterdir()):
                 if file.name not in wanted and file.stat().st_mtime < before:

@@ -70,9 +70,9 @@ def open_postgres_log(
         raise
     follower = Follower(log, sequencer.catch_up, line(_impatient), place, world)
     log.owners = PostgresOwners(line(), f"{place.id} {tenant}")
-    log.scrubbers += [follower.scrubbed, lambda: scrub(line(), place)]
-    log.scribe.gather = log.writer.gather
     log.depot = depot = PostgresDepot(line(), place)
+    log.scrubbers += [follower.scrubbed, lambda: scrub(line(), place), depot.scrub]
+    log.scribe.gather = log.writer.gather
     log.closers += [follower.close, depot.close, main.drop]
     log.watches.append(follower.trouble)
     log.original = partial(_originals, line, place)

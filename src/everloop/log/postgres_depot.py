@@ -5,6 +5,7 @@ keeps what it fetched once.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 from typing import TypeVar
 
@@ -60,22 +61,35 @@ class PostgresDepot:
         """
         return self._ask(lambda db: _found(db, self._sql.has, digest)) is not None
 
-    def drop(self, digests: list[str]) -> None:
-        """Erase files, so that nothing is left of them.
+    def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
+        """Erase files, so that nothing is left of them; and old ones that are not wanted.
 
         Raises:
             Unavailable: the server cannot be reached, or somebody there still sees them.
         """
 
         def drop(db: Connection) -> None:
-            try:
-                gone = db.execute(self._sql.drop, (digests,)).rowcount
-            except UndefinedTable:
-                return
-            if gone:
-                rewrite(db, self._sql.scrub)
+            with suppress(UndefinedTable), db.transaction():
+                if db.execute(self._sql.drop, (digests, wanted, unsent_s)).rowcount:
+                    db.execute(self._sql.mark)
 
         self._ask(drop)
+        self.scrub()
+
+    def scrub(self) -> None:
+        """Rewrite the table, if it is marked: what was erased is in dead rows there.
+
+        Raises:
+            Unavailable: somebody there still sees it.
+        """
+
+        def scrub(db: Connection) -> None:
+            row = db.execute(self._sql.marked).fetchone()
+            if row and row[0]:
+                rewrite(db, self._sql.scrub)
+                db.execute(self._sql.unmark)
+
+        self._ask(scrub)
 
     def close(self) -> None:
         """Hang up."""

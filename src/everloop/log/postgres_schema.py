@@ -76,12 +76,16 @@ ALTER TABLE everloop.log ATTACH PARTITION {log} FOR VALUES IN ({id});
 # A picture is compressed already, and is fetched whole.
 _DEPOT: Final = """
 CREATE TABLE IF NOT EXISTS {files} (
-    digest  text COLLATE "C" PRIMARY KEY,
-    content bytea NOT NULL
+    digest   text COLLATE "C" PRIMARY KEY,
+    content  bytea NOT NULL,
+    taken_at timestamptz NOT NULL DEFAULT now()
 );
 ALTER TABLE {files} ALTER COLUMN content SET STORAGE EXTERNAL;
 ALTER TABLE {files} ALTER COLUMN content SET STATISTICS 0;
 """
+
+_DROP: Final = """DELETE FROM {files} WHERE digest = ANY(%s)
+    OR (digest <> ALL(%s) AND taken_at < now() - make_interval(secs => %s))"""
 
 _LOOK: Final = """SELECT t.head, (SELECT l.digest FROM {log} l WHERE l.position = $1),
     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
@@ -113,7 +117,10 @@ class DepotStatements(NamedTuple):
     get: bytes
     has: bytes
     drop: bytes
+    mark: bytes
+    marked: bytes
     scrub: bytes
+    unmark: bytes
 
 
 class Tenant(NamedTuple):
@@ -153,11 +160,16 @@ def find_tenant(db: Connection, name: str) -> Tenant:
 def _depot(number: int) -> DepotStatements:
     return DepotStatements(
         make=_for_tenant(_DEPOT, number),
-        put=_for_tenant("INSERT INTO {files} VALUES (%s, %s) ON CONFLICT DO NOTHING", number),
+        put=_for_tenant(
+            "INSERT INTO {files} (digest, content) VALUES (%s, %s) ON CONFLICT DO NOTHING", number
+        ),
         get=_for_tenant("SELECT content FROM {files} WHERE digest = %s", number),
         has=_for_tenant("SELECT digest FROM {files} WHERE digest = %s", number),
-        drop=_for_tenant("DELETE FROM {files} WHERE digest = ANY(%s)", number),
+        drop=_for_tenant(_DROP, number),
+        mark=_for_tenant("COMMENT ON TABLE {files} IS 'to be scrubbed'", number),
+        marked=_for_tenant("SELECT obj_description(to_regclass({named}), 'pg_class')", number),
         scrub=_for_tenant("VACUUM (FULL, ANALYZE) {files}", number),
+        unmark=_for_tenant("COMMENT ON TABLE {files} IS NULL", number),
     )
 
 
@@ -221,6 +233,7 @@ def _for_tenant(text: LiteralString, number: int) -> bytes:
             id=sql.Literal(number),
             log=sql.Identifier("everloop", f"log_{number}"),
             files=sql.Identifier("everloop", f"files_{number}"),
+            named=sql.Literal(f"everloop.files_{number}"),
             columns=sql.SQL(COLUMNS),
             channel=sql.Literal(channel),
             listen=sql.Identifier(channel),

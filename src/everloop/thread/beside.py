@@ -1,6 +1,6 @@
-"""Files beside messages: those of a whole log, and those that nobody has any more."""
+"""Which files stand beside messages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,7 +16,6 @@ _read = msgspec.json.Decoder(_Beside).decode
 _KINDS = f"'{MessageSent.wire}', '{MessageImported.wire}', '{FilesFound.wire}'"
 _SAID = f"SELECT data FROM log WHERE position = ? AND kind IN ({_KINDS})"  # noqa: S608 - our kinds
 _ALL = f"SELECT data FROM log WHERE kind IN ({_KINDS}) AND data LIKE '%\"digest\"%'"  # noqa: S608 - ours
-_HAS = f"SELECT 1 FROM log WHERE kind IN ({_KINDS}) AND data LIKE ? LIMIT 1"  # noqa: S608 - ours
 
 
 def all_files(reader: Reader) -> set[str]:
@@ -29,8 +28,3 @@ def files_beside(reader: Reader, positions: Sequence[int]) -> set[str]:
     """The digests of the files beside messages at these positions."""
     found = (row for at in positions for row in reader.rows(_SAID, (at,)))
     return {one.digest for (data,) in found if data is not None for one in _read(data).attachments}
-
-
-def without_owner(reader: Reader, digests: Iterable[str]) -> list[str]:
-    """Those of them that stand beside no message any more, on any branch."""
-    return [one for one in digests if not reader.rows(_HAS, (f"%{one}%",))]
