@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from everloop.access.deciders import ACCESS_DECIDERS
-from everloop.adapters.files import FILES, FileStore
+from everloop.adapters.files import FileStore
 from everloop.adapters.model_metered import Metered
 from everloop.adapters.system import system_world
 from everloop.errors import Invalid, Rejected, Unavailable
@@ -55,7 +55,7 @@ from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import VECTORS, beside, open_node_copy, open_store
-from everloop.thread.beside import all_files, files_beside
+from everloop.thread.beside import FILES, all_files, files_beside
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.views import ThreadBook, ThreadNotes
 

@@ -14,8 +14,8 @@ from typing import IO, Final
 
 import msgspec
 
-from everloop.adapters.files import FILES
 from everloop.errors import Invalid, NotFound
+from everloop.thread.beside import FILES
 from everloop.thread.limits import Importing
 
 EDGE: Final = 4_096  # bytes at either end of a file by which it is known

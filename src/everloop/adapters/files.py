@@ -19,7 +19,6 @@ from everloop.thread.events import Attachment
 BYTES_MAX = 25_000_000
 CHUNK = 1 << 20
 UNSENT_S = 3_600  # so long a file may wait for its message to be sent
-FILES = "files"  # the folder's name
 
 
 class Carried(NamedTuple):

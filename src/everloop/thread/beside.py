@@ -1,4 +1,4 @@
-"""Which files stand beside messages."""
+"""Which files stand beside messages, and the name of the folder that has them."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,8 @@ import msgspec
 
 from everloop.log import Reader
 from everloop.thread.events import Attachment, FilesFound, MessageImported, MessageSent
+
+FILES = "files"
 
 
 class _Beside(msgspec.Struct):

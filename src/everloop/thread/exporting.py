@@ -13,12 +13,14 @@ import msgspec
 
 from everloop.log import Log, Reader
 from everloop.thread import browsing
+from everloop.thread.beside import FILES
 from everloop.thread.browsing import Message, Thread
 from everloop.thread.events import Attachment
 from everloop.thread.tree import Line, lines
 
 PAGE = 500
 NAMES = {"user": "You", "assistant": "Assistant"}
+ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
 PutFile = Callable[[Attachment], str]  # puts a file beside the export; says where, or nothing
 NOT_WHOLE = ("stopped", "failed", "uncertain", "purged")
 
@@ -42,6 +44,7 @@ class _Author(msgspec.Struct):
     model: str = ""
 
 
+_ENDING = re.compile(r"\.(?!jsonl?$)[a-z0-9]{1,10}$", re.IGNORECASE)  # of no conversation
 _BRACKETS = re.compile(r"[\[\]\\]")
 _author = msgspec.json.Decoder(_Author).decode
 
@@ -57,9 +60,30 @@ def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
     return sorted(browsing.threads(reader, archived=True), key=lambda one: one.opened_at)
 
 
+def name_of(thread: Thread, form: str) -> str:
+    """A name for a thread's file that says what it is, and is the same each time."""
+    words = re.sub(r"[^\w]+", "-", thread.title.casefold()).strip("-")[:50].strip("-")
+    return f"{words}{'-' if words else ''}{thread.thread_id}.{ENDINGS[form]}"  # the id tells apart
+
+
+def place_of(file: Attachment) -> str:
+    """Where a file lies in an export: under its digest, with an ending that programs know it by."""
+    ending = _ENDING.search(file.name)
+    return f"{FILES}/{file.digest}{ending.group() if ending else ''}"
+
+
 def without_files(_: Attachment) -> str:
     """Put no file anywhere."""
     return ""
+
+
+def pieces_of(
+    log: Log, thread: Thread, form: str, put_file: PutFile = without_files
+) -> Iterator[bytes]:
+    """A thread in one of the forms, a piece at a time."""
+    if form == "jsonl":
+        return as_lines(log, thread, put_file)
+    return (piece.encode() for piece in as_markdown(log, thread, put_file=put_file))
 
 
 def as_lines(log: Log, thread: Thread, put_file: PutFile = without_files) -> Iterator[bytes]:

@@ -1,10 +1,13 @@
 """Files beside messages, exports, imports: whatever they are called and hold, they are inert."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 from tests.interfaces.http.serving import Served, served
+from tests.thread.parlour import PICTURE, show_picture
 
 from everloop.memory.limits import MemorySettings
 from everloop.settings import Settings
@@ -138,6 +141,26 @@ def test_conversations_go_out_and_come_in_again_and_an_import_is_undone(house: S
         client.post(f"/api/retractions/{past['position']}", json={})
         assert client.get("/api/imports").json() == []
         assert client.get(f"/api/threads/{thread}").status_code == 404
+
+
+def test_a_zip_of_all_conversations_has_their_files_and_comes_in_again(
+    house: Served, tmp_path: Path
+) -> None:
+    with house.client() as client:
+        _, picture = show_picture(house.engine)
+        zipped = client.get("/api/export", params={"format": "zip"})
+        assert zipped.headers["content-disposition"].endswith("Home.zip")
+    with zipfile.ZipFile(io.BytesIO(zipped.content)) as archive:
+        assert archive.testzip() is None
+        place = f"files/{picture.digest}.png"
+        assert archive.namelist() == ["home-home.md", "home-home.jsonl", place]
+        assert f"![cat.png]({place})" in archive.read("home-home.md").decode()
+        assert archive.read(place) == PICTURE
+    with served(tmp_path / "other") as other, other.client() as client:
+        done = client.post("/api/imports?name=all.zip", content=zipped.content).json()
+        assert (done["messages"], done["files"], done["files_missing"]) == (1, 1, 0)
+        got = client.get(f"/api/files/{picture.digest}")
+        assert got.content == PICTURE
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[1, 2", b"\0\xff", b"PK\x03\x04 no zip"])

@@ -1,7 +1,6 @@
 """`everloop threads import`, `imports` and `export`: conversations in and out."""
 
 import os
-import re
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from everloop.adapters.exports import OpenedExport, open_export
-from everloop.adapters.files import FILES, FileStore
+from everloop.adapters.files import FileStore
 from everloop.app import Engine
 from everloop.errors import Forbidden
 from everloop.interfaces.cli import items
@@ -21,9 +20,8 @@ from everloop.interfaces.cli.screen import FAINT, GOOD, NAME, STRONG, WARNING, S
 from everloop.interfaces.cli.session import USER, Session
 from everloop.interfaces.cli.threads import named
 from everloop.thread.arrivals import Chat
-from everloop.thread.browsing import Thread
 from everloop.thread.events import Attachment
-from everloop.thread.exporting import PutFile, as_lines, as_markdown, chosen
+from everloop.thread.exporting import PutFile, chosen, name_of, pieces_of, place_of
 from everloop.thread.importing import Imported, Importer, imports
 from everloop.thread.policies import CLAIM, Remembering
 
@@ -33,8 +31,6 @@ NAMES = {
     "claude-code": "transcripts of Claude Code",
     "jsonl": "lines of JSON",
 }
-ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
-_ENDING = re.compile(r"\.(?!jsonl?$)[A-Za-z0-9]{1,10}$", re.IGNORECASE)  # of no conversation
 
 
 class Inside(msgspec.Struct):
@@ -110,8 +106,9 @@ def export_chats(session: Session, asked: Namespace) -> None:
             threads = chosen(reader, wanted)
         written: list[str] = []
         for number, thread in enumerate(threads, start=1):
-            path = folder / _file_name(thread, ENDINGS[asked.format])
-            _write(path, _pieces(engine, thread, asked.format, _putting(engine.files, folder)))
+            path = folder / name_of(thread, asked.format)
+            put_file = _putting(engine.files, folder)
+            _write(path, pieces_of(engine.log, thread, asked.format, put_file))
             written.append(path.name)
             if progress:
                 progress(number, len(threads))
@@ -184,12 +181,6 @@ def _draw_done(screen: Screen, done: Imported) -> None:
     items.undo(screen, [done.position])
 
 
-def _pieces(engine: Engine, thread: Thread, form: str, put_file: PutFile) -> Iterable[bytes]:
-    if form == "jsonl":
-        return as_lines(engine.log, thread, put_file)
-    return (piece.encode() for piece in as_markdown(engine.log, thread, put_file=put_file))
-
-
 def _putting(store: FileStore, folder: Path) -> PutFile:
     """What puts the files beside messages into a folder of the export, named by their digests."""
 
@@ -197,20 +188,13 @@ def _putting(store: FileStore, folder: Path) -> PutFile:
         content = store.read(file)
         if content is None:
             return ""
-        ending = _ENDING.search(file.name)
-        place = folder / FILES / f"{file.digest}{ending.group() if ending else ''}"
+        place = folder / place_of(file)
         if not place.exists():
             place.parent.mkdir(mode=0o700, exist_ok=True)
             _write(place, [content])
-        return place.relative_to(folder).as_posix()
+        return place_of(file)
 
     return put
-
-
-def _file_name(thread: Thread, ending: str) -> str:
-    """A name that says what it is, and is the same each time. The id keeps two apart."""
-    words = re.sub(r"[^\w]+", "-", thread.title.casefold()).strip("-")[:50].strip("-")
-    return f"{words}-{thread.thread_id}.{ending}" if words else f"{thread.thread_id}.{ending}"
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from everloop.adapters.files import FILES, Carried, FileStore, carry
+from everloop.adapters.files import Carried, FileStore, carry
 from everloop.app import Engine
 from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import WARNING, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.stores import beside, copy_file, log_file
-from everloop.thread.beside import all_files
+from everloop.thread.beside import FILES, all_files
 
 
 def own_files(session: Session) -> FileStore:

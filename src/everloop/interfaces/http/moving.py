@@ -10,13 +10,14 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
+from everloop.adapters.exports_zip import as_zip
 from everloop.adapters.files import plain_name
 from everloop.errors import NotFound
 from everloop.interfaces.http.answers import PROBLEMS, RAW_BODY
 from everloop.interfaces.http.house import HouseDep, SpeakerDep
 from everloop.interfaces.http.porter import ASKED, Asked, Job, State
 from everloop.interfaces.http.shown import Shown
-from everloop.thread.exporting import as_lines, as_markdown, chosen
+from everloop.thread.exporting import chosen, pieces_of
 from everloop.thread.importing import imports
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["moving"])
@@ -24,6 +25,7 @@ router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["moving"])
 FORMS = {
     "markdown": ("text/markdown; charset=utf-8", "md"),
     "jsonl": ("application/jsonl", "jsonl"),
+    "zip": ("application/zip", "zip"),
 }
 
 NAME_BYTES = 200  # as much of a file's name as every disk takes; its end tells what it is
@@ -160,17 +162,20 @@ def break_import_off(import_id: str, house: HouseDep) -> None:
     response_class=StreamingResponse,
     responses={
         200: {
-            "content": {"text/markdown": {}, "application/jsonl": {}},
+            "content": {"text/markdown": {}, "application/jsonl": {}, "application/zip": {}},
             "description": "The conversations, as a file.",
         }
     },
 )
 def export(
     house: HouseDep,
-    form: Annotated[Literal["markdown", "jsonl"], Query(alias="format")] = "markdown",
+    form: Annotated[Literal["markdown", "jsonl", "zip"], Query(alias="format")] = "markdown",
     thread: Annotated[str, Query(max_length=200, description="None: all of them.")] = "",
 ) -> StreamingResponse:
-    """Conversations as Markdown for people, or as lines of JSON that can be imported again."""
+    """Conversations as Markdown for people, or as lines of JSON that can be imported again.
+
+    A zip has both, and the files beside messages.
+    """
     log = house.engine.log
     with house.engine.reading() as reader:
         wanted = chosen(reader, [thread] if thread else [])
@@ -178,11 +183,11 @@ def export(
     kind, suffix = FORMS[form]
 
     def body() -> Iterator[bytes]:
-        for one in wanted:
-            if form == "jsonl":
-                yield from as_lines(log, one)
-            else:
-                yield from (part.encode() for part in as_markdown(log, one))
+        if form == "zip":
+            yield from as_zip(log, wanted, house.running.files)
+        else:
+            for one in wanted:
+                yield from pieces_of(log, one, form)
 
     named = quote(plain_name(f"{title}.{suffix}"), safe="")
     told = {"Content-Disposition": f"attachment; filename*=UTF-8''{named}"}

@@ -158,6 +158,8 @@ export interface paths {
         /**
          * Export
          * @description Conversations as Markdown for people, or as lines of JSON that can be imported again.
+         *
+         *     A zip has both, and the files beside messages.
          */
         get: operations["export_api_export_get"];
         put?: never;
@@ -4246,7 +4248,7 @@ export interface operations {
     export_api_export_get: {
         parameters: {
             query?: {
-                format?: "markdown" | "jsonl";
+                format?: "markdown" | "jsonl" | "zip";
                 /** @description None: all of them. */
                 thread?: string;
             };
@@ -4263,6 +4265,7 @@ export interface operations {
                 };
                 content: {
                     "application/jsonl": unknown;
+                    "application/zip": unknown;
                     "text/markdown": unknown;
                 };
             };
