@@ -55,7 +55,7 @@ from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
 from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import VECTORS, beside, open_node_copy, open_store
-from everloop.thread.beside import FILES, all_files, files_beside
+from everloop.thread.beside import FILES, all_files, files_beside, files_of
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.views import ThreadBook, ThreadNotes
 
@@ -111,7 +111,7 @@ class Engine:
         decided = (*deciders, *rules)
         self._deciders = {decider.command: decider for decider in decided}
         self._policies = {when: find for when, then, find in POLICIES if then in self._deciders}
-        log.when_purged_elsewhere(self._drop_files)
+        log.upkeep.when_purged_elsewhere(self._drop_files)
 
     @cached_property
     def memory(self) -> Keeper:
@@ -280,6 +280,7 @@ class Engine:
         with self.log.file.reading() as reader:
             erased = going_with(reader, positions)
             files = files_beside(reader, erased)
+        self.files.give_up(files)
         with ExitStack() as then:  # all of it, also where the log was erased but not yet scrubbed
             then.callback(self._forget_vectors, erased)
             then.callback(self._forget_files, files)
@@ -328,6 +329,7 @@ class Engine:
 
     def _what_follows(self, receipt: Receipt) -> list[Work]:
         """What the engine does because of what was recorded just now."""
+        self.files.settle(files_of(receipt.facts))
         facts = [fact for fact in receipt.facts if type(fact.event) in self._policies]
         if not facts:
             return []

@@ -219,6 +219,14 @@ class Depot(Protocol):
         """Whether a file is there."""
         ...
 
+    def renew(self, digest: str) -> bool:
+        """Whether a file is there; if so, it is as good as new."""
+        ...
+
+    def settle(self, digests: list[str]) -> None:
+        """Have files count as old: none of them waits for its message."""
+        ...
+
     def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
         """Erase files, so that nothing is left of them; and old ones that are not wanted."""
         ...

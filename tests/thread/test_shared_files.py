@@ -1,5 +1,6 @@
 """Files beside messages, where several machines have one log."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.thread.parlour import PICTURE, PLAIN, show_picture
 from everloop.app import Engine
 from everloop.errors import NotFound, Unavailable
 from everloop.log import postgres_scrub
+from everloop.log.limits import Limits
 from everloop.log.moving import move
 from everloop.settings import Settings
 
@@ -121,3 +123,52 @@ def test_a_purge_takes_along_what_an_earlier_one_had_to_leave(
         laptop.purge([position], reason="a slip", actor="user")
     with machine("desk") as desk:
         assert (desk.files.read(left), desk.files.read(young)) == (None, b"not yet sent")
+
+
+def test_a_purge_reaches_the_machine_that_took_the_file_in(machine: Open, tmp_path: Path) -> None:
+    with machine("laptop") as laptop, machine("desk") as desk:
+        position, _ = show_picture(desk)
+        _wait_for(lambda: laptop.log.head >= position)
+        laptop.purge([position], reason="a slip", actor="user")
+        _wait_for(lambda: not _files(tmp_path))
+
+
+def test_a_purge_that_could_not_reach_the_files_erases_them_when_it_is_done_again(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    limits = Limits(lock_wait_s=0.2)
+    settings = Settings(home=str(tmp_path), store=postgres_url, log=limits)
+    with Engine.open(settings=settings) as engine, psycopg.connect(postgres_url) as busy:
+        position, picture = show_picture(engine)
+        busy.execute("LOCK TABLE everloop.files_1")
+        with pytest.raises(Unavailable):
+            engine.purge([position], reason="a slip", actor="user")
+        busy.rollback()
+        engine.purge([position], reason="a slip", actor="user")
+        assert not engine.files.holds(picture.digest)
+
+
+def test_what_is_taken_in_again_outlives_the_purge_of_another(
+    machine: Open, postgres_url: str
+) -> None:
+    with machine("laptop") as laptop, machine("desk") as desk:
+        draft = desk.files.keep("dog.png", "image/png", [b"a dog"])
+        with psycopg.connect(postgres_url) as db:
+            db.execute("UPDATE everloop.files_1 SET taken_at = now() - interval '1 day'")
+        desk.files.keep("dog.png", "image/png", [b"a dog"])
+        position, _ = show_picture(laptop)
+        laptop.purge([position], reason="a slip", actor="user")
+        assert laptop.files.read(draft) == b"a dog"
+
+
+def test_what_cannot_be_erased_here_hinders_no_following(machine: Open) -> None:
+    with machine("laptop") as laptop, machine("desk") as desk:
+        position, picture = show_picture(laptop)
+        stuck = desk.files.path(picture.digest)
+        stuck.unlink()
+        stuck.mkdir()  # as somebody's own program may
+        os.utime(stuck, (0, 0))
+        laptop.purge([position], reason="a slip", actor="user")
+        after, _ = show_picture(laptop, "Another.")
+        _wait_for(lambda: desk.log.head >= after)
+        assert not desk.log.troubles

@@ -6,8 +6,9 @@ Where several nodes have one log, each file is at their depot too, and fetched w
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +59,7 @@ class FileStore:
         with suppress(NotFound, Corrupt):
             if not self._place(digest).is_file():
                 self._write(_pieces(holder.path(digest)))
+            self._settle(digest)
             self._share(digest)
             return True
         return False
@@ -88,7 +90,7 @@ class FileStore:
             if content is None:
                 raise NotFound("no such file", hint="It may have been erased.")
             self._write([content])
-            os.utime(place, (0, 0))  # it is only a copy: nothing is lost with it
+            self._settle(digest)
         return place
 
     def read(self, attachment: Attachment) -> bytes | None:
@@ -98,28 +100,61 @@ class FileStore:
         except (NotFound, Unavailable, OSError):
             return None
 
+    def settle(self, digests: Iterable[str]) -> None:
+        """Note that files have their messages: none of them waits to be sent any more."""
+        for digest in digests:
+            self._settle(digest)
+
+    def give_up(self, digests: Collection[str]) -> None:
+        """Note the same at the depot too, before messages are purged.
+
+        If their files cannot be erased then, the next purge does it.
+
+        Raises:
+            Unavailable: the depot cannot be reached.
+        """
+        self.settle(digests)
+        if self._depot and digests:
+            self._depot.settle(list(digests))
+
     def forget(self, digests: Sequence[str], wanted: Collection[str], now: datetime) -> None:
         """Erase files, here and at the depot, and what an earlier time left there.
 
         Raises:
-            Unavailable: the depot cannot be reached, or somebody there still sees them.
+            Unavailable: one here cannot be erased, the depot cannot be reached, or somebody there
+                still sees them.
         """
-        for digest in digests:
-            self._place(digest).unlink(missing_ok=True)
-        self.sweep(wanted, now)
-        if self._depot:
-            self._depot.drop(list(digests), wanted=list(wanted), unsent_s=UNSENT_S)
+        with ExitStack() as then:  # also where one here cannot be erased
+            if self._depot:
+                drop = partial(self._depot.drop, wanted=list(wanted), unsent_s=UNSENT_S)
+                then.callback(drop, list(digests))
+            _erase([*map(self._place, digests), *self._unwanted(wanted, now)])
 
     def sweep(self, wanted: Collection[str], now: datetime) -> None:
         """Erase the files here that are not wanted.
 
         A young one stays: it may belong to a message that is still being written.
+
+        Raises:
+            Unavailable: one cannot be erased.
         """
+        _erase(self._unwanted(wanted, now))
+
+    def _unwanted(self, wanted: Collection[str], now: datetime) -> Iterator[Path]:
+        """The old files here that no message has. Folders are not ours."""
         before = now.timestamp() - UNSENT_S
-        with suppress(FileNotFoundError):
-            for file in list(self.folder.iterdir()):
-                if file.name not in wanted and file.stat().st_mtime < before:
-                    file.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), os.scandir(self.folder) as inside:
+            for one in inside:
+                if one.name in wanted or one.is_dir(follow_symlinks=False):
+                    continue
+                with suppress(FileNotFoundError):  # another process was quicker
+                    if one.stat(follow_symlinks=False).st_mtime < before:
+                        yield Path(one.path)
+
+    def _settle(self, digest: str) -> None:
+        """Make it look old. One that is not ours cannot be; it gets old by itself."""
+        with suppress(NotFound, OSError):
+            os.utime(self._place(digest), (0, 0), follow_symlinks=False)
 
     def _place(self, digest: str) -> Path:
         """Where a file of that digest is, if there is one.
@@ -132,7 +167,7 @@ class FileStore:
         return self.folder / digest
 
     def _share(self, digest: str) -> None:
-        if self._depot and not self._depot.has(digest):
+        if self._depot and not self._depot.renew(digest):
             self._depot.put(digest, self._place(digest).read_bytes())
 
     def _bounded(self, content: Iterable[bytes]) -> Iterator[bytes]:
@@ -190,6 +225,25 @@ def carry(
         if progress:
             progress(done, len(digests))
     return Carried(held, len(digests) - held)
+
+
+def _erase(files: Iterable[Path]) -> None:
+    """Erase files: all that can be.
+
+    Raises:
+        Unavailable: one cannot be.
+    """
+    stuck: OSError | None = None
+    for file in files:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as problem:
+            stuck = problem
+    if stuck is not None:
+        raise Unavailable(
+            f"a file beside a message was not erased: {stuck.filename}: {stuck.strerror}",
+            hint="Erase it by hand, or let it be erased and purge again.",
+        ) from stuck
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

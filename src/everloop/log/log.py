@@ -71,8 +71,6 @@ class Log(History):
         self.original: Original | None = None  # where the truth is, if this file is a copy of it
         self.behind: Behind | None = None  # why the copy is read without it
         self.depot: Depot | None = None  # where nodes share files, if there may be several
-        self._cleaners: list[Callable[[], None]] = []  # what is done when another node has purged
-        self._purged_elsewhere = False
         self.watches: list[Callable[[], EverloopError | None]] = [lambda: self.upkeep.problem]
         self.writer = Writer(self._commit, batch_max=limits.batch_max)
         scribe.open()
@@ -291,18 +289,6 @@ class Log(History):
         if self._listening:
             with self._bell:
                 self._bell.notify_all()
-
-    def when_purged_elsewhere(self, clean: Callable[[], None]) -> None:
-        """Do something each time another node has purged; now too, if one has."""
-        self._cleaners.append(clean)
-        if self._purged_elsewhere:
-            clean()
-
-    def purged_elsewhere(self) -> None:
-        """Clean up here after a purge of another node."""
-        self._purged_elsewhere = True
-        for clean in self._cleaners:
-            clean()
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -61,6 +61,22 @@ class PostgresDepot:
         """
         return self._ask(lambda db: _found(db, self._sql.has, digest)) is not None
 
+    def renew(self, digest: str) -> bool:
+        """Whether a file is there; if so, it is as good as new.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+        """
+        return self._ask(lambda db: _changed(db, self._sql.renew, digest)) > 0
+
+    def settle(self, digests: list[str]) -> None:
+        """Have files count as old: none of them waits for its message.
+
+        Raises:
+            Unavailable: the server cannot be reached.
+        """
+        self._ask(lambda db: _changed(db, self._sql.settle, digests))
+
     def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
         """Erase files, so that nothing is left of them; and old ones that are not wanted.
 
@@ -99,6 +115,13 @@ class PostgresDepot:
     def _ask(self, act: Callable[[Connection], T]) -> T:
         with self._lock:
             return self._line.insist(act)
+
+
+def _changed(db: Connection, change: bytes, which: str | list[str]) -> int:
+    try:
+        return db.execute(change, (which,)).rowcount
+    except UndefinedTable:  # no file came yet
+        return 0
 
 
 def _found(db: Connection, question: bytes, digest: str) -> tuple[bytes] | None:

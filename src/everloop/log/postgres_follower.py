@@ -173,7 +173,7 @@ class Follower:
             with self._log.writer.pen:
                 self._log.scribe.close()
                 self._log.upkeep.scrub()
-            self._log.purged_elsewhere()
+            self._log.upkeep.purged_elsewhere()
             self.scrubbed()
         self._checked = head
 

@@ -116,6 +116,8 @@ class DepotStatements(NamedTuple):
     put: bytes
     get: bytes
     has: bytes
+    renew: bytes
+    settle: bytes
     drop: bytes
     mark: bytes
     marked: bytes
@@ -165,6 +167,10 @@ def _depot(number: int) -> DepotStatements:
         ),
         get=_for_tenant("SELECT content FROM {files} WHERE digest = %s", number),
         has=_for_tenant("SELECT digest FROM {files} WHERE digest = %s", number),
+        renew=_for_tenant("UPDATE {files} SET taken_at = now() WHERE digest = %s", number),
+        settle=_for_tenant(
+            "UPDATE {files} SET taken_at = '-infinity' WHERE digest = ANY(%s)", number
+        ),
         drop=_for_tenant(_DROP, number),
         mark=_for_tenant("COMMENT ON TABLE {files} IS 'to be scrubbed'", number),
         marked=_for_tenant("SELECT obj_description(to_regclass({named}), 'pg_class')", number),

@@ -6,6 +6,7 @@ mistaken for a failed append. Appends go on meanwhile; they wait only for its la
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -51,11 +52,29 @@ class Upkeep:
         self._moved = 0  # of these, before the last checkpoint
         self._head = 0
         self._problems: dict[str, EverloopError] = {}  # by what failed last time
+        self._cleaners: list[Callable[[], None]] = []  # what is done when another node has purged
+        self._purged_elsewhere = False
 
     @property
     def problem(self) -> EverloopError | None:
         """What failed and has not succeeded since."""
         return next(iter(self._problems.values()), None)
+
+    def when_purged_elsewhere(self, clean: Callable[[], None]) -> None:
+        """Do something each time another node has purged; now too, if one has."""
+        self._cleaners.append(clean)
+        if self._purged_elsewhere:
+            self.purged_elsewhere()
+
+    def purged_elsewhere(self) -> None:
+        """Clean up here after a purge of another node. What hinders that is a problem."""
+        self._purged_elsewhere = True
+        self._problems.pop("clean", None)
+        for clean in self._cleaners:
+            try:
+                clean()
+            except EverloopError as problem:
+                self._problems["clean"] = problem
 
     def written(self, head: int) -> None:
         """Note a commit, and look now and then whether something is due; with the pen in hand."""

@@ -1,10 +1,10 @@
 """Which files stand beside messages, and the name of the folder that has them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from everloop.log import Reader
+from everloop.log import Fact, Reader
 from everloop.thread.events import Attachment, FilesFound, MessageImported, MessageSent
 
 FILES = "files"
@@ -15,7 +15,8 @@ class _Beside(msgspec.Struct):
 
 
 _read = msgspec.json.Decoder(_Beside).decode
-_KINDS = f"'{MessageSent.wire}', '{MessageImported.wire}', '{FilesFound.wire}'"
+BRINGING = (MessageSent, MessageImported, FilesFound)
+_KINDS = ", ".join(f"'{event.wire}'" for event in BRINGING)
 _SAID = f"SELECT data FROM log WHERE position = ? AND kind IN ({_KINDS})"  # noqa: S608 - our kinds
 _ALL = f"SELECT data FROM log WHERE kind IN ({_KINDS}) AND data LIKE '%\"digest\"%'"  # noqa: S608 - ours
 
@@ -24,6 +25,13 @@ def all_files(reader: Reader) -> set[str]:
     """The digests of the files beside any message, on any branch."""
     found = reader.rows(_ALL)
     return {one.digest for (data,) in found for one in _read(data).attachments}
+
+
+def files_of(facts: Iterable[Fact]) -> set[str]:
+    """The digests of the files that facts bring."""
+    said = (fact.event for fact in facts)
+    brought = (one.attachments for one in said if isinstance(one, BRINGING))
+    return {file.digest for files in brought for file in files}
 
 
 def files_beside(reader: Reader, positions: Sequence[int]) -> set[str]:
