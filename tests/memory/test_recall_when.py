@@ -160,3 +160,17 @@ def test_an_event_that_nobody_told_of_keeps_nothing_out_in_any_language(
     ):
         abroad.engine.do(RememberItem(name, said, happened_at="2025-01-01T12:00:00Z"))
     assert there in found(abroad, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Was habe ich vor dem Notar gesagt?", "Vor dem Notar: das Haus geht an Anna"),
+        ("Was ist vor dem Museum passiert?", "Vor dem Museum wurde mein Rad gestohlen"),
+    ],
+)
+def test_whom_it_was_said_to_and_where_it_happened_hides_nothing(
+    abroad: Diary, text: str, said: str
+) -> None:
+    abroad.engine.do(RememberItem("there", said, happened_at="2025-05-01T12:00:00Z"))
+    assert found(abroad, text)[0] == "there"

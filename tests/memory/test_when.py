@@ -180,6 +180,8 @@ def test_an_event_that_is_part_of_what_was_said_does_not_filter(text: str) -> No
         ("Was habe ich vor dem großen Umzug nach Berlin gesagt?", "before", "großen Umzug"),
         ("Was hast du mir nach der Hochzeit meiner Tante erzählt?", "after", "Hochzeit Tante"),
         ("Sag mir, was ich seit dem Urlaub notiert habe", "since", "Urlaub"),
+        ("Was habe ich vor den Abschlussprüfungen gesagt?", "before", "Abschlussprüfungen"),
+        ("was hab ich dir vor der op erzählt", "before", "op"),
         ("Was habe ich bis zum Ende des Projekts gesagt?", "until", "Ende Projekts"),
         ("Was haben wir während der Konferenz besprochen?", "during", "Konferenz"),
         ("Was hat sich seit dem Umzug verändert?", "since", "Umzug"),

@@ -3,9 +3,11 @@
 Pure. When the event was has to be looked up. Where English has these words before "the" or "my",
 they mean a time. "Vor" and "nach" mean more ("Angst vor dem Umzug", "vor den Kindern"), so in
 German an event counts only between who spoke and the verb: "habe ich vor dem Umzug über Anna
-gesagt". In French it counts only right after the verb, for in "dit de partir avant la réunion" it
-is part of what was said. What comes every day, a part of the calendar, a person and a place are no
-events: the tables hold the common ones.
+gesagt". "Vor" also says to whom and where ("vor dem Notar", "vor dem Museum"), and taken for a time
+it would leave out just what was asked for; so after it only what the table of events has is one.
+In French it counts only right after the verb, for in "dit de partir avant la réunion" it is part of
+what was said. What comes every day, a part of the calendar, a person and a place are no events: the
+tables hold the common ones.
 """
 
 import re
@@ -82,21 +84,40 @@ _GERMAN_CALENDAR = f"{GERMAN_DAY}|{GERMAN_MONTH}|" + _any(
     morgen vormittag mittag nachmittag abend abends nacht stunde stunden minute minuten zeit zeiten
     """
 )
+_GERMAN_EVENTS = _any(  # a word that ends so is one
+    """
+    umzug einzug auszug hochzeit heirat verlobung trennung scheidung geburt taufe tod beerdigung
+    begräbnis prüfung examen abitur klausur studium ausbildung kurs seminar workshop schulung
+    vorlesung semester abschluss urlaub ferien reise ausflug abfahrt ankunft rückkehr flug
+    fahrt wanderung operation eingriff impfung behandlung untersuchung krankheit unfall reha
+    diagnose termin treffen besprechung sitzung meeting konferenz kongress gespräch interview
+    präsentation vortrag rede verhandlung prozess urteil wahl spiel turnier wettkampf lauf marathon
+    konzert feier fest party premiere eröffnung einweihung release veröffentlichung launch start
+    beginn anfang ende umstellung migration update upgrade kündigung beförderung bewerbung wechsel
+    renovierung umbau kauf lieferung abgabe krieg pandemie lockdown krise erdbeben sturm gewitter
+    besuch streit streik
+    """
+)
 _NO_GERMAN_EVENT = _any(
     r"""
     arbeit schule feierabend frühstück mittagessen abendessen essen schlafen schlafengehen aufstehen
     kaffee training sport kind\w* eltern mutter vater schwester bruder geschwister\w* frau mann
     freund\w* leuten gästen kolleg\w* chef\w* lehrer\w* nachbar\w* familie klasse gruppe team
     publikum anderen arzt ärztin richter\w* gericht polizei hund kamera spiegel tür haus haustür
-    fenster bahnhof kirche computer regel regeln plan anleitung rezept meinung
+    fenster bahnhof kirche computer regel regeln plan anleitung rezept meinung ansicht auffassung
+    erinnerung gefühl kenntnis motto gesetz
     """
 )
 _GERMAN_SAID = f"(?:{GERMAN_TELLING}|{GERMAN_HAPPENED})"
 _GERMAN_WORD = rf"(?!(?:{_GERMAN_NEXT}|{_GERMAN_CALENDAR}|{_GERMAN_SAID})\b){_WORD}"
+_ADJECTIVE = r"(?:[\w-]+e[mnrs] )"
+_GERMAN_EVENT = rf"{_ADJECTIVE}{{0,2}}(?:[\w-]*(?:{_GERMAN_EVENTS})(?:e?[ns]|e)?|op)\b"
 _GERMAN = (
-    rf"\b(?:ich|wir|du|ihr|ist|sich)(?: (?:{_GERMAN_LITTLE})){{0,3}}"
-    rf" (?P<word>vor|nach|seit|während|bis) (?:zum|zur|(?:zu )?{_DEM})"
-    rf" (?!(?:{_NO_GERMAN_EVENT}|(?:ende|anfang|beginn|schluss)(?! {_DEM}))\b)"
+    rf"\b(?:(?:hab\w*|hast|hatte\w*|was) (?:ich|wir|du|ihr)|ist|sich)"
+    rf"(?: (?:{_GERMAN_LITTLE})){{0,3}}"
+    rf" (?P<word>vor(?= {_DEM} {_GERMAN_EVENT})|nach|seit|während|bis)"
+    rf" (?:zum|zur|(?:zu )?{_DEM})"
+    rf" (?!{_ADJECTIVE}?(?:{_NO_GERMAN_EVENT}|(?:ende|anfang|beginn|schluss)(?! {_DEM}))\b)"
     rf"(?P<event>{_GERMAN_WORD}(?: {_GERMAN_WORD}){{0,3}})"
     rf"(?= (?:(?:{_GERMAN_NEXT}) (?:[^?.!,;]|(?<=\d)\.){{0,{REACH}}})?{_GERMAN_SAID}\b)"
 )
@@ -120,7 +141,7 @@ _FRENCH_CALENDAR = f"{FRENCH_DAY}|{FRENCH_MONTH}|" + _any(
     """
 )
 _NO_FRENCH_EVENT = (
-    "travail|école|repas|dîner|(?:petit[ -])?déjeuner|souper|café|sport|sieste|autres"
+    "travail|école|repas|dîner|(?:petit[ -])?déjeuner|souper|café|sport|sieste|autres|bout"
 )
 _FRENCH_SAID = f"(?:{FRENCH_TELLING}|{FRENCH_HAPPENED})"
 _FRENCH_WORD = (
