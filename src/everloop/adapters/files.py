@@ -57,7 +57,7 @@ class FileStore:
             Unavailable: the disk did not take it, or the depot.
         """
         with suppress(NotFound, Corrupt):
-            if not self._place(digest).is_file():
+            if not _is_whole(self._place(digest)):
                 self._write(_pieces(holder.path(digest)))
             self._settle(digest)
             self._share(digest)
@@ -94,10 +94,10 @@ class FileStore:
         return place
 
     def read(self, attachment: Attachment) -> bytes | None:
-        """What is in a file; None if it is gone, or cannot be had now."""
+        """What is in a file; None if it is gone or damaged, or cannot be had now."""
         try:
-            return self.path(attachment.digest).read_bytes()
-        except (NotFound, Unavailable, OSError):
+            return b"".join(_pieces(self.path(attachment.digest)))
+        except (NotFound, Corrupt, Unavailable, OSError):
             return None
 
     def settle(self, digests: Iterable[str]) -> None:
@@ -140,6 +140,16 @@ class FileStore:
         """
         _erase(self._unwanted(wanted, now))
 
+    def keep_only(self, wanted: Collection[str]) -> None:
+        """Erase every file here but the wanted ones. What is named otherwise is not ours.
+
+        Raises:
+            Unavailable: one cannot be erased.
+        """
+        with suppress(FileNotFoundError):
+            here = list(self.folder.iterdir())
+            _erase(one for one in here if _is_digest(one.name) and one.name not in wanted)
+
     def _unwanted(self, wanted: Collection[str], now: datetime) -> Iterator[Path]:
         """The old files here that no message has. Folders are not ours."""
         before = now.timestamp() - UNSENT_S
@@ -162,7 +172,7 @@ class FileStore:
         Raises:
             NotFound: it is no digest.
         """
-        if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+        if not _is_digest(digest):
             raise NotFound("no such file", hint="It may have been erased.")
         return self.folder / digest
 
@@ -202,8 +212,8 @@ class FileStore:
                     raise
         except OSError as problem:
             raise Unavailable(
-                f"the file was not kept: {problem.strerror}",
-                hint="Make room in the data home, and try again.",
+                f"the file was not kept in {self.folder}: {problem.strerror}",
+                hint="See that it is a folder, yours, and has room, and try again.",
             ) from problem
         return digest, size
 
@@ -214,7 +224,7 @@ def carry(
     target: FileStore,
     progress: Progress | None = None,
 ) -> Carried:
-    """Have a store hold files that others hold. One that it holds already is left as it is.
+    """Have a store hold files that others hold. One that it holds whole is left as it is.
 
     Raises:
         Unavailable: the disk did not take one.
@@ -225,6 +235,20 @@ def carry(
         if progress:
             progress(done, len(digests))
     return Carried(held, len(digests) - held)
+
+
+def _is_digest(name: str) -> bool:
+    return len(name) == 64 and set(name) <= set("0123456789abcdef")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is there, and is what its name says."""
+    try:
+        for _ in _pieces(path):
+            pass
+    except (OSError, Corrupt):
+        return False
+    return True
 
 
 def _erase(files: Iterable[Path]) -> None:

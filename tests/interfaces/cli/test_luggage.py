@@ -125,3 +125,36 @@ def test_an_exported_file_of_json_is_taken_for_no_conversation(
     everloop.typed("threads", "export", str(folder), "--format", "jsonl")
     done = other.typed("threads", "import", str(folder), "--yes", "--json").document
     assert (done["messages"], done["passed_over"], done["files"]) == (1, 0, 1)
+
+
+def test_a_backup_mends_a_damaged_copy_that_it_finds(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    everloop("backup", "--folder", str(disk))
+    (disk / "files" / picture.digest).write_bytes(b"flipped")
+    everloop("backup", "--folder", str(disk))
+    assert (disk / "files" / picture.digest).read_bytes() == PICTURE
+
+
+def test_an_archive_that_is_replaced_keeps_no_purged_file(
+    everloop: CommandLine, tmp_path: Path
+) -> None:
+    archive, beside = tmp_path / "log.jsonl", tmp_path / "log.jsonl.files"
+    with Engine.open(everloop.home) as engine:
+        position, _ = show_picture(engine)
+        everloop("log", "export", str(archive))
+        (beside / "notes.txt").write_text("mine")
+        engine.purge([position], reason="a slip", actor="user")
+    everloop("log", "export", str(archive), "--yes")
+    assert [path.name for path in beside.iterdir()] == ["notes.txt"]
+
+
+def test_exported_conversations_tell_of_a_damaged_file_and_do_not_pass_it_on(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    with Engine.open(everloop.home) as engine:
+        engine.files.path(picture.digest).write_bytes(b"flipped")
+    answer = everloop.typed("threads", "export", str(tmp_path / "talk"))
+    assert "1 file beside messages not found" in answer.out
+    assert not list((tmp_path / "talk").rglob(f"{picture.digest}*"))

@@ -32,18 +32,22 @@ def export(session: Session, asked: Namespace) -> int | None:
     """Write the whole log to an archive."""
     path = Path(asked.file)
     carry = export_jsonl if _format(asked) == JSONL else _parquet("export_parquet")
-    if path.exists() and not session.agreed(
+    replaced = path.exists()
+    if replaced and not session.agreed(
         lambda screen: screen.say((f"{path} is there already.", STRONG)), "Replace it?"
     ):
         return DECLINED
     carried = Carried()
     with session.looking() as engine:
-        if path.exists() and not path.is_file():  # such as /dev/stdout: that shows it
+        if replaced and not path.is_file():  # such as /dev/stdout: that shows it
             check_reads_all(session, engine)
         with session.progress("exporting") as progress:
             records = carry(engine.log, path, progress)
         if path.is_file():
-            carried = luggage.take_along(session, engine, engine.files, luggage.files_of(path))
+            files = luggage.files_of(path)
+            carried = luggage.take_along(session, engine, engine.files, files)
+            if replaced:
+                luggage.leave_out(engine, files)
     size = path.stat().st_size
 
     def draw(screen: Screen) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from everloop.adapters.exports import OpenedExport, open_export
-from everloop.adapters.files import FileStore
+from everloop.adapters.files import Carried, FileStore
 from everloop.app import Engine
 from everloop.errors import Forbidden
-from everloop.interfaces.cli import items
+from everloop.interfaces.cli import items, luggage
 from everloop.interfaces.cli.exits import DECLINED
 from everloop.interfaces.cli.eyes import check_reads_all, speaker
 from everloop.interfaces.cli.listing import plural
@@ -105,19 +105,21 @@ def export_chats(session: Session, asked: Namespace) -> None:
         with engine.reading() as reader:
             threads = chosen(reader, wanted)
         written: list[str] = []
+        lost: set[str] = set()
+        put_file = _putting(engine.files, folder, lost)
         for number, thread in enumerate(threads, start=1):
             path = folder / name_of(thread, asked.format)
-            put_file = _putting(engine.files, folder)
             _write(path, pieces_of(engine.log, thread, asked.format, put_file))
             written.append(path.name)
             if progress:
                 progress(number, len(threads))
-    session.answer(
-        {"folder": folder, "files": written},
-        lambda screen: screen.say(
-            ("Exported", GOOD), f" {plural(len(written), 'conversation')} to {folder}."
-        ),
-    )
+
+    def draw(screen: Screen) -> None:
+        told = f" {plural(len(written), 'conversation')} to {folder}."
+        screen.say(("Exported", GOOD), told)
+        luggage.tell(screen, Carried(missing=len(lost)))
+
+    session.answer({"folder": folder, "files": written, "files_missing": len(lost)}, draw)
 
 
 def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home: bool) -> Imported:
@@ -181,12 +183,16 @@ def _draw_done(screen: Screen, done: Imported) -> None:
     items.undo(screen, [done.position])
 
 
-def _putting(store: FileStore, folder: Path) -> PutFile:
-    """What puts the files beside messages into a folder of the export, named by their digests."""
+def _putting(store: FileStore, folder: Path, lost: set[str]) -> PutFile:
+    """What puts the files beside messages into a folder of the export, named by their digests.
+
+    Those that are not to be had go to `lost`.
+    """
 
     def put(file: Attachment) -> str:
         content = store.read(file)
         if content is None:
+            lost.add(file.digest)
             return ""
         place = folder / place_of(file)
         if not place.exists():

@@ -38,6 +38,12 @@ def take_along(
         return carry(digests, (holder, *others), target, progress)
 
 
+def leave_out(engine: Engine, store: FileStore) -> None:
+    """Erase there what no message of a log has: of an archive that was replaced, nothing stays."""
+    with engine.log.file.reading() as reader:
+        store.keep_only(all_files(reader))
+
+
 def shape(carried: Carried) -> dict[str, int]:
     """What became of them, in a document."""
     return {"files": carried.held, "files_missing": carried.missing}
