@@ -30,7 +30,7 @@ from everloop.testing.model import ScriptedModel
 from everloop.testing.stage import Stage
 from everloop.thread import browsing
 from everloop.thread.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
-from everloop.thread.events import ModelCalled, TurnSending
+from everloop.thread.events import Attachment, ModelCalled, TurnSending
 from everloop.thread.limits import Answering, ThreadSettings
 from everloop.thread.talk import Letter, Talk
 
@@ -227,6 +227,42 @@ def test_what_was_said_can_be_said_anew(talking: Parlour) -> None:
     second = talking.talk.edit(first.message_id, Letter("Good morning."), USER)
     talking.until_ended(second.turn_id)
     assert talking.said() == [("user", "Good morning."), ("assistant", "Again.")]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_who_goes_elsewhere_meanwhile_takes_no_other_answer_along(
+    talking: Parlour, anew: bool
+) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+
+    def interrupted(command: Command, **how: Any) -> Receipt:
+        talking.talk.stand(HOME, first.branch, USER)
+        return talking.engine.do(command, **how)
+
+    talk = Talk(talking.engine.log, interrupted, talking.engine.memory)
+    sent = (
+        talk.edit(first.message_id, Letter("Good morning."), USER)
+        if anew
+        else talk.again(first.message_id, USER)
+    )
+    assert sent.branch != first.branch
+    assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
+    talking.talk.stand(HOME, sent.branch, USER)
+    talking.until_ended(sent.turn_id)
+    assert talking.answer(sent).text == "Again."
+
+
+def test_a_letter_is_for_one_thread_and_one_set_of_files(talking: Parlour) -> None:
+    there = talking.talk.open("There", USER)
+    letter = Letter("Hi.", letter_id="one")
+    first = talking.talk.send(HOME, letter, USER)
+    assert talking.talk.send(HOME, letter, USER) == first
+    with pytest.raises(Conflict):
+        talking.talk.send(there, letter, USER)
+    file = Attachment("0" * 64, "cat.png", "image/png", 1)
+    with pytest.raises(Conflict):
+        talking.talk.send(HOME, Letter("Hi.", (file,), letter_id="one"), USER)
 
 
 def test_what_could_not_be_said_anew_is_said_when_it_is_sent_again(talking: Parlour) -> None:

@@ -4,6 +4,7 @@ Each thread is a tree of its own, so going back in one leaves every other where 
 was said is ever lost: the old future of a rewound thread stays on its branch.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -93,27 +94,20 @@ class Talk:
     def send(self, thread_id: str, letter: Letter, by: Context) -> Sent:
         """Say something. It is durable when this returns; the answer follows."""
         if (before := self._said_before(letter)) is not None:
+            if before.thread_id != thread_id:
+                raise _other_letter(letter)
             return before
-        name = letter.letter_id or self._log.ids.new("let")
-        command = SendMessage(
-            thread_id,
-            f"msg-{name}",
-            letter.text,
-            f"trn-{name}",
-            letter.attachments,
-            letter.device,
-        )
-        receipt = self._do(command, by=by, request_id=_request(name))
-        return _sent(receipt, command)
+        return self._send(thread_id, letter, by, None)
 
     def again(self, message_id: str, by: Context, request_id: str = "") -> Sent:
         """Another answer to a message: a sibling of those it has."""
         fork = Request("fork", request_id)
         said = self._asked(message_id, fork)
-        self._fork(said.thread_id, said.position, by, fork)
+        # There, and not where the thread stands: another device may have gone elsewhere since.
+        do = partial(self._do, branch=self._fork(said.thread_id, said.position, by, fork).branch)
         turn_id = f"trn-{request_id}" if request_id else self._log.ids.new("trn")
         command = RecordTurn(said.thread_id, turn_id, said.message_id)
-        receipt = do_once(self._do, command, THREAD_TRACES, by=by, request_id=request_id)
+        receipt = do_once(do, command, THREAD_TRACES, by=by, request_id=request_id)
         return Sent(
             said.thread_id, said.message_id, command.turn_id, receipt.position, receipt.branch
         )
@@ -126,8 +120,8 @@ class Talk:
         said = self._said(message_id, fork)
         if said.role != "user":
             raise Invalid("only what a person said can be said anew", hint="Ask again instead.")
-        self._fork(said.thread_id, said.position - 1, by, fork)
-        return self.send(said.thread_id, letter, by)
+        forked = self._fork(said.thread_id, said.position - 1, by, fork)
+        return self._send(said.thread_id, letter, by, forked.branch)
 
     def open_turns(self, thread_id: str) -> list[browsing.Turn]:
         """The turns of a thread that have not ended, in the order in which they wait."""
@@ -193,6 +187,19 @@ class Talk:
         self._log.plant(stream_of(thread_id), actor=by.actor)
         do_once(self._do, command, THREAD_TRACES, by=by, request_id=request_id)
 
+    def _send(self, thread_id: str, letter: Letter, by: Context, branch: str | None) -> Sent:
+        name = letter.letter_id or self._log.ids.new("let")
+        command = SendMessage(
+            thread_id,
+            f"msg-{name}",
+            letter.text,
+            f"trn-{name}",
+            letter.attachments,
+            letter.device,
+        )
+        receipt = self._do(command, by=by, branch=branch, request_id=_request(name))
+        return _sent(receipt, command)
+
     def _said_before(self, letter: Letter) -> Sent | None:
         """What came of the same letter, wherever the thread stands now."""
         if not letter.letter_id:
@@ -200,11 +207,10 @@ class Talk:
         with self._log.reading() as reader:
             records = reader.requested(_request(letter.letter_id))
         for happened, record in ((fact_of(one).event, one) for one in records):
-            if isinstance(happened, MessageSent) and happened.text != letter.text:
-                raise Conflict(
-                    f"letter {letter.letter_id!r} was sent before, with other words",
-                    hint="Use a new letter id.",
-                )
+            if isinstance(happened, MessageSent):
+                said = (happened.text, tuple(happened.attachments))
+                if said != (letter.text, letter.attachments):
+                    raise _other_letter(letter)
             if isinstance(happened, TurnRecorded):
                 return Sent(
                     happened.thread_id,
@@ -244,6 +250,13 @@ class Talk:
         if not isinstance(forked, BranchForked) or forked.at != at:
             raise other_request(request.request_id)
         return forked
+
+
+def _other_letter(letter: Letter) -> Conflict:
+    return Conflict(
+        f"letter {letter.letter_id!r} was sent before, with other words or elsewhere",
+        hint="Use a new letter id.",
+    )
 
 
 def _request(letter_id: str) -> str:
