@@ -28,9 +28,14 @@ def log_file(target: Path, tenant: str) -> Path:
     """The log file that a path means. Each tenant has its own."""
     if target.suffix == ".db" and tenant == "local":
         return target
+    return tenant_folder(target, tenant) / FILE
+
+
+def tenant_folder(home: Path, tenant: str) -> Path:
+    """Where a tenant's things are in a folder that several may share."""
     if not tenant.replace("-", "").replace("_", "").isalnum():
         raise Invalid(f"{tenant!r} is not a tenant name", hint="Use letters, digits and hyphens.")
-    return target / FILE if tenant == "local" else target / "tenants" / tenant / FILE
+    return home if tenant == "local" else home / "tenants" / tenant
 
 
 def beside(log: Path, name: str) -> Path:

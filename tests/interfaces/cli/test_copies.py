@@ -140,3 +140,17 @@ def test_before_an_import_into_a_log_at_a_server_there_is_a_backup(
     assert node("log", "import", archive, "--yes").code == 0
     (copy,) = node("backup", "--list", "--json").document
     assert copy["head"] == 1
+
+
+def test_tenants_that_are_copied_to_one_folder_stay_apart(
+    everloop: CommandLine, tmp_path: Path
+) -> None:
+    disk = str(tmp_path / "disk")
+    everloop("log", "note", "Mine.")
+    everloop("--tenant", "acme", "log", "note", "Theirs.")
+    everloop("--tenant", "acme", "backup", "--folder", disk)
+    everloop("backup", "--folder", disk)
+    other = CommandLine(tmp_path / "other")
+    other("--tenant", "acme", "restore", "--folder", disk, "--yes")
+    (note,) = other.typed("--tenant", "acme", "log", "tail", "--json").document
+    assert note["data"]["text"] == "Theirs."

@@ -16,7 +16,7 @@ from everloop.interfaces.cli.session import Session
 from everloop.log.backups import Copy, backups, make_backup
 from everloop.log.opening import BACKUPS, node_backups
 from everloop.log.restoring import Restored, restore_log
-from everloop.stores import copy_file, log_file
+from everloop.stores import copy_file, log_file, tenant_folder
 
 
 def backup(session: Session, asked: Namespace) -> None:
@@ -82,7 +82,7 @@ def restore(session: Session, asked: Namespace) -> int | None:
 
 def _folder(session: Session, asked: Namespace) -> Path:
     if asked.folder:
-        return Path(asked.folder)
+        return tenant_folder(Path(asked.folder), session.tenant)
     home, store = session.settings.folder, session.settings.store
     if store:
         return node_backups(copy_file(store, home, session.tenant))
