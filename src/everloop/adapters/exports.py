@@ -64,7 +64,8 @@ class OpenedExport:
             found = next((self._others[name] for name in names if name in self._others), None)
             try:
                 if found is not None:
-                    return kept(store, wanted, found())
+                    file = kept(store, wanted, found())
+                    return file if wanted.digest in ("", file.digest) else None
                 return kept_text(store, wanted) if wanted.text else None
             except (Invalid, zipfile.BadZipFile, zlib.error, EOFError):
                 return None  # too large, empty or broken: as good as missing

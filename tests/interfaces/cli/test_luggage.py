@@ -158,3 +158,13 @@ def test_exported_conversations_tell_of_a_damaged_file_and_do_not_pass_it_on(
     answer = everloop.typed("threads", "export", str(tmp_path / "talk"))
     assert "1 file beside messages not found" in answer.out
     assert not list((tmp_path / "talk").rglob(f"{picture.digest}*"))
+
+
+def test_a_file_that_was_damaged_in_the_export_is_not_taken_for_what_it_was(
+    everloop: CommandLine, picture: Attachment, tmp_path: Path
+) -> None:
+    folder, other = tmp_path / "talk", CommandLine(tmp_path / "other")
+    everloop.typed("threads", "export", str(folder), "--format", "jsonl")
+    (folder / "files" / f"{picture.digest}.png").write_bytes(b"flipped")
+    done = other.typed("threads", "import", str(folder), "--yes", "--json").document
+    assert (done["files"], done["files_missing"]) == (0, 1)
