@@ -175,8 +175,23 @@ def test_an_event_that_is_part_of_what_was_said_does_not_filter(text: str) -> No
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "What did I say before the release and after it?",
+        "Was habe ich vor dem Umzug und danach gesagt?",
+        "Was habe ich vor dem Umzug oder nach der Hochzeit gesagt?",
+        "Qu'ai-je dit avant la réunion et pendant la pause ?",
+        "Qu'ai-je dit avant la réunion, ou après ?",
+    ],
+)
+def test_an_event_that_bounds_one_of_two_times_does_not_filter(text: str) -> None:
+    assert only(text).kind == "boost"
+
+
+@pytest.mark.parametrize(
     ("text", "side", "event"),
     [
+        ("Was habe ich vor dem Umzug über Anna und Paul gesagt?", "before", "Umzug"),
         ("Was habe ich vor dem großen Umzug nach Berlin gesagt?", "before", "großen Umzug"),
         ("Was hast du mir nach der Hochzeit meiner Tante erzählt?", "after", "Hochzeit Tante"),
         ("Sag mir, was ich seit dem Urlaub notiert habe", "since", "Urlaub"),

@@ -105,6 +105,12 @@ _CUES: Final = CUES.union(
 _CLAUSE = re.compile(r"(?:[^?.!,;]|(?<=\d)\.)*")
 _TRAILING = re.compile(r"(?: (?:in|on|at|of|from|by|but|and|or|then|the))+ ?$| $", re.IGNORECASE)
 _LIST = re.compile(r",? (?:and|or|und|oder|et|ou) (?:(?:on|in|am|im|en) )?", re.IGNORECASE)
+_ALSO = re.compile(  # what comes then is another time: "before the release and after it"
+    r"\b(?:and|or|und|oder|sowie|et|ou)(?: (?:also|auch|aussi))? (?:before|after|since|until|during"
+    r"|then|vor|nach|seit|bis|während|danach|davor|seither|seitdem|später|avant|après|depuis|pendant"
+    r"|ensuite|jusqu)\b",
+    re.IGNORECASE,
+)
 _NARROWING = re.compile(r",? (?:(?:on|in|of|at|during|am|im|en) )?", re.IGNORECASE)
 _THING = "thing (?:that )?(?:I|we|you|he|she|they)"
 _OWN = "(?<!since )(?<!before )(?<!after )(?<!until )(?<!during )(?:my|our|your|the)(?: very)?"
@@ -219,7 +225,8 @@ def _anchors(
         if clause and (named := found.named(text[found.event : end])):
             hint = TimeHint((found.start, end), kind, anchor=named, side=found.side)
             claimed = is_claimed(text[max(0, found.start - LEAD) : found.start])
-            yield _boosting(hint) if claimed else hint, (end, clause.end())
+            unsure = claimed or _ALSO.search(text, found.event, found.end + LEAD)
+            yield _boosting(hint) if unsure else hint, (end, clause.end())
 
 
 def _is_of(time: TimeHint, events: Sequence[tuple[TimeHint, tuple[int, int]]]) -> bool:
