@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from tests.thread.parlour import PLAIN, show_picture
 
-from everloop.app import Engine
+from everloop.app import USER, Engine
 from everloop.errors import Unavailable
+from everloop.thread.commands import HOME
+from everloop.thread.events import Attachment
+from everloop.thread.talk import Letter, Talk
 
 
 @pytest.mark.parametrize("name", ["@eaDir", "0" * 64])
@@ -36,3 +39,15 @@ def test_a_purge_says_which_file_was_not_erased_and_erases_the_others(tmp_path: 
             engine.purge([position], reason="a slip", actor="user")
         assert engine.log.record(position).data is None
         assert not engine.files.holds(left.digest)
+
+
+def test_a_message_with_a_file_that_cannot_be_is_said_and_purged(tmp_path: Path) -> None:
+    with Engine.open(tmp_path, settings=PLAIN) as engine:
+        talk = Talk(engine.log, engine.do, engine.memory)
+        talk.home(USER)
+        odd = Attachment("../everloop.db", "x.png", "image/png", 1)
+        sent = talk.send(HOME, Letter("Look.", (odd,)), USER)
+        assert not engine.files.holds(odd.digest)
+        engine.purge([sent.position - 1], reason="a slip", actor="user")
+        assert engine.log.record(sent.position - 1).data is None
+        assert engine.log.file.path.exists()

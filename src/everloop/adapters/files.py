@@ -66,6 +66,8 @@ class FileStore:
 
     def holds(self, digest: str) -> bool:
         """Whether there is a file of that digest, here or at the depot."""
+        if not _is_digest(digest):
+            return False
         here = self._place(digest).is_file()
         return here or (self._depot is not None and self._depot.has(digest))
 
@@ -128,7 +130,8 @@ class FileStore:
             if self._depot:
                 drop = partial(self._depot.drop, wanted=list(wanted), unsent_s=UNSENT_S)
                 then.callback(drop, list(digests))
-            _erase([*map(self._place, digests), *self._unwanted(wanted, now)])
+            here = (self.folder / digest for digest in digests if _is_digest(digest))
+            _erase([*here, *self._unwanted(wanted, now)])
 
     def sweep(self, wanted: Collection[str], now: datetime) -> None:
         """Erase the files here that are not wanted.
