@@ -338,3 +338,8 @@ def test_other_languages_ask_for_the_first_and_the_last(text: str, order: str) -
 @pytest.mark.parametrize("words", ["ich ", "ich vor dem Umzug über ", "was ist seit dem x "])
 def test_a_very_long_german_question_is_read_in_one_go(words: str) -> None:
     assert hints(words * (100_000 // len(words)), NOW) == []
+
+
+@pytest.mark.timeout(20)
+def test_of_a_very_long_question_the_beginning_says_the_time() -> None:
+    assert hints("what did I say in May? " + "On 3 April 2026 it was in June. " * 30_000, NOW)

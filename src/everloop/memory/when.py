@@ -38,6 +38,7 @@ from everloop.memory.saying import (
 from everloop.memory.stretches import Stretch
 from everloop.memory.words import ASKED_KEPT
 
+READ = 10_000  # characters of a question in which times are looked for
 LEAD = 120  # characters before a time that tell what it is to the question
 _RECENT: Final = timedelta(hours=3)  # what is so near is counted as time passes, not by the wall
 
@@ -62,11 +63,12 @@ class TimeHint:
 
 
 def hints(text: str, now: datetime) -> list[TimeHint]:
-    """The time expressions of `text`, in reading order.
+    """The time expressions of `text`, in reading order. What is far into a long text is not read.
 
     `now` is what the user's clock shows, zone included; every moment returned is in that zone.
     """
     assert now.tzinfo is not None, "a question is asked in somebody's time zone"
+    text = text[:READ]
     if not _may_tell(text):
         return []  # most questions say nothing about time, and this is soon said
     told: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
