@@ -163,6 +163,16 @@ def test_a_zip_of_all_conversations_has_their_files_and_comes_in_again(
         assert got.content == PICTURE
 
 
+def test_a_zip_has_no_link_to_a_file_that_is_damaged(house: Served) -> None:
+    with house.client() as client:
+        _, picture = show_picture(house.engine)
+        house.running.files.path(picture.digest).write_bytes(b"flipped")
+        zipped = client.get("/api/export", params={"format": "zip"})
+    with zipfile.ZipFile(io.BytesIO(zipped.content)) as archive:
+        assert archive.namelist() == ["home-home.md", "home-home.jsonl"]
+        assert "> attached: cat.png" in archive.read("home-home.md").decode()
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b"[1, 2", b"\0\xff", b"PK\x03\x04 no zip"])
 def test_an_import_that_is_none_is_refused_and_leaves_nothing(shared: Served, body: bytes) -> None:
     with shared.client() as client:
