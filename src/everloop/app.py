@@ -134,6 +134,11 @@ class Engine:
         folder = beside(self.log.file.path, FILES)
         return FileStore(folder, bytes_max=limit, depot=self.log.depot)
 
+    def files_wanted(self) -> set[str]:
+        """The digests of the files that some message has beside it, on any branch."""
+        with self.log.file.reading() as reader:
+            return all_files(reader)
+
     @property
     def world(self) -> World:
         """The outside world that this engine lives in."""
@@ -313,15 +318,12 @@ class Engine:
             cache.close()
 
     def _forget_files(self, files: set[str]) -> None:
-        with self.log.file.reading() as reader:
-            wanted = all_files(reader)
+        wanted = self.files_wanted()
         self.files.forget(sorted(files - wanted), wanted, self._world.clock.now())
 
     def _drop_files(self) -> None:
         """Let go of files here whose messages another node has purged."""
-        with self.log.file.reading() as reader:
-            wanted = all_files(reader)
-        self.files.sweep(wanted, self._world.clock.now())
+        self.files.sweep(self.files_wanted(), self._world.clock.now())
 
     def _metered(self, model: Model, purpose: str) -> Model:
         """A model whose calls are recorded with what they took."""

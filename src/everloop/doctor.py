@@ -29,7 +29,6 @@ from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
 from everloop.stores import copy_file, log_file
-from everloop.thread.beside import all_files
 from everloop.thread.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
@@ -357,8 +356,7 @@ def _files(engine: Engine, head: int) -> Iterator[Finding]:
     """Whether every file beside a message is there, if there are any."""
     if head > VERIFIED_MAX:
         return
-    with engine.log.file.reading() as reader:
-        digests = all_files(reader)
+    digests = engine.files_wanted()
     lost = sum(not engine.files.holds(digest) for digest in digests)
     if lost:
         words = f"{lost:,} of {len(digests):,} beside messages are not in {engine.files.folder}"

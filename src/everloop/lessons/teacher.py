@@ -49,7 +49,7 @@ from everloop.lessons.shelf import LessonPage, LessonSeen
 from everloop.lessons.standing import StaleLesson, Standing, stale, standings
 from everloop.lessons.state import lesson_stream
 from everloop.log import Command, Context, Log, Reader, Receipt
-from everloop.log.once import do_once
+from everloop.log.once import do_once, new_id
 from everloop.memory.decide import principal_of
 from everloop.memory.scopes import OWNER, Asker
 from everloop.memory.shelf import asker
@@ -220,7 +220,7 @@ class Teacher:
         self, command: GiveFeedback, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
         """Note praise or blame. An empty `signal_id` gets one."""
-        signal = command.signal_id or (f"sig-{request_id}" if request_id else self._ids.new("sig"))
+        signal = command.signal_id or new_id(self._ids, "sig", request_id)
         named = msgspec.structs.replace(command, signal_id=signal)
         return self._act(named, command.lesson_id, by, request_id)
 
@@ -313,7 +313,7 @@ class Teacher:
             return _name_for("pack", new.pack_id, new.external_id)
         if new.source is not None:
             return _name_for(new.source.kind, new.source.digest, new.description, new.body)
-        return f"les-{request_id}" if request_id else self._ids.new("les")
+        return new_id(self._ids, "les", request_id)
 
     def _located(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
         if not evidence:

@@ -15,6 +15,7 @@ from everloop.log.event import Event
 from everloop.log.facts import Retracted
 from everloop.log.log import Log
 from everloop.log.work import Receipt
+from everloop.ports import Ids
 
 Do = Callable[..., Receipt]
 
@@ -77,6 +78,11 @@ def retract_once(
 def request_name(word: str, request_id: str | None) -> str | None:
     """A request id as the log has it; none if there is none."""
     return f"{word}-{request_id}" if request_id else None
+
+
+def new_id(ids: Ids, prefix: str, request_id: str | None) -> str:
+    """What a request calls the thing that it makes: made again, it means the same one."""
+    return f"{prefix}-{request_id}" if request_id else ids.new(prefix)
 
 
 def other_request(request_id: str) -> Conflict:

@@ -12,7 +12,7 @@ import msgspec
 from everloop.errors import Conflict, Invalid
 from everloop.log import Context, Log, Receipt
 from everloop.log.facts import BranchForked, BranchStood
-from everloop.log.once import do_once, other_request, request_name, retract_once
+from everloop.log.once import do_once, new_id, other_request, request_name, retract_once
 from everloop.log.past import stood_at
 from everloop.log.record import fact_of
 from everloop.log.retraction import Impact
@@ -87,7 +87,7 @@ class Talk:
 
     def open(self, title: str, by: Context, request_id: str = "") -> str:
         """Begin a named thread."""
-        thread_id = f"thr-{request_id}" if request_id else self._log.ids.new("thr")
+        thread_id = new_id(self._log.ids, "thr", request_id)
         self._open(thread_id, title, by, request_id)
         return thread_id
 
@@ -105,7 +105,7 @@ class Talk:
         said = self._asked(message_id, fork)
         # There, and not where the thread stands: another device may have gone elsewhere since.
         do = partial(self._do, branch=self._fork(said.thread_id, said.position, by, fork).branch)
-        turn_id = f"trn-{request_id}" if request_id else self._log.ids.new("trn")
+        turn_id = new_id(self._log.ids, "trn", request_id)
         command = RecordTurn(said.thread_id, turn_id, said.message_id)
         receipt = do_once(do, command, THREAD_TRACES, by=by, request_id=request_id)
         return Sent(

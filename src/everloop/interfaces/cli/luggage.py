@@ -8,7 +8,7 @@ from everloop.interfaces.cli.listing import plural
 from everloop.interfaces.cli.screen import WARNING, Screen
 from everloop.interfaces.cli.session import Session
 from everloop.stores import beside, copy_file, log_file
-from everloop.thread.beside import FILES, all_files
+from everloop.thread.beside import FILES
 
 
 def own_files(session: Session) -> FileStore:
@@ -32,16 +32,13 @@ def take_along(
     session: Session, engine: Engine, holder: FileStore, target: FileStore, *others: FileStore
 ) -> Carried:
     """Have a store hold every file beside a message of a log, from the first that has it."""
-    with engine.log.file.reading() as reader:
-        digests = all_files(reader)
     with session.progress("copying files") as progress:
-        return carry(digests, (holder, *others), target, progress)
+        return carry(engine.files_wanted(), (holder, *others), target, progress)
 
 
 def leave_out(engine: Engine, store: FileStore) -> None:
     """Erase there what no message of a log has: of an archive that was replaced, nothing stays."""
-    with engine.log.file.reading() as reader:
-        store.keep_only(all_files(reader))
+    store.keep_only(engine.files_wanted())
 
 
 def shape(carried: Carried) -> dict[str, int]:

@@ -19,7 +19,7 @@ from everloop.interfaces.http.sent import Body
 from everloop.interfaces.http.shown import Shown
 from everloop.interfaces.http.threads import AttachmentOut
 from everloop.log import Command, visible
-from everloop.log.once import do_once
+from everloop.log.once import do_once, new_id
 from everloop.thread import browsing, noting
 from everloop.thread.commands import (
     CloseTopic,
@@ -97,8 +97,8 @@ def notes(thread_id: str, house: HouseDep, closed: bool = False) -> list[NoteOut
 @router.post("/threads/{thread_id}/notes", status_code=201)
 def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteOut:
     """Keep something in mind."""
-    sort, request_id = new.sort[:3], new.request_id
-    name = f"{sort}-{request_id}" if request_id else house.engine.log.ids.new(sort)
+    request_id = new.request_id
+    name = new_id(house.engine.log.ids, new.sort[:3], request_id)
     match new.sort:
         case "topic":
             command: OpenTopic | NoteDecision | NoteIntent = OpenTopic(thread_id, name, new.text)
