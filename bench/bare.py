@@ -11,10 +11,10 @@ from bench.material import ACTOR, STREAM, MessageSent, messages
 from bench.race import Rate, steady
 from bench.workshop import Workshop
 from everloop.adapters.system import system_world
-from everloop.log.file import LogFile
-from everloop.log.limits import Limits
-from everloop.log.pending import INSERT
+from everloop.log.model.limits import Limits
 from everloop.log.schema import MIGRATIONS
+from everloop.log.sqlite.file import LogFile
+from everloop.log.write.write_buffer import INSERT
 
 ROWS = 5_000
 PAGE_BYTES = 4_096

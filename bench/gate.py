@@ -7,9 +7,9 @@ from bench.race import OWN_TIME, Claim, Outcome, bounded, own_ms, require
 from bench.workshop import Workshop
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
-from everloop.lessons import gate, shelf
-from everloop.lessons.cases import cases
-from everloop.lessons.events import (
+from everloop.lessons.gate import checks
+from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.model.events import (
     FeedbackGiven,
     LessonActivated,
     LessonNarrated,
@@ -18,11 +18,12 @@ from everloop.lessons.events import (
     MemoryEvidence,
     Narrative,
 )
-from everloop.lessons.limits import GateRules
-from everloop.lessons.state import text_digest
+from everloop.lessons.model.state import text_digest
+from everloop.lessons.projections import queries
+from everloop.lessons.settings import GateRules
 from everloop.log import Draft, Log, open_log
-from everloop.memory.commands import RememberItem
-from everloop.memory.scopes import OWNER, Asker
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.model.scopes import OWNER, Asker
 from everloop.settings import Settings
 
 LESSONS, MEMORIES, USES = 10_000, 500, 3
@@ -47,9 +48,9 @@ def over_all(shop: Workshop, *, lessons: int) -> Outcome:
 
     def act() -> None:
         with log.reading() as reader:
-            shelf.page(reader, WHOLE, limit=50)
-            found = cases(reader, shelf.positions(reader, WHOLE), world.clock.now())
-            passing = sum(not gate.violations(case, RULES) for case in found)
+            queries.page(reader, WHOLE, limit=50)
+            found = cases(reader, queries.positions(reader, WHOLE), world.clock.now())
+            passing = sum(not checks.violations(case, RULES) for case in found)
         require(len(found) == lessons and passing == lessons, "the gate did not let all through")
 
     taken = [own_ms(act) for _ in range(5)]

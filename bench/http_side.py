@@ -26,11 +26,11 @@ from pydantic import BaseModel
 
 from bench import thread
 from bench.http import TICKS_S
-from everloop.access import keys
+from everloop.access import credentials
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
 from everloop.log import Event, event
-from everloop.memory.limits import MemorySettings
+from everloop.memory.settings import MemorySettings
 from everloop.ports import Chunk, Delta, Finish, Params, Prompt, Usage
 from everloop.running import Running
 from everloop.settings import Settings
@@ -99,8 +99,8 @@ def ours(folder: str, messages: int) -> None:
     """Our server with so long a conversation, until standard input ends."""
     settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
     with Engine.open(Path(folder), settings=settings) as engine:
-        code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
-        credential = keys.pair(engine.do, engine.world, "bench", way="code", via=code)
+        code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
+        credential = credentials.pair(engine.do, engine.world, "bench", way="code", via=code)
         running = Running(engine, settings, ClockedModel())
         running.talk.home(USER)
         if messages:

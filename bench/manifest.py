@@ -28,16 +28,16 @@ from bench.workshop import Workshop
 from everloop.adapters.system import system_world
 from everloop.app import PROJECTIONS, Engine
 from everloop.lessons.crew.events import CrewWritten, Skill
-from everloop.lessons.events import LessonActivated, LessonProposed, LessonUsed
-from everloop.lessons.herald import Herald
-from everloop.lessons.limits import LessonSettings
-from everloop.lessons.manifest import Wish
-from everloop.lessons.manifest_settings import ManifestSettings
-from everloop.lessons.state import text_digest
+from everloop.lessons.manifest.builder import Herald
+from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.manifest.settings import ManifestSettings
+from everloop.lessons.model.events import LessonActivated, LessonProposed, LessonUsed
+from everloop.lessons.model.state import text_digest
+from everloop.lessons.settings import LessonSettings
 from everloop.log import Command, Context, Draft, Receipt, open_log
-from everloop.memory.keeper import Keeper
-from everloop.memory.vector_cache import VectorCache
-from everloop.memory.vectors import VectorSpace
+from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_store import VectorCache
+from everloop.memory.service import Keeper
 from everloop.settings import Settings
 
 LESSONS, FEW, MEMORIES, SKILLS = 10_000, 100, 100_000, 50

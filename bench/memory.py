@@ -39,9 +39,9 @@ from bench.rivals import Rival, rivals_python
 from bench.shelves import GUEST, HITS, NARROW, NOW, OTHER, Bare, Shelf
 from bench.workshop import Workshop
 from everloop.log import Context
-from everloop.memory.answers import Asked, Mode
-from everloop.memory.commands import RememberItem
-from everloop.memory.shelf import Filter
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.projections.queries import Filter
+from everloop.memory.retrieval.results import Asked, Mode
 
 SIZES = (1_000, 10_000, 100_000)
 SOAKED = 1_000_000

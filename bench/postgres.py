@@ -23,7 +23,7 @@ from bench.race import Claim, Outcome, Rate, faster, race
 from bench.workshop import QUICK, Pace, Workshop, workshop
 from everloop.adapters.system import system_world
 from everloop.log import Log
-from everloop.log.postgres import open_postgres_log
+from everloop.log.postgres.sequencer import open_postgres_log
 from everloop.testing.postgres import postgres_server
 
 CLIENTS = 8

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from everloop.lessons.sentiment.limits import SentimentSettings
-from everloop.lessons.sentiment.pretrigger import may_hold_feedback
+from everloop.lessons.feedback.pretrigger import may_hold_feedback
+from everloop.lessons.feedback.settings import SentimentSettings
 
 
 class Turn(msgspec.Struct, frozen=True):

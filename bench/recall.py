@@ -26,9 +26,9 @@ from rich.table import Table
 from everloop.app import Engine
 from everloop.errors import Unavailable
 from everloop.log import BackupPlan
-from everloop.memory.answers import Asked, Mode
-from everloop.memory.commands import RememberItem
-from everloop.memory.limits import MemorySettings
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
 CUTS = (5, 10)

@@ -11,13 +11,13 @@ from typing import IO, Any, cast
 
 from bench.race import Claim, Outcome, bounded, dearer, race, require, steady
 from bench.workshop import Workshop
-from everloop.admission import admit
 from everloop.app import Engine
-from everloop.lessons.commands import ProposeLesson
+from everloop.host_admission import admit
+from everloop.lessons.model.commands import ProposeLesson
 from everloop.log import Context
-from everloop.memory.commands import RememberItem
-from everloop.memory.immunity import citation_counts
-from everloop.memory.shelf import asker, find
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.projections.citations import citation_counts
+from everloop.memory.projections.queries import asker, find
 from everloop.settings import Settings
 
 HOST = "agent:rpc"

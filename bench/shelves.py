@@ -18,12 +18,12 @@ from everloop.adapters.system import system_world
 from everloop.app import Engine
 from everloop.log import Event, open_log
 from everloop.memory.deciders import MEMORY_DECIDERS
-from everloop.memory.events import AudienceGranted, Origin, Remembered
-from everloop.memory.keeper import Keeper
-from everloop.memory.vector_cache import VectorCache
-from everloop.memory.vectors import VectorSpace
-from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
-from everloop.memory.words import question
+from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_store import VectorCache
+from everloop.memory.model.events import AudienceGranted, Origin, Remembered
+from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.service import Keeper
+from everloop.memory.text.analysis import question
 from everloop.settings import Settings
 
 Vectors = NDArray[np.float32]

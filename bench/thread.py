@@ -15,28 +15,28 @@ from time import process_time
 from bench import shelves
 from bench.race import OWN_TIME, Claim, Outcome, Round, bounded, dearer, require
 from bench.workshop import Workshop
-from everloop.adapters.model_offline import ReadyStream
+from everloop.adapters.models.offline import ReadyStream
 from everloop.app import USER, Engine
-from everloop.memory.commands import RememberItem
-from everloop.memory.limits import MemorySettings
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.settings import MemorySettings
 from everloop.ports import Delta, Finish, Params, Prompt, Stream, Usage
 from everloop.running import Running
 from everloop.settings import Settings
-from everloop.thread.answering import ENGINE, Answer
-from everloop.thread.brief import TOKENS, shortened
-from everloop.thread.commands import (
+from everloop.thread.background import today
+from everloop.thread.model.calendar_windows import Window, pyramid
+from everloop.thread.model.commands import (
     HOME,
     BeginImport,
     ImportMessages,
     NoteDecision,
     NoteSummary,
 )
-from everloop.thread.context import Preparing
-from everloop.thread.events import MessageImported
-from everloop.thread.policies import today
-from everloop.thread.state import CONVERSATION, stream_of
-from everloop.thread.talk import Letter
-from everloop.thread.windows import Window, pyramid
+from everloop.thread.model.events import MessageImported
+from everloop.thread.model.state import CONVERSATION, stream_of
+from everloop.thread.prompt.builder import Preparing
+from everloop.thread.quoting import TOKENS, shortened
+from everloop.thread.service import Letter
+from everloop.thread.turns.runner import ENGINE, Answer
 
 FEW, MANY, YEARS, BATCH = 1_000, 100_000, 10, 5_000
 DECISIONS = 40

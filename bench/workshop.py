@@ -18,7 +18,7 @@ import msgspec
 from bench.material import ACTOR, FOLD, STREAM, messages
 from everloop.adapters.system import system_world
 from everloop.log import Draft, Log, Projection, open_log
-from everloop.log.work import Desk
+from everloop.log.write.append import Desk
 
 BATCH = 2_000  # events in one append while a long log is filled
 FLUSHES = 40

@@ -17,10 +17,10 @@ import msgspec
 from docs import promises
 from msgspec import inspect
 
-from everloop.interfaces.cli.exits import MEANINGS
-from everloop.interfaces.cli.grammar import COMMAND, parser
-from everloop.interfaces.cli.verb import Verb
-from everloop.interfaces.cli.verbs import VERBS
+from everloop.interfaces.cli.output.exit_codes import MEANINGS
+from everloop.interfaces.cli.parsing.parser import COMMAND, parser
+from everloop.interfaces.cli.parsing.verb import Verb
+from everloop.interfaces.cli.parsing.verbs import VERBS
 from everloop.log import Event, catalogue
 from everloop.settings import FILE, described
 

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from everloop.adapters.machine import SystemMachine
-from everloop.adapters.models import Found
+from everloop.adapters.models.discovery import Found
 from everloop.app import USER, Engine
 from everloop.doctor import Doctor, Finding, opened
 from everloop.errors import ModelFailed, Unavailable
-from everloop.log.facts import NoteWritten
-from everloop.memory.limits import MemorySettings
+from everloop.log.model.facts import NoteWritten
+from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.settings import Settings
-from everloop.testing.stage import Stage
-from everloop.thread.commands import HOME
-from everloop.thread.talk import Letter, Talk
-from everloop.thread.tool_servers import ToolHealth, ToolServer
+from everloop.testing.deterministic import Stage
+from everloop.thread.model.commands import HOME
+from everloop.thread.service import Letter, Talk
+from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docs.generate import FOLDER, PAGES
 
-from everloop.interfaces.cli.verbs import VERBS
+from everloop.interfaces.cli.parsing.verbs import VERBS
 from everloop.settings import described
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from everloop.errors import Invalid
-from everloop.memory.limits import MemorySettings
+from everloop.memory.settings import MemorySettings
 from everloop.settings import FILE, Settings, described, hide_password, load
 
 

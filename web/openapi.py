@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from everloop.access import keys
+from everloop.access import credentials
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
 from everloop.running import Running
@@ -22,8 +22,8 @@ def described() -> str:
     with tempfile.TemporaryDirectory() as home:
         settings = Settings()
         with Engine.open(home, settings=settings) as engine:
-            code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
-            credential = keys.pair(engine.do, engine.world, "openapi", way="code", via=code)
+            code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
+            credential = credentials.pair(engine.do, engine.world, "openapi", way="code", via=code)
             running = Running(engine, settings)
             told = asyncio.run(_asked(running, credential.text))
     return json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -12,7 +12,7 @@ from everloop.interfaces.cli.streams import Streams
 DOORS = {  # command to module, loaded when chosen; its `serve(asked)` gives the exit code
     "mcp": "everloop.interfaces.mcp.entry",
     "rpc": "everloop.interfaces.rpc.entry",
-    "serve": "everloop.serving",
+    "serve": "everloop.serve",
 }
 
 

@@ -14,24 +14,24 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from everloop.access.deciders import ACCESS_DECIDERS
-from everloop.adapters.files import FileStore
-from everloop.adapters.model_metered import Metered
+from everloop.adapters.files.store import FileStore
+from everloop.adapters.models.metered import Metered
 from everloop.adapters.system import system_world
 from everloop.errors import Invalid, Rejected, Unavailable
-from everloop.lessons.books import HostBook, PhaseBook
 from everloop.lessons.capture.deciders import CAPTURE_DECIDERS
-from everloop.lessons.commands import DemoteLesson
 from everloop.lessons.crew.deciders import CREW_DECIDERS
-from everloop.lessons.crew.guild import Guild
-from everloop.lessons.crew.views import CrewBook
+from everloop.lessons.crew.projection import CrewBook
+from everloop.lessons.crew.service import Guild
 from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
-from everloop.lessons.herald import Herald
+from everloop.lessons.feedback.deciders import SENTIMENT_DECIDERS
+from everloop.lessons.feedback.listener import Listener
+from everloop.lessons.feedback.projection import SessionBook
+from everloop.lessons.manifest.builder import Herald
+from everloop.lessons.model.commands import DemoteLesson
 from everloop.lessons.policies import when_memory_retired_demote_lessons
-from everloop.lessons.sentiment.deciders import SENTIMENT_DECIDERS
-from everloop.lessons.sentiment.policies import Listener
-from everloop.lessons.sentiment.views import SessionBook
-from everloop.lessons.teacher import Teacher
-from everloop.lessons.views import LessonShelf, LessonSignals, LessonWords
+from everloop.lessons.projections.hosts import HostBook, PhaseBook
+from everloop.lessons.projections.lessons import LessonShelf, LessonSignals, LessonWords
+from everloop.lessons.service import Teacher
 from everloop.log import (
     Command,
     Context,
@@ -44,20 +44,20 @@ from everloop.log import (
     Reader,
     Receipt,
 )
-from everloop.log.retraction import going_with
-from everloop.log.work import Work
+from everloop.log.history.impact import going_with
+from everloop.log.write.append import Work
+from everloop.memory.background import Embedding
 from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
-from everloop.memory.events import Retired
-from everloop.memory.keeper import Keeper
-from everloop.memory.limits import MemorySettings
-from everloop.memory.policies import Embedding
-from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.model.events import Retired
+from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.service import Keeper
+from everloop.memory.settings import MemorySettings
 from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import VECTORS, beside, open_node_copy, open_store
-from everloop.thread.beside import FILES, all_files, files_beside, files_of
 from everloop.thread.deciders import THREAD_DECIDERS
-from everloop.thread.views import ThreadBook, ThreadNotes
+from everloop.thread.projections import ThreadBook, ThreadNotes
+from everloop.thread.queries.files import FILES, all_files, files_beside, files_of
 
 T = TypeVar("T")
 
@@ -313,7 +313,9 @@ class Engine:
         with self.log.file.reading() as reader:
             gone = [position for position in erased if reader.record(position).data is None]
         if gone and vectors.exists():
-            cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(vectors)
+            cache = importlib.import_module("everloop.memory.index.vector_store").VectorCache(
+                vectors
+            )
             cache.forget(gone)
             cache.close()
 
@@ -362,18 +364,20 @@ def _open_space(path: Path, settings: MemorySettings) -> Any:
     """The vector space of the chosen embedder, if there is one. Only here numpy is loaded."""
     if settings.embedder == "none":
         return None
-    embedders: Any = importlib.import_module("everloop.adapters.embedders")
+    embedders: Any = importlib.import_module("everloop.adapters.embedders.choose")
     embedder = embedders.chosen_embedder(settings)
     if embedder is None:
         return None
     hasty = embedders.hasty_embedder(settings, embedder)
-    cache = importlib.import_module("everloop.memory.vector_cache").VectorCache(path)
-    return importlib.import_module("everloop.memory.vectors").VectorSpace(cache, embedder, hasty)
+    cache = importlib.import_module("everloop.memory.index.vector_store").VectorCache(path)
+    return importlib.import_module("everloop.memory.index.vector_index").VectorSpace(
+        cache, embedder, hasty
+    )
 
 
 def _narrative_model(settings: Settings) -> Model:
     """The model that says why a lesson holds: looked for when one is asked to."""
-    models = importlib.import_module("everloop.adapters.models")
+    models = importlib.import_module("everloop.adapters.models.discovery")
     found = models.found_models(settings.models)
     chosen: Model = models.chosen_model(settings.models, "narrative", found)
     return chosen

@@ -14,22 +14,22 @@ from typing import Literal, Protocol
 import apsw
 import msgspec
 
-from everloop.adapters.model_offline import NAME as OFFLINE
-from everloop.adapters.models import KEYED, Found, chosen_model
+from everloop.adapters.models.discovery import KEYED, Found, chosen_model
+from everloop.adapters.models.offline import NAME as OFFLINE
 from everloop.app import Engine
 from everloop.errors import EverloopError
-from everloop.log.backups import backups
-from everloop.log.level import LevelMark
+from everloop.log.integrity.verify import verify
+from everloop.log.maintenance.backup import backups
 from everloop.log.opening import BACKUPS
-from everloop.log.queries import ViewList
-from everloop.log.trouble import require_safe_sqlite
-from everloop.log.verify import verify
-from everloop.memory.limits import MemorySettings
+from everloop.log.read.queries import ViewList
+from everloop.log.replica_lag import LevelMark
+from everloop.log.sqlite.errors import require_safe_sqlite
+from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
 from everloop.stores import copy_file, log_file
-from everloop.thread.tool_servers import ToolHealth, ToolServer
+from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
 

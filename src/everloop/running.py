@@ -10,32 +10,32 @@ from functools import cached_property
 from types import TracebackType
 from typing import Self
 
+from everloop.adapters.live_relay import Overhearing
 from everloop.adapters.mcp_client import ToolServers
-from everloop.adapters.model_slot import ModelSlot
-from everloop.adapters.models import Found, chosen_model, found_models
-from everloop.adapters.overhearing import Overhearing
+from everloop.adapters.models.discovery import Found, chosen_model, found_models
+from everloop.adapters.models.fallback import ModelSlot
 from everloop.app import Engine
 from everloop.errors import ModelFailed
-from everloop.lessons.commands import ProposeLesson
-from everloop.lessons.order import LessonOrder
-from everloop.lessons.shelf import load
+from everloop.lessons.model.commands import ProposeLesson
+from everloop.lessons.projections.order import LessonOrder
+from everloop.lessons.projections.queries import load
 from everloop.log import Context
+from everloop.memory.background import Embedding
 from everloop.memory.context import Piece
-from everloop.memory.policies import Embedding
-from everloop.memory.scopes import OWNER
-from everloop.memory.shelf import asker
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import asker
 from everloop.ports import Model, Usage
 from everloop.settings import Settings
-from everloop.thread.answering import ENGINE, Means
-from everloop.thread.brief import plain, quoted
-from everloop.thread.commands import RecordModelCall
-from everloop.thread.conductor import Conductor
-from everloop.thread.context import Preparing
+from everloop.thread.background import Remembering, Renewing, SummingUp, Sweeping
 from everloop.thread.feedback import Feedback
-from everloop.thread.policies import Remembering, Renewing, SummingUp, Sweeping
-from everloop.thread.pyramid import Pyramid, by_model
-from everloop.thread.talk import Talk
-from everloop.thread.toolbox import MODEL, ThreadTools
+from everloop.thread.model.commands import RecordModelCall
+from everloop.thread.prompt.builder import Preparing
+from everloop.thread.pyramid.summarise import Pyramid, by_model
+from everloop.thread.quoting import plain, quoted
+from everloop.thread.service import Talk
+from everloop.thread.tools import MODEL, ThreadTools
+from everloop.thread.turns.runner import ENGINE, Means
+from everloop.thread.turns.scheduler import Conductor
 
 LESSONS_SHOWN = 12
 LIVE = ".live"  # the folder beside the log of the answers that come just now

@@ -17,17 +17,17 @@ import msgspec
 from msgspec import Meta, inspect
 
 from everloop.errors import Invalid
-from everloop.lessons.capture.limits import CaptureSettings
-from everloop.lessons.limits import GateRules, LessonSettings
-from everloop.lessons.manifest_settings import ManifestSettings
-from everloop.lessons.sentiment.limits import SentimentSettings
-from everloop.log.backups import BackupPlan
-from everloop.log.limits import Limits
-from everloop.log.sinking import SinkLimits
-from everloop.memory.limits import MemorySettings
+from everloop.lessons.capture.settings import CaptureSettings
+from everloop.lessons.feedback.settings import SentimentSettings
+from everloop.lessons.manifest.settings import ManifestSettings
+from everloop.lessons.settings import GateRules, LessonSettings
+from everloop.log.maintenance.backup import BackupPlan
+from everloop.log.model.limits import Limits
+from everloop.log.transfer.warehouse import SinkLimits
+from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
-from everloop.thread.limits import ThreadSettings
-from everloop.thread.tool_servers import Servers
+from everloop.thread.settings import ThreadSettings
+from everloop.thread.turns.tool_servers import Servers
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from everloop.errors import Invalid, Unavailable
 from everloop.log import Log, Projection, open_log
-from everloop.log.backups import Backups
+from everloop.log.maintenance.backup import Backups
 from everloop.log.opening import node_backups, open_copy
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
@@ -81,7 +81,7 @@ def _open_server(
     url: str, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
     try:
-        postgres = importlib.import_module("everloop.log.postgres")
+        postgres = importlib.import_module("everloop.log.postgres.sequencer")
     except ImportError as problem:
         raise Unavailable(
             "the PostgreSQL store is not installed",

@@ -27,8 +27,8 @@ from everloop.access.events import (
 from everloop.access.state import DOORS
 from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.log import Command, Event
-from everloop.log.record import microseconds
-from everloop.testing.stage import NEW_YEAR, given
+from everloop.log.model.record import microseconds
+from everloop.testing.deterministic import NEW_YEAR, given
 
 LATER_US = microseconds(NEW_YEAR + timedelta(minutes=10))
 CODE = CodeMade("c1", LATER_US)

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from tests.interfaces.http.serving import served
-from tests.thread.parlour import PLAIN, parlour
+from tests.thread.fixtures import PLAIN, parlour
 
 from everloop.adapters.mcp_client import ToolServers, examine, tool_name
 from everloop.errors import Invalid, NotFound, RunnerFailed
 from everloop.ports import ToolCall
 from everloop.settings import Settings, described, load
 from everloop.testing.model import Script
-from everloop.thread.commands import HOME
-from everloop.thread.tool_servers import ToolServer
+from everloop.thread.model.commands import HOME
+from everloop.thread.turns.tool_servers import ToolServer
 
 PROGRAM = str(Path(__file__).with_name("tool_server.py"))
 SMALL = ToolServer(command=sys.executable, args=(PROGRAM,))

@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from everloop.testing.chance import Chance
+from everloop.testing.seeded_random import Chance
 
 VARIABLE = "FAULT_SEED"
 

@@ -20,8 +20,8 @@ from tests.log.samples import Said, Tally
 from everloop.adapters.system import system_world
 from everloop.errors import Conflict
 from everloop.log import Log, Record, open_log
-from everloop.testing.audit import audit, stored
-from everloop.testing.chance import Chance
+from everloop.testing.log_audit import audit, stored
+from everloop.testing.seeded_random import Chance
 
 LOCK_WAIT_S = 60.0
 STREAMS = ("a", "b", "c", "d", "e")

@@ -27,9 +27,9 @@ from tests.log.samples import Said
 
 from everloop.adapters.system import system_world
 from everloop.log import Receipt, Record, open_log
-from everloop.log.verify import verify
-from everloop.testing.audit import audit, stored
-from everloop.testing.chance import Chance
+from everloop.log.integrity.verify import verify
+from everloop.testing.log_audit import audit, stored
+from everloop.testing.seeded_random import Chance
 
 LOCK_WAIT_S = 60.0
 LIFE_MAX_S = 0.03  # between two kills

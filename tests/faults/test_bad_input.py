@@ -13,8 +13,8 @@ from tests.log.samples import Counted, Said
 from everloop.errors import Conflict, Corrupt, EverloopError, Invalid, NotFound, Unavailable
 from everloop.log import Draft, Event, Log, event
 from everloop.log.schema import MIGRATIONS
-from everloop.log.trouble import require_safe_sqlite
-from everloop.testing.stage import Stage
+from everloop.log.sqlite.errors import require_safe_sqlite
+from everloop.testing.deterministic import Stage
 
 HALF_A_CHARACTER = "\ud83d"
 TEN_MEGABYTES = "x" * 10_000_000

@@ -12,12 +12,12 @@ from tests.log.samples import WORDS, Said
 
 from everloop.errors import Corrupt, EverloopError
 from everloop.log import Log, Record
-from everloop.log.archive import export_jsonl
-from everloop.log.verify import Verification, verify
-from everloop.testing.audit import audit, stored
-from everloop.testing.chance import Chance
-from everloop.testing.pages import Extent, extents
-from everloop.testing.stage import Stage
+from everloop.log.integrity.verify import Verification, verify
+from everloop.log.transfer.archive import export_jsonl
+from everloop.testing.deterministic import Stage
+from everloop.testing.log_audit import audit, stored
+from everloop.testing.seeded_random import Chance
+from everloop.testing.sqlite_pages import Extent, extents
 
 
 @dataclass(frozen=True)

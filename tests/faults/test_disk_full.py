@@ -14,11 +14,11 @@ from tests.log.samples import Said
 
 from everloop.errors import Unavailable
 from everloop.log import Log
-from everloop.log.archive import export_jsonl
-from everloop.log.backups import make_backup
-from everloop.testing.audit import audit
-from everloop.testing.disk import faulty_disk
-from everloop.testing.stage import NEW_YEAR, Stage
+from everloop.log.maintenance.backup import make_backup
+from everloop.log.transfer.archive import export_jsonl
+from everloop.testing.deterministic import NEW_YEAR, Stage
+from everloop.testing.faulty_disk import faulty_disk
+from everloop.testing.log_audit import audit
 
 NOBODY = 65_534
 DISK_BYTES = 2_000_000

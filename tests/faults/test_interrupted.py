@@ -14,10 +14,10 @@ from tests.log.samples import Said
 
 from everloop.errors import Unavailable
 from everloop.log import Draft, Event, Fact, Log, Projection, on
-from everloop.log.work import Desk, Work
-from everloop.testing.audit import audit
-from everloop.testing.power import power_disk
-from everloop.testing.stage import Stage
+from everloop.log.write.append import Desk, Work
+from everloop.testing.deterministic import Stage
+from everloop.testing.log_audit import audit
+from everloop.testing.power_loss_disk import power_disk
 
 
 class Fussy(Projection):

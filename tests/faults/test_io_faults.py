@@ -11,8 +11,8 @@ from tests.faults.places import scratch_folder
 from tests.faults.workload import VIEWS, Step, carried_out, misfolded, open_engine, workload
 
 from everloop.errors import EverloopError, Unavailable
-from everloop.testing.audit import audit, stored
-from everloop.testing.disk import Fault, FaultyDisk, Kind, faulty_disk
+from everloop.testing.faulty_disk import Fault, FaultyDisk, Kind, faulty_disk
+from everloop.testing.log_audit import audit, stored
 
 T = TypeVar("T")
 Repeat = Callable[[Step], Step | None]

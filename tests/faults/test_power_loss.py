@@ -15,14 +15,14 @@ from tests.log.samples import Said
 from everloop.app import Engine
 from everloop.errors import NotFound
 from everloop.log import Log, Receipt
-from everloop.log.file import LogFile
-from everloop.log.lineage import Lineage
-from everloop.log.scribe import Scribe
-from everloop.log.states import States
-from everloop.testing.audit import audit, stored
-from everloop.testing.chance import Chance
-from everloop.testing.power import Image, PowerDisk, power_disk, write_image
-from everloop.testing.stage import Stage
+from everloop.log.read.folded_state import States
+from everloop.log.read.lineage import Lineage
+from everloop.log.sqlite.file import LogFile
+from everloop.log.write.transaction import Scribe
+from everloop.testing.deterministic import Stage
+from everloop.testing.log_audit import audit, stored
+from everloop.testing.power_loss_disk import Image, PowerDisk, power_disk, write_image
+from everloop.testing.seeded_random import Chance
 
 STEPS = 25  # in one session
 CALLS_PER_CUT = 12

@@ -8,16 +8,16 @@ import pytest
 from tests.faults.workload import ACTOR, LIMITS, VIEWS, Say, engine_on
 from tests.log.samples import Said
 
-from everloop.adapters.parquet import export_parquet, read_parquet
+from everloop.adapters.warehouse.parquet import export_parquet, read_parquet
 from everloop.errors import Unavailable
 from everloop.log import Draft, Log, Receipt
-from everloop.log.archive import export_jsonl
-from everloop.log.backups import make_backup
-from everloop.log.verify import verify
-from everloop.testing.audit import audit
-from everloop.testing.chance import Chance
-from everloop.testing.power import power_disk
-from everloop.testing.stage import NEW_YEAR, Stage
+from everloop.log.integrity.verify import verify
+from everloop.log.maintenance.backup import make_backup
+from everloop.log.transfer.archive import export_jsonl
+from everloop.testing.deterministic import NEW_YEAR, Stage
+from everloop.testing.log_audit import audit
+from everloop.testing.power_loss_disk import power_disk
+from everloop.testing.seeded_random import Chance
 
 # Words that share no beginning with any other, so that a full-text index cannot abridge them.
 SECRET = "qxheliotrope jvmarigold"  # noqa: S105 - a secret for a diary, not a password

@@ -14,9 +14,9 @@ from tests.log.samples import WORDS, Said, Sayings, Tally, Words
 
 from everloop.app import Engine
 from everloop.log import MAIN, Asking, Command, Decider, Draft, Limits, Log, Record
-from everloop.log.rebuild import rebuild
+from everloop.log.integrity.rebuild import rebuild
 from everloop.settings import Settings
-from everloop.testing.stage import Stage
+from everloop.testing.deterministic import Stage
 
 VIEWS = (Sayings(), Tally())
 LIMITS = Limits(snapshot_every=3, wal_bytes_max=65_536)

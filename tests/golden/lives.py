@@ -15,7 +15,15 @@ from everloop.app import Engine
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
 from everloop.lessons.capture.entries import Mark
 from everloop.lessons.capture.entries import Origin as Source
-from everloop.lessons.commands import (
+from everloop.lessons.crew.commands import (
+    ActivateEntry,
+    ArchiveEntry,
+    EnlistEntry,
+    RemoveEntry,
+)
+from everloop.lessons.crew.events import Persona
+from everloop.lessons.feedback.commands import WeighTurn
+from everloop.lessons.model.commands import (
     ActivateLesson,
     DemoteLesson,
     DiscardLesson,
@@ -34,21 +42,13 @@ from everloop.lessons.commands import (
     UseLesson,
     WithdrawFeedback,
 )
-from everloop.lessons.crew.commands import (
-    ActivateEntry,
-    ArchiveEntry,
-    EnlistEntry,
-    RemoveEntry,
-)
-from everloop.lessons.crew.events import Persona
-from everloop.lessons.events import MemoryEvidence, Narrative
-from everloop.lessons.sentiment.commands import WeighTurn
+from everloop.lessons.model.events import MemoryEvidence, Narrative
 from everloop.log import Context
-from everloop.memory.commands import RememberItem
-from everloop.testing.stage import Stage
-from everloop.thread import commands as t
-from everloop.thread.events import Attachment, MessageImported
-from everloop.thread.state import stream_of
+from everloop.memory.model.commands import RememberItem
+from everloop.testing.deterministic import Stage
+from everloop.thread.model import commands as t
+from everloop.thread.model.events import Attachment, MessageImported
+from everloop.thread.model.state import stream_of
 
 USER, ENGINE = Context(actor="user"), Context(actor="engine")
 AGENT = Context(actor="agent:x", session="s1")

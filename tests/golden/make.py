@@ -13,9 +13,9 @@ from tests.log.test_golden import Expected, views_digest
 from everloop import __version__
 from everloop.app import PROJECTIONS, Engine
 from everloop.log import Context, Draft, Event, Log, event
-from everloop.log.archive import export_jsonl
-from everloop.log.facts import NoteWritten
-from everloop.memory.commands import (
+from everloop.log.model.facts import NoteWritten
+from everloop.log.transfer.archive import export_jsonl
+from everloop.memory.model.commands import (
     CiteItem,
     CloseCitation,
     DemoteItem,
@@ -31,7 +31,7 @@ from everloop.memory.commands import (
     RevokeAudience,
     UnpinItem,
 )
-from everloop.memory.events import (
+from everloop.memory.model.events import (
     CompressionRefused,
     ConsolidationAsked,
     ConsolidationSettled,
@@ -40,9 +40,9 @@ from everloop.memory.events import (
     LedgerSection,
     Origin,
 )
-from everloop.memory.limits import MemorySettings
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.stage import Stage
+from everloop.testing.deterministic import Stage
 
 
 def make() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.lessons.classroom import Classroom
+from tests.lessons.fixtures import Classroom
 
 
 @pytest.fixture

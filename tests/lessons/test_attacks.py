@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.lessons.classroom import NARRATIVE, SHORT, USER, Classroom
+from tests.lessons.fixtures import NARRATIVE, SHORT, USER, Classroom
 
 from everloop.errors import EverloopError
-from everloop.lessons.commands import EditLesson, ShowManifest, SupersedeLesson, UseLesson
-from everloop.lessons.events import (
+from everloop.lessons.model.commands import EditLesson, ShowManifest, SupersedeLesson, UseLesson
+from everloop.lessons.model.events import (
     FeedbackGiven,
     FeedbackWithdrawn,
     LessonEdited,
@@ -26,10 +26,10 @@ from everloop.lessons.events import (
     VerdictRecorded,
 )
 from everloop.log import Context, Draft, Fact
-from everloop.log.record import fact_of
-from everloop.memory.commands import GrantAudience, RememberItem, ReviseItem
-from everloop.memory.events import Remembered, Revised
-from everloop.testing.chance import Chance
+from everloop.log.model.record import fact_of
+from everloop.memory.model.commands import GrantAudience, RememberItem, ReviseItem
+from everloop.memory.model.events import Remembered, Revised
+from everloop.testing.seeded_random import Chance
 
 NAMES = ("agent:a", "agent:b", "agent:c")
 SESSIONS = ("s1", "s1/child", "s2", "")

@@ -2,24 +2,24 @@
 
 import msgspec
 import pytest
-from tests.lessons.classroom import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, Classroom
+from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, Classroom
 
 from everloop.errors import Forbidden
 from everloop.lessons.citers import known_citers
-from everloop.lessons.commands import DiscardLesson, SupersedeLesson
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Persona
-from everloop.lessons.events import MemoryEvidence
-from everloop.log.rebuild import rebuild
-from everloop.memory.commands import (
+from everloop.lessons.model.commands import DiscardLesson, SupersedeLesson
+from everloop.lessons.model.events import MemoryEvidence
+from everloop.log.integrity.rebuild import rebuild
+from everloop.memory.model.commands import (
     DemoteItem,
     GrantAudience,
     RememberItem,
     RetireItem,
     ReviseItem,
 )
-from everloop.memory.immunity import Citations, citation_counts, links, user_citers
-from everloop.memory.shelf import asker
+from everloop.memory.projections.citations import Citations, citation_counts, links, user_citers
+from everloop.memory.projections.queries import asker
 
 
 def counts(room: Classroom, item_id: str = "mem-1") -> Citations | None:

@@ -1,8 +1,8 @@
 """The table of deciders: every command of lessons is in it, once."""
 
-from everloop.lessons import commands
 from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
-from everloop.lessons.limits import GateRules
+from everloop.lessons.model import commands
+from everloop.lessons.settings import GateRules
 from everloop.log import Command
 
 COMMANDS = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.lessons.classroom import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, Classroom
+from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, Classroom
 
 from everloop.app import PROJECTIONS
-from everloop.lessons.commands import (
+from everloop.lessons.model.commands import (
     DemoteLesson,
     DiscardLesson,
     EditLesson,
@@ -18,12 +18,12 @@ from everloop.lessons.commands import (
     UseLesson,
     WithdrawFeedback,
 )
-from everloop.lessons.events import LessonPromoted, MemoryEvidence, PromotionRefused
-from everloop.lessons.lifecycle import Status
-from everloop.lessons.limits import LessonSettings
+from everloop.lessons.model.events import LessonPromoted, MemoryEvidence, PromotionRefused
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.settings import LessonSettings
 from everloop.log import Context
-from everloop.log.rebuild import rebuild
-from everloop.memory.commands import RememberItem, ReviseItem
+from everloop.log.integrity.rebuild import rebuild
+from everloop.memory.model.commands import RememberItem, ReviseItem
 from everloop.settings import Settings
 
 

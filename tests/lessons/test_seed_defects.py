@@ -8,25 +8,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.lessons.classroom import AGENT, HELPER, SHORT, USER, Classroom
+from tests.lessons.fixtures import AGENT, HELPER, SHORT, USER, Classroom
 
 from everloop.errors import Forbidden
-from everloop.lessons.commands import (
+from everloop.lessons.crew.commands import ArchiveEntry, EnlistEntry, RemoveEntry
+from everloop.lessons.crew.events import Skill
+from everloop.lessons.feedback.turns import Heard, Shown
+from everloop.lessons.model.commands import (
     DiscardLesson,
     ProposeLesson,
     ShowManifest,
     SupersedeLesson,
     WithdrawFeedback,
 )
-from everloop.lessons.crew.commands import ArchiveEntry, EnlistEntry, RemoveEntry
-from everloop.lessons.crew.events import Skill
-from everloop.lessons.lifecycle import Status
-from everloop.lessons.sentiment.turns import Heard, Shown
+from everloop.lessons.model.lifecycle import Status
 from everloop.log import Context
-from everloop.memory.commands import DemoteItem, RememberItem
-from everloop.memory.compress import Compressor, Refusal
-from everloop.memory.extract import extractive
-from everloop.memory.immunity import user_citers
+from everloop.memory.model.commands import DemoteItem, RememberItem
+from everloop.memory.projections.citations import user_citers
+from everloop.memory.summaries.compress import Compressor, Refusal
+from everloop.memory.summaries.extractive import extractive
 from everloop.testing.model import ScriptedModel
 
 PACK = ProposeLesson(

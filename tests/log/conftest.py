@@ -4,12 +4,12 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.log.nodes import Nodes, Place
+from tests.log.postgres.nodes import Nodes, Place
 from tests.log.samples import Sayings, Tally
 
 from everloop.log import Log
+from everloop.testing.deterministic import Stage
 from everloop.testing.postgres import PostgresServer
-from everloop.testing.stage import Stage
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.log.samples import WORDS, Counted, Said, Sayings
 
 from everloop.errors import Conflict, Invalid, NotFound, Unavailable
 from everloop.log import Draft, Fact, Log, Projection, Receipt, on, visible
-from everloop.testing.stage import NEW_YEAR, Stage
+from everloop.testing.deterministic import NEW_YEAR, Stage
 
 
 def texts(log: Log, stream: str = "s", *, branch: str | None = None) -> list[str]:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from everloop.log import Draft
-from everloop.log.archive import export_jsonl
-from everloop.log.facts import NoteWritten
-from everloop.testing.stage import Stage
+from everloop.log.model.facts import NoteWritten
+from everloop.log.transfer.archive import export_jsonl
+from everloop.testing.deterministic import Stage
 
 ODD = 'quotes " \\ / tab\t bell\x07 delete\x7f line\u2028 é 世界 😀'
 

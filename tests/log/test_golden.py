@@ -8,10 +8,10 @@ import pytest
 
 from everloop.app import PROJECTIONS
 from everloop.log import Log, Unknown, catalogue
-from everloop.log.archive import export_jsonl, import_jsonl
-from everloop.log.record import fact_of
-from everloop.log.verify import verify
-from everloop.testing.stage import Stage
+from everloop.log.integrity.verify import verify
+from everloop.log.model.record import fact_of
+from everloop.log.transfer.archive import export_jsonl, import_jsonl
+from everloop.testing.deterministic import Stage
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.jsonl"))
 

@@ -14,9 +14,9 @@ from tests.log.samples import WORDS, Said, Sayings, Tally
 
 from everloop.errors import Conflict, Unavailable
 from everloop.log import Draft, Fact, Limits, Log, Projection, visible
-from everloop.log.lineage import Lineage
-from everloop.log.rebuild import rebuild
-from everloop.testing.stage import Stage
+from everloop.log.integrity.rebuild import rebuild
+from everloop.log.read.lineage import Lineage
+from everloop.testing.deterministic import Stage
 
 ALL_VIEWS: tuple[type[Projection], ...] = (Lineage, Sayings, Tally)
 
@@ -78,7 +78,7 @@ def test_acknowledged_means_durable_an_append_that_returned_survives_the_process
 ) -> None:
     program = (
         "import os, pathlib, sys; from everloop.app import Engine;"
-        "from everloop.log.facts import NoteWritten;"
+        "from everloop.log.model.facts import NoteWritten;"
         "engine = Engine.open(sys.argv[1]);"
         "engine.log.append('notes', [NoteWritten('kept')], actor='user'); os._exit(9)"
     )
@@ -114,7 +114,7 @@ def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
     here = repr([dumped(log, view.name) for view in ALL_VIEWS])
     log.close()
     program = (
-        "import pathlib, sys; from everloop.testing.stage import Stage;"
+        "import pathlib, sys; from everloop.testing.deterministic import Stage;"
         "from tests.log.test_invariants import ALL_VIEWS, Sayings, Tally, dumped, rebuild;"
         "log = Stage().open(pathlib.Path(sys.argv[1]), [Sayings(), Tally()]); rebuild(log);"
         "print(repr([dumped(log, view.name) for view in ALL_VIEWS]))"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from tests.log.nodes import (
+from tests.log.postgres.nodes import (
     Nodes,
     Place,
     own_file_until_killed,
@@ -19,8 +19,8 @@ from tests.log.nodes import (
 
 from everloop.errors import Unavailable
 from everloop.log import Log
+from everloop.testing.deterministic import Stage
 from everloop.testing.postgres import PostgresServer
-from everloop.testing.stage import Stage
 
 Open = Callable[[], Log]
 

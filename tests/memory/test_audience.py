@@ -5,12 +5,12 @@ from typing import get_args
 
 import msgspec
 import pytest
-from tests.memory.worlds import COMMON, PRINCIPALS, STRANGER, World
+from tests.memory.random_worlds import COMMON, PRINCIPALS, STRANGER, World
 
 from everloop.errors import NotFound
-from everloop.memory.answers import Asked, Mode
-from everloop.memory.shelf import asker, count, items
-from everloop.memory.vectors import EXACT_MAX
+from everloop.memory.index.vector_index import EXACT_MAX
+from everloop.memory.projections.queries import asker, count, items
+from everloop.memory.retrieval.results import Asked, Mode
 
 BY_SIGNS = 16  # vectors that are searched exactly: so few that signs always come first
 EVERYONE = ("user", *PRINCIPALS, STRANGER)

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.memory.notebook import USER, Notebook
+from tests.memory.fixtures import USER, Notebook
 
 from everloop.errors import Conflict, Invalid, NotFound
 from everloop.log import Context
-from everloop.memory.commands import KeepContext
 from everloop.memory.context import (
     TIERS,
     Assembled,
@@ -22,6 +21,7 @@ from everloop.memory.context import (
     keep_order,
     ledger,
 )
+from everloop.memory.model.commands import KeepContext
 from everloop.memory.tokens import ESTIMATE, Tokens
 
 WORDS = Tokens("words", lambda text: len(text.split()))

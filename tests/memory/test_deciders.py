@@ -3,8 +3,8 @@
 import msgspec
 
 from everloop.log import Command
-from everloop.memory import commands
 from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
+from everloop.memory.model import commands
 
 DECIDERS = (*MEMORY_DECIDERS, rating_decider(8))
 COMMANDS = {

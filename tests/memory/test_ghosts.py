@@ -9,17 +9,23 @@ import pytest
 
 from everloop.app import Engine
 from everloop.log import Log
-from everloop.memory.answers import Asked
-from everloop.memory.commands import DemoteItem, RateItem, RememberItem, RetireItem, ReviseItem
 from everloop.memory.deciders import MEMORY_DECIDERS
-from everloop.memory.keeper import Keeper
-from everloop.memory.shelf import Filter, asker, count
-from everloop.memory.vector_cache import VectorCache
-from everloop.memory.vectors import VectorSpace
-from everloop.memory.views import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_store import VectorCache
+from everloop.memory.model.commands import (
+    DemoteItem,
+    RateItem,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+)
+from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.queries import Filter, asker, count
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.service import Keeper
 from everloop.settings import Settings
+from everloop.testing.deterministic import Stage
 from everloop.testing.embedder import WordEmbedder
-from everloop.testing.stage import Stage
 
 QUESTIONS = ("garden", "red roses", "the old oak", "who planted it?", "oak garden winter", "slip")
 TEXTS = (

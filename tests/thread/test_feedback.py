@@ -5,18 +5,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.thread.parlour import PLAIN, Parlour, parlour
+from tests.thread.fixtures import PLAIN, Parlour, parlour
 
 from everloop.app import USER
-from everloop.lessons.commands import ActivateLesson, ProposeLesson
-from everloop.lessons.events import FeedbackGiven
-from everloop.lessons.sentiment.events import Opinion, Reading, TurnWeighed
+from everloop.lessons.feedback.events import Opinion, Reading, TurnWeighed
+from everloop.lessons.model.commands import ActivateLesson, ProposeLesson
+from everloop.lessons.model.events import FeedbackGiven
 from everloop.log import Context
-from everloop.log.record import fact_of
+from everloop.log.model.record import fact_of
 from everloop.testing.model import ScriptedModel
-from everloop.thread.events import ModelCalled
 from everloop.thread.feedback import Feedback, heard_in
-from everloop.thread.talk import Sent
+from everloop.thread.model.events import ModelCalled
+from everloop.thread.service import Sent
 
 WORDS = "No, that's wrong. `les-1` was a bad idea."
 

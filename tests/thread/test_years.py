@@ -10,16 +10,16 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.thread.parlour import Parlour, parlour
+from tests.thread.fixtures import Parlour, parlour
 
-from everloop.adapters.model_offline import OfflineModel
+from everloop.adapters.models.offline import OfflineModel
 from everloop.app import Engine
 from everloop.log import Reader
 from everloop.memory.context import Budget, Piece, Section, assemble
-from everloop.memory.scopes import OWNER
-from everloop.thread import browsing
-from everloop.thread.brief import TOKENS
-from everloop.thread.commands import (
+from everloop.memory.model.scopes import OWNER
+from everloop.thread.background import sum_up
+from everloop.thread.model.calendar_windows import TIERS, in_full_since, pyramid
+from everloop.thread.model.commands import (
     HOME,
     BeginImport,
     CloseTopic,
@@ -28,14 +28,14 @@ from everloop.thread.commands import (
     OpenTopic,
     StopTurn,
 )
-from everloop.thread.context import NOTES_MAX, Preparing
-from everloop.thread.events import MessageImported
-from everloop.thread.limits import ContextLimits, Detail
-from everloop.thread.past import tier_section
-from everloop.thread.policies import sum_up
-from everloop.thread.pyramid import Pyramid, by_model
-from everloop.thread.timeline import bands, closer
-from everloop.thread.windows import TIERS, in_full_since, pyramid
+from everloop.thread.model.events import MessageImported
+from everloop.thread.prompt.builder import NOTES_MAX, Preparing
+from everloop.thread.prompt.history import tier_section
+from everloop.thread.pyramid.summarise import Pyramid, by_model
+from everloop.thread.pyramid.timeline import bands, closer
+from everloop.thread.queries import threads
+from everloop.thread.quoting import TOKENS
+from everloop.thread.settings import ContextLimits, Detail
 
 DECADE = timedelta(days=3_652)
 END = datetime(2026, 6, 15, 12, tzinfo=UTC)
@@ -125,7 +125,7 @@ def _opening_steps(folder: Path, *, turns: int) -> int:
         steps = _counted(talking.engine)
         (found,) = talking.talk.open_turns(HOME)
         with talking.engine.reading() as reader:
-            assert browsing.answered(reader) == [HOME]
+            assert threads.answered(reader) == [HOME]
     assert found.turn_id == waits.turn_id
     return sum(steps)
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from everloop.adapters.system import system_world
-from everloop.demo.loading import load_demo
-from everloop.memory.limits import MemorySettings
+from everloop.demo.load import load_demo
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
 SIZES: dict[str, dict[str, Any]] = {

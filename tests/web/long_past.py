@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from everloop.app import USER, Engine
-from everloop.thread.commands import HOME, BeginImport, ImportMessages
-from everloop.thread.events import MessageImported
+from everloop.thread.model.commands import HOME, BeginImport, ImportMessages
+from everloop.thread.model.events import MessageImported
 
 BATCH = 5_000
 

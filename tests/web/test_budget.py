@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.web.conftest import SIZES, Visit
-from tests.web.house import house
+from tests.web.servers import house
 from tests.web.work import working
 
-from everloop.interfaces.http.pages import built
+from everloop.interfaces.http.static_files import built
 from everloop.settings import ServeSettings
 
 pytestmark = pytest.mark.xdist_group("web")

@@ -28,8 +28,8 @@ from everloop.access.events import (
 from everloop.access.state import HOST, Doors
 from everloop.errors import Forbidden, Invalid, NotFound
 from everloop.log import Asking, Event
-from everloop.log.record import microseconds
-from everloop.memory.scopes import OWNER
+from everloop.log.model.record import microseconds
+from everloop.memory.model.scopes import OWNER
 
 NAME_MAX = 80
 DEVICES_MAX = 50

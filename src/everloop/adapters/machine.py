@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from everloop.adapters.mcp_client import examine
-from everloop.adapters.models import Found, found_models
+from everloop.adapters.models.discovery import Found, found_models
 from everloop.errors import Unavailable
-from everloop.memory.limits import MemorySettings
+from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
-from everloop.thread.tool_servers import ToolHealth, ToolServer
+from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
 
 TIMEOUT_S = 5.0
 
@@ -64,7 +64,7 @@ class SystemMachine:
 
     def try_endpoint(self, settings: MemorySettings) -> None:
         """Have the embedding endpoint make a vector. Only here numpy is loaded."""
-        embedders: Any = importlib.import_module("everloop.adapters.embedders")
+        embedders: Any = importlib.import_module("everloop.adapters.embedders.choose")
         embedders.endpoint_embedder(settings, timeout_s=TIMEOUT_S).embed(["everloop"])
 
     def postgres_version(self, url: str) -> str:

@@ -20,7 +20,7 @@ import msgspec
 from everloop import __version__
 from everloop.errors import NotFound, RunnerFailed
 from everloop.ports import Tool, ToolCall
-from everloop.thread.tool_servers import ToolHealth, ToolServer
+from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
 
 LOOK_EVERY_S = 30.0
 AGAIN_S = 2.0  # the pause before the second try; it doubles each time

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from typing import get_args
 
-from everloop.lessons.crew.book import STATUSES, headlines
 from everloop.lessons.crew.events import Sort
+from everloop.lessons.crew.queries import STATUSES, headlines
 from everloop.lessons.crew.state import stream_of
-from everloop.lessons.shelf import known_to
+from everloop.lessons.projections.queries import known_to
 from everloop.log import Reader
-from everloop.memory.scopes import Asker
+from everloop.memory.model.scopes import Asker
 
 
 def known_citers(reader: Reader, who: Asker, names: Collection[str]) -> set[str]:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from everloop.lessons import commands as c
-from everloop.lessons import decide, hosting, lookup, signals
-from everloop.lessons.limits import GateRules
-from everloop.lessons.state import (
+from everloop.lessons import lookup
+from everloop.lessons.decide import feedback, hosts, lesson
+from everloop.lessons.model import commands as c
+from everloop.lessons.model.state import (
     HOST,
     LESSON,
     SHOWN,
@@ -17,6 +17,7 @@ from everloop.lessons.state import (
     manifest_stream,
     task_stream,
 )
+from everloop.lessons.settings import GateRules
 from everloop.log import Decider
 
 
@@ -41,26 +42,26 @@ def _of(command: Any, how: Callable[..., Any], also: Any = None) -> Decider[Any,
 
 
 LESSON_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    _of(c.ProposeLesson, decide.propose_lesson, lookup.evidence_for),
-    _of(c.EditLesson, decide.edit_lesson, lookup.whom_to_trust),
-    _of(c.ActivateLesson, decide.activate_lesson, lookup.whom_to_trust),
-    _of(c.DemoteLesson, decide.demote_lesson, lookup.whom_to_trust),
-    _of(c.DiscardLesson, decide.discard_lesson, lookup.whom_to_trust),
-    _of(c.SupersedeLesson, decide.supersede_lesson, lookup.replacement_for),
-    _of(c.UseLesson, signals.use_lesson, lookup.used_before),
-    _of(c.GiveFeedback, signals.give_feedback),
-    _of(c.WithdrawFeedback, signals.withdraw_feedback),
-    _of(c.RecordVerdict, signals.record_verdict),
-    _of(c.NarrateLesson, signals.narrate_lesson, lookup.evidence_for),
-    _of(c.RefuseNarrative, signals.refuse_narrative),
-    Decider(c.TrustHost, _host, HOST, hosting.trust_host),
-    Decider(c.DistrustHost, _host, HOST, hosting.distrust_host),
-    Decider(c.LogPhase, _task, TASK, hosting.log_phase),
-    Decider(c.ShowManifest, _manifest, SHOWN, hosting.show_manifest),
+    _of(c.ProposeLesson, lesson.propose_lesson, lookup.evidence_for),
+    _of(c.EditLesson, lesson.edit_lesson, lookup.whom_to_trust),
+    _of(c.ActivateLesson, lesson.activate_lesson, lookup.whom_to_trust),
+    _of(c.DemoteLesson, lesson.demote_lesson, lookup.whom_to_trust),
+    _of(c.DiscardLesson, lesson.discard_lesson, lookup.whom_to_trust),
+    _of(c.SupersedeLesson, lesson.supersede_lesson, lookup.replacement_for),
+    _of(c.UseLesson, feedback.use_lesson, lookup.used_before),
+    _of(c.GiveFeedback, feedback.give_feedback),
+    _of(c.WithdrawFeedback, feedback.withdraw_feedback),
+    _of(c.RecordVerdict, feedback.record_verdict),
+    _of(c.NarrateLesson, feedback.narrate_lesson, lookup.evidence_for),
+    _of(c.RefuseNarrative, feedback.refuse_narrative),
+    Decider(c.TrustHost, _host, HOST, hosts.trust_host),
+    Decider(c.DistrustHost, _host, HOST, hosts.distrust_host),
+    Decider(c.LogPhase, _task, TASK, hosts.log_phase),
+    Decider(c.ShowManifest, _manifest, SHOWN, hosts.show_manifest),
 )
 
 
 def gate_decider(rules: GateRules) -> Decider[Any, Any]:
     """How a promotion is decided, under the rules in force."""
-    how = partial(signals.promote_lesson, rules=rules)
+    how = partial(feedback.promote_lesson, rules=rules)
     return _of(c.PromoteLesson, how, lookup.case_of)

@@ -3,24 +3,24 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from everloop.lessons.books import trusted_actors
-from everloop.lessons.case import Case
-from everloop.lessons.cases import cases
-from everloop.lessons.commands import (
+from everloop.lessons.gate.case import Case
+from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.model.commands import (
     NarrateLesson,
     PromoteLesson,
     ProposeLesson,
     SupersedeLesson,
     UseLesson,
 )
-from everloop.lessons.events import Evidence, MemoryEvidence
-from everloop.lessons.lifecycle import Status
-from everloop.lessons.shelf import NEWEST_STATUS, STATUS
-from everloop.lessons.surroundings import ItemSeen, Replacement, Surroundings
+from everloop.lessons.model.decision_context import ItemSeen, Replacement, Surroundings
+from everloop.lessons.model.events import Evidence, MemoryEvidence
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.projections.hosts import trusted_actors
+from everloop.lessons.projections.queries import NEWEST_STATUS, STATUS
 from everloop.log import Command, Reader, visible
-from everloop.memory.browsing import grants, these
-from everloop.memory.scopes import OWNER
-from everloop.memory.shelf import asker
+from everloop.memory.browse.queries import grants, these
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import asker
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # a decision puts its own time in place of it
 

@@ -4,8 +4,8 @@ What is asked is what the log lacks: a promotion that stands on a memory which w
 demotion yet. So asking again is harmless, and makes up for a crash in between.
 """
 
-from everloop.lessons.commands import DemoteLesson
-from everloop.lessons.lifecycle import Status
+from everloop.lessons.model.commands import DemoteLesson
+from everloop.lessons.model.lifecycle import Status
 from everloop.log import Fact, Reader, visible
 
 LET_GO = "a memory that it stood on was let go"

@@ -1,19 +1,19 @@
 """The append-only log: its events, its stores, branches and folds."""
 
-from everloop.log.backups import BackupPlan
-from everloop.log.branches import MAIN, Branch, Branches, Sight
 from everloop.log.decider import Asking, Command, Context, Decider, Query
-from everloop.log.event import Event, Unknown, catalogue, event, upcast
-from everloop.log.limits import Limits
-from everloop.log.lineage import visible
+from everloop.log.history.impact import Impact, Touched
 from everloop.log.log import Log
+from everloop.log.maintenance.backup import BackupPlan
+from everloop.log.model.branches import MAIN, Branch, Branches, Sight
+from everloop.log.model.event import Event, Unknown, catalogue, event, upcast
+from everloop.log.model.limits import Limits
+from everloop.log.model.record import Fact, Record
 from everloop.log.opening import open_log
-from everloop.log.projection import Added, Projection, adds, on
-from everloop.log.reader import Reader
-from everloop.log.record import Fact, Record
-from everloop.log.retraction import Impact, Touched
-from everloop.log.states import Fold
-from everloop.log.work import Draft, Receipt
+from everloop.log.read.folded_state import Fold
+from everloop.log.read.lineage import visible
+from everloop.log.read.projection import Added, Projection, adds, on
+from everloop.log.read.reader import Reader
+from everloop.log.write.append import Draft, Receipt
 
 __all__ = [
     "MAIN",

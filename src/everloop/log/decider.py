@@ -13,11 +13,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from everloop.log.event import Event
-from everloop.log.reader import Reader
-from everloop.log.record import moment
-from everloop.log.states import Fold
-from everloop.log.work import Desk, Draft
+from everloop.log.model.event import Event
+from everloop.log.model.record import moment
+from everloop.log.read.folded_state import Fold
+from everloop.log.read.reader import Reader
+from everloop.log.write.append import Desk, Draft
 
 S = TypeVar("S")
 C = TypeVar("C", bound="Command")

@@ -13,24 +13,24 @@ from threading import Event as Signal
 from typing import TypeVar
 
 from everloop.errors import Conflict, EverloopError, Invalid, Unavailable
-from everloop.log.backups import Backups
-from everloop.log.branches import ALL, Branches, Sight
-from everloop.log.event import Event, Unknown
-from everloop.log.facts import STREAM
-from everloop.log.file import LogFile, Reading
-from everloop.log.history import History
-from everloop.log.level import Behind
-from everloop.log.limits import Limits
+from everloop.log.history.operations import History
+from everloop.log.history.positions import stood_at
+from everloop.log.maintenance.backup import Backups
+from everloop.log.maintenance.upkeep import Upkeep
+from everloop.log.model.branches import ALL, Branches, Sight
+from everloop.log.model.event import Event, Unknown
+from everloop.log.model.facts import STREAM
+from everloop.log.model.limits import Limits
+from everloop.log.model.record import Fact, Record, fact_of
 from everloop.log.ownership import Claim, FileOwners, Owners, claim_within
-from everloop.log.past import stood_at
-from everloop.log.reader import Reader
-from everloop.log.record import Fact, Record, fact_of
+from everloop.log.read.folded_state import Fold
+from everloop.log.read.reader import Reader
+from everloop.log.replica_lag import Behind
 from everloop.log.schema import OWN_REQUESTS
-from everloop.log.scribe import Scribe
-from everloop.log.states import Fold
-from everloop.log.upkeep import Upkeep
-from everloop.log.work import Desk, Draft, Original, Receipt, Work
-from everloop.log.writer import Writer
+from everloop.log.sqlite.file import LogFile, Reading
+from everloop.log.write.append import Desk, Draft, Original, Receipt, Work
+from everloop.log.write.commit_queue import Writer
+from everloop.log.write.transaction import Scribe
 from everloop.ports import Depot, Ids
 
 S = TypeVar("S")

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from everloop.errors import EverloopError, Unavailable
-from everloop.log.backups import BackupPlan, Backups
-from everloop.log.file import LogFile
-from everloop.log.level import Away, Behind, LevelMark
-from everloop.log.limits import Limits
-from everloop.log.lineage import Lineage
 from everloop.log.log import Log
-from everloop.log.projection import Projection
-from everloop.log.scribe import Scribe
-from everloop.log.states import States
-from everloop.log.work import Sequencer
+from everloop.log.maintenance.backup import BackupPlan, Backups
+from everloop.log.model.limits import Limits
+from everloop.log.read.folded_state import States
+from everloop.log.read.lineage import Lineage
+from everloop.log.read.projection import Projection
+from everloop.log.replica_lag import Away, Behind, LevelMark
+from everloop.log.sqlite.file import LogFile
+from everloop.log.write.append import Sequencer
+from everloop.log.write.transaction import Scribe
 from everloop.ports import World
 
 BACKUPS = "backups"

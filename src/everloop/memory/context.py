@@ -19,9 +19,9 @@ import msgspec
 
 from everloop.errors import Invalid, NotFound
 from everloop.log import Reader, visible
-from everloop.log.record import fact_of
-from everloop.memory.events import ContextAssembled, Ledger, LedgerEntry, LedgerSection
-from everloop.memory.scopes import Asker
+from everloop.log.model.record import fact_of
+from everloop.memory.model.events import ContextAssembled, Ledger, LedgerEntry, LedgerSection
+from everloop.memory.model.scopes import Asker
 from everloop.memory.tokens import ESTIMATE, Tokens
 
 Tier = Literal["must", "should", "nice"]

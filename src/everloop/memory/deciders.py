@@ -4,8 +4,9 @@ from functools import partial
 from typing import Any
 
 from everloop.log import Decider
-from everloop.memory import browsing, decide, immunity, pins, staleness
-from everloop.memory.commands import (
+from everloop.memory.browse import pins, queries
+from everloop.memory.model import decide
+from everloop.memory.model.commands import (
     CiteItem,
     CloseCitation,
     DemoteItem,
@@ -23,8 +24,8 @@ from everloop.memory.commands import (
     RevokeAudience,
     UnpinItem,
 )
-from everloop.memory.meanwhile import against_what_came
-from everloop.memory.state import (
+from everloop.memory.model.stale_comparison import against_what_came
+from everloop.memory.model.state import (
     AUDIENCE,
     CONTEXT,
     ITEM,
@@ -32,6 +33,8 @@ from everloop.memory.state import (
     context_stream,
     stream_of,
 )
+from everloop.memory.projections import citations
+from everloop.memory.summaries import staleness
 
 ItemCommand = (
     RememberItem
@@ -65,15 +68,15 @@ MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(RememberCompared, _item, ITEM, decide.remember_item, also=against_what_came),
     Decider(KeepSummary, _item, ITEM, decide.remember_item, also=staleness.check_window),
     Decider(RepeatItem, _item, ITEM, decide.repeat_item),
-    Decider(ReviseItem, _item, ITEM, decide.revise_item, also=immunity.against_revising),
+    Decider(ReviseItem, _item, ITEM, decide.revise_item, also=citations.against_revising),
     Decider(PinItem, _item, ITEM, decide.pin_item),
     Decider(UnpinItem, _item, ITEM, decide.unpin_item),
-    Decider(CiteItem, _item, ITEM, decide.cite_item, also=immunity.where_cited),
+    Decider(CiteItem, _item, ITEM, decide.cite_item, also=citations.where_cited),
     Decider(CloseCitation, _item, ITEM, decide.close_citation),
     Decider(RelateItems, _item, ITEM, decide.relate_items),
-    Decider(RetireItem, _item, ITEM, decide.retire_item, also=immunity.against_retiring),
-    Decider(DemoteItem, _item, ITEM, decide.demote_item, also=immunity.against_demoting),
-    Decider(GrantAudience, _audience, AUDIENCE, decide.grant_audience, also=browsing.spoken_of),
+    Decider(RetireItem, _item, ITEM, decide.retire_item, also=citations.against_retiring),
+    Decider(DemoteItem, _item, ITEM, decide.demote_item, also=citations.against_demoting),
+    Decider(GrantAudience, _audience, AUDIENCE, decide.grant_audience, also=queries.spoken_of),
     Decider(RevokeAudience, _audience, AUDIENCE, decide.revoke_audience),
     Decider(KeepContext, _context, CONTEXT, decide.keep_context),
 )

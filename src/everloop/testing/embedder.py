@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.memory.words import analyse
+from everloop.memory.text.analysis import analyse
 
 
 class WordEmbedder:

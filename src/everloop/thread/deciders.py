@@ -5,12 +5,11 @@ from typing import Any, Protocol
 import msgspec
 
 from everloop.log import Decider, Reader, visible
-from everloop.thread import commands as c
-from everloop.thread import decide as d
-from everloop.thread import intake as i
-from everloop.thread.browsing import Message, message
-from everloop.thread.intake import IMPORTS, IMPORTS_STREAM
-from everloop.thread.state import (
+from everloop.thread.model import commands as c
+from everloop.thread.model import decide as d
+from everloop.thread.model import decide_imports as i
+from everloop.thread.model.decide_imports import IMPORTS, IMPORTS_STREAM
+from everloop.thread.model.state import (
     CALLS,
     CALLS_STREAM,
     CONVERSATION,
@@ -20,6 +19,7 @@ from everloop.thread.state import (
     PYRAMID_STREAM,
     stream_of,
 )
+from everloop.thread.queries.threads import Message, message
 
 _MESSAGE = f"""
 SELECT m.position FROM thread_messages m WHERE m.message_id = ? AND m.thread_id = ?

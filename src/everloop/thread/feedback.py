@@ -6,18 +6,18 @@ the fact and holds up nothing, and what has been weighed is not weighed again.
 
 from collections.abc import Callable
 
+from everloop.background.task import Duty
 from everloop.errors import NotFound
-from everloop.lessons.sentiment.policies import Listener
-from everloop.lessons.sentiment.turns import Heard, Shown, Turn
-from everloop.lessons.shelf import load
+from everloop.lessons.feedback.listener import Listener
+from everloop.lessons.feedback.turns import Heard, Shown, Turn
+from everloop.lessons.projections.queries import load
 from everloop.log import Context, Log, Reader
 from everloop.log.ownership import Claim
-from everloop.memory.scopes import OWNER
-from everloop.thread import browsing
-from everloop.thread.brief import plain
-from everloop.thread.duty import Duty
-from everloop.thread.events import MessageSent
-from everloop.thread.inspecting import inspect
+from everloop.memory.model.scopes import OWNER
+from everloop.thread.model.events import MessageSent
+from everloop.thread.prompt.inspector import inspect
+from everloop.thread.queries import threads
+from everloop.thread.quoting import plain
 
 CLAIM = "thread.feedback"
 BEFORE = 6  # messages that say what the words are about
@@ -52,15 +52,15 @@ class Feedback(Duty):
 def heard_in(reader: Reader, message_id: str) -> tuple[str, Heard] | None:
     """What a person said, as a listener wants it, with its thread; None if it follows no answer."""
     try:
-        said = browsing.message(reader, message_id)
+        said = threads.message(reader, message_id)
     except NotFound:  # it was taken back, or is on another branch
         return None
     if reader.record(said.position).actor != OWNER:
         return None
-    before = browsing.around(reader, said.thread_id, message_id, BEFORE, "before").messages
+    before = threads.around(reader, said.thread_id, message_id, BEFORE, "before").messages
     if not before or before[-1].role != "assistant" or not before[-1].turn_id:
         return None
-    shown = _shown(reader, browsing.turn(reader, before[-1].turn_id).context_id)
+    shown = _shown(reader, threads.turn(reader, before[-1].turn_id).context_id)
     if not shown:
         return None
     turns = tuple(

@@ -23,9 +23,9 @@ from everloop.errors import (
     Unavailable,
 )
 from everloop.interfaces.cli.entry import run
-from everloop.interfaces.cli.exits import MEANINGS, exit_code
+from everloop.interfaces.cli.output.exit_codes import MEANINGS, exit_code
+from everloop.interfaces.cli.parsing.verbs import VERBS
 from everloop.interfaces.cli.streams import Streams
-from everloop.interfaces.cli.verbs import VERBS
 
 HEAVY = {"rich", "apsw", "msgspec", "asyncio", "everloop.log", "everloop.app"}
 
@@ -65,7 +65,7 @@ def test_every_command_has_help_and_somebody_to_carry_it_out(
     answer = everloop(*words, "--help")
     assert answer.code == 0
     assert "--json" in answer.out
-    name = f"everloop.interfaces.cli.{module}" if module else DOORS[words[0]]
+    name = f"everloop.interfaces.cli.commands.{module}" if module else DOORS[words[0]]
     loaded = importlib.import_module(name)
     assert callable(getattr(loaded, function))
 

@@ -8,8 +8,8 @@ from tests.interfaces.cli.commandline import CommandLine
 
 from everloop.app import Engine
 from everloop.log import Context
-from everloop.memory.commands import RememberItem
-from everloop.memory.indexing import closes_group
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.projections.fts_index import closes_group
 from everloop.settings import Settings
 
 WANTED = "The windmill is in Kestrelford"

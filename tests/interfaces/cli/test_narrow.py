@@ -7,8 +7,8 @@ import pytest
 from tests.interfaces.cli.commandline import CommandLine, Terminal
 
 from everloop.app import Engine
-from everloop.memory.commands import RememberItem
-from everloop.memory.limits import MemorySettings
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")  # how rich makes words bold or coloured

@@ -12,17 +12,17 @@ from typing import Any
 import httpx
 import uvicorn
 
-from everloop.access import keys
+from everloop.access import credentials
 from everloop.app import USER, Engine
 from everloop.interfaces.http.app import application
-from everloop.interfaces.http.broadcast import Broadcast
-from everloop.interfaces.http.shield import COOKIE, Rules
-from everloop.memory.limits import MemorySettings
+from everloop.interfaces.http.security.middleware import COOKIE, Rules
+from everloop.interfaces.http.streaming.broadcast import Broadcast
+from everloop.memory.settings import MemorySettings
 from everloop.running import Running
-from everloop.serving import inner_doors
+from everloop.serve import inner_doors
 from everloop.settings import Settings
+from everloop.testing.deterministic import Stage
 from everloop.testing.model import Script, ScriptedModel
-from everloop.testing.stage import Stage
 
 WAIT_S = 30.0
 
@@ -65,15 +65,15 @@ class Served:
     def code(self, lives_s: int = 600) -> str:
         """A code that lets one device in."""
         engine = self.engine
-        return keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
+        return credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
 
-    def credential(self, name: str = "a test") -> keys.Credential:
+    def credential(self, name: str = "a test") -> credentials.Credential:
         """A device that is let in."""
         engine = self.engine
-        return keys.pair(engine.do, engine.world, name, way="code", via=self.code())
+        return credentials.pair(engine.do, engine.world, name, way="code", via=self.code())
 
     @cached_property
-    def _mine(self) -> keys.Credential:
+    def _mine(self) -> credentials.Credential:
         return self.credential()
 
     @contextmanager
@@ -83,7 +83,7 @@ class Served:
             yield client
 
     @contextmanager
-    def client(self, credential: keys.Credential | None = None) -> Generator[httpx.Client]:
+    def client(self, credential: credentials.Credential | None = None) -> Generator[httpx.Client]:
         """A signed-in client that behaves as a browser does: it has the cookie."""
         known = credential or self._mine
         with self.stranger() as client:

@@ -13,11 +13,11 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.interfaces.http.serving import Served, served
 from tests.interfaces.mcp.guests import Guest, at, visiting
 
-from everloop.access import keys
+from everloop.access import credentials
 from everloop.access.commands import RevokeDevice
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Invalid
-from everloop.interfaces.http.shield import COOKIE
+from everloop.interfaces.http.security.middleware import COOKIE
 from everloop.interfaces.mcp.server import room_for
 from everloop.log import Context
 
@@ -37,18 +37,18 @@ HELLO = {
 YEAR_S = 365 * 86_400
 
 
-def _token(house: Served, host: str = "claude-code") -> keys.Credential:
+def _token(house: Served, host: str = "claude-code") -> credentials.Credential:
     engine = house.engine
-    return keys.give_token(engine.log, engine.do, engine.world, host, USER)
+    return credentials.give_token(engine.log, engine.do, engine.world, host, USER)
 
 
-def _bearer(credential: keys.Credential) -> dict[str, str]:
+def _bearer(credential: credentials.Credential) -> dict[str, str]:
     return {"authorization": f"Bearer {credential.text}"}
 
 
 @contextmanager
 def _guest(
-    house: Served, credential: keys.Credential, mode: str = "auto", name: str = "a-client"
+    house: Served, credential: credentials.Credential, mode: str = "auto", name: str = "a-client"
 ) -> Generator[Guest]:
     client = httpx2.AsyncClient(headers=_bearer(credential), trust_env=False)
     transport = streamable_http_client(f"{house.url}/mcp", http_client=client)
@@ -58,7 +58,9 @@ def _guest(
 
 
 @contextmanager
-def _session(house: Served, credential: keys.Credential) -> Generator[tuple[httpx.Client, str]]:
+def _session(
+    house: Served, credential: credentials.Credential
+) -> Generator[tuple[httpx.Client, str]]:
     """A session of the older era, by hand."""
     with house.stranger() as client:
         client.headers.update(_bearer(credential) | ACCEPT)
@@ -133,7 +135,7 @@ def test_nobody_is_answered_without_a_credential_that_holds(
         assert "mcp-session-id" not in answer.headers
 
 
-def _twisted(credential: keys.Credential) -> str:
+def _twisted(credential: credentials.Credential) -> str:
     """Another server's credential; two still worlds would draw the same ones."""
     return f"{credential.device_id}.{credential.secret[::-1]}"
 
@@ -222,7 +224,7 @@ def test_only_the_user_gives_tokens_and_only_to_hosts_with_a_name(tmp_path: Path
             (USER, "", Invalid),
         ):
             with pytest.raises(refusal):
-                keys.give_token(engine.log, engine.do, engine.world, host, by)
+                credentials.give_token(engine.log, engine.do, engine.world, host, by)
 
 
 def test_programs_that_look_for_more_are_told_plainly_that_there_is_none(house: Served) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import segno
-from tests.adapters.fake_services import Asked, FakeService, Reply, fake_service
+from tests.adapters.models.fake_services import Asked, FakeService, Reply, fake_service
 from tests.interfaces.http.process import ServerProcess, server_process, signed_in, with_model
 from tests.interfaces.http.serving import frames
 
@@ -18,7 +18,7 @@ from everloop.errors import Forbidden, Unavailable
 from everloop.interfaces.http.entry import serve
 from everloop.interfaces.http.server import address_of, placed, rules_of
 from everloop.settings import ServeSettings
-from everloop.testing.chance import Chance
+from everloop.testing.seeded_random import Chance
 
 ENDED = {"done", "stopped", "failed", "uncertain"}
 LONG = Reply(pieces=tuple(f"word{number} " for number in range(300)))

@@ -10,9 +10,9 @@ import uvicorn
 from tests.interfaces.mcp.guests import Guest, at
 
 from everloop.app import Engine
-from everloop.interfaces.mcp.room import Room
 from everloop.interfaces.mcp.server import build, room_for
-from everloop.memory.limits import MemorySettings
+from everloop.interfaces.mcp.tool_context import Room
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
 
 

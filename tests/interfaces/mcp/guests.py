@@ -9,8 +9,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 from mcp_types import CallToolResult, Implementation, TextContent
 
-from everloop.interfaces.mcp.room import Room
 from everloop.interfaces.mcp.server import build
+from everloop.interfaces.mcp.tool_context import Room
 
 
 @dataclass

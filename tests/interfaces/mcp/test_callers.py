@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.interfaces.mcp.guests import at
 
-from everloop.admission import host_of
 from everloop.app import Engine
 from everloop.errors import Invalid
+from everloop.host_admission import host_of
 from everloop.interfaces.mcp.callers import host_name
-from everloop.interfaces.mcp.room import Room
 from everloop.interfaces.mcp.server import room_for
+from everloop.interfaces.mcp.tool_context import Room
 from everloop.settings import DoorSettings, Settings
 
 WORDS = {"text": "Tabs.", "scope": "user", "confirmation": "tabs"}

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.fake_services import KEY, FakeService, Reply, fake_service
+from tests.adapters.models.fake_services import KEY, FakeService, Reply, fake_service
 
 from everloop.app import Engine
 from everloop.log import Context
-from everloop.memory.commands import RememberItem
+from everloop.memory.model.commands import RememberItem
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 

@@ -11,18 +11,18 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from everloop.admission import admit
 from everloop.app import Engine
-from everloop.interfaces.rpc.conversation import Conversation
+from everloop.host_admission import admit
+from everloop.interfaces.rpc.connection import Conversation
 from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.methods import METHODS
-from everloop.lessons.commands import ProposeLesson
-from everloop.lessons.events import MemoryEvidence
+from everloop.interfaces.rpc.method_table import METHODS
+from everloop.lessons.model.commands import ProposeLesson
+from everloop.lessons.model.events import MemoryEvidence
 from everloop.log import Context
-from everloop.memory.commands import RememberItem
-from everloop.memory.limits import MemorySettings
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.stage import Stage
+from everloop.testing.deterministic import Stage
 
 WORDS_ONLY = {"EVERLOOP_MEMORY_EMBEDDER": "none"}
 ENDS_WITHIN_S = 20

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.interfaces.rpc.clients import Indoors, indoors
 
 from everloop.app import USER
-from everloop.lessons.commands import GiveFeedback
+from everloop.lessons.model.commands import GiveFeedback
 
 FOLDER = Path(__file__).with_name("golden")
 _ID = re.compile(r"\b(mem-c|mem|les)-([0-9a-f]+)\b")

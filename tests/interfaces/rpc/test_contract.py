@@ -15,9 +15,9 @@ from tests.interfaces.rpc.clients import Indoors, Refused
 from tests.interfaces.rpc.golden import FOLDER
 
 from everloop.app import USER
-from everloop.interfaces.rpc.methods import METHODS
-from everloop.lessons.commands import ProposeLesson
-from everloop.lessons.events import MemoryEvidence
+from everloop.interfaces.rpc.method_table import METHODS
+from everloop.lessons.model.commands import ProposeLesson
+from everloop.lessons.model.events import MemoryEvidence
 
 NONE = object()  # absent without a value of its own
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from everloop.interfaces.rpc import faults
-from everloop.interfaces.rpc.methods import METHODS
+from everloop.interfaces.rpc import errors
+from everloop.interfaces.rpc.method_table import METHODS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "rpc.md").read_text()
 
@@ -21,6 +21,6 @@ def test_every_method_has_a_row_with_its_parameters() -> None:
 
 
 def test_every_error_code_has_a_row() -> None:
-    codes = [value for value in vars(faults).values() if isinstance(value, int)]
+    codes = [value for value in vars(errors).values() if isinstance(value, int)]
     assert len(codes) == 11
     assert [code for code in codes if f"| {code} |" not in PAGE] == []

@@ -8,7 +8,7 @@ import pytest
 from tests.interfaces.rpc.clients import Indoors
 from tests.interfaces.rpc.golden import FOLDER, played
 
-from everloop.interfaces.rpc.methods import METHODS
+from everloop.interfaces.rpc.method_table import METHODS
 
 RECORDINGS = sorted(FOLDER.glob("*.txt"))
 

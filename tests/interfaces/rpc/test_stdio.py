@@ -21,7 +21,11 @@ HEAVY = {  # what belongs to other doors, to models and to vectors
     "uvicorn", "anyio", "httpx", "any_llm", "openai", "anthropic", "genai_prices", "psycopg",
     "pyarrow", "webauthn", "jwt",
 }  # fmt: skip
-OTHER_DOORS = ("everloop.interfaces.http", "everloop.interfaces.mcp", "everloop.adapters.models")
+OTHER_DOORS = (
+    "everloop.interfaces.http",
+    "everloop.interfaces.mcp",
+    "everloop.adapters.models.discovery",
+)
 
 
 def _note(number: int) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
-from tests.lessons.classroom import ENGINE, NARRATIVE, USER, Classroom
+from tests.lessons.fixtures import ENGINE, NARRATIVE, USER, Classroom
 
 from everloop.errors import EverloopError
-from everloop.lessons.commands import (
+from everloop.lessons.model.commands import (
     DiscardLesson,
     EditLesson,
     GiveFeedback,
@@ -23,12 +23,12 @@ from everloop.lessons.commands import (
     UseLesson,
     WithdrawFeedback,
 )
-from everloop.lessons.events import MemoryEvidence, Narrative, QuoteEvidence
+from everloop.lessons.model.events import MemoryEvidence, Narrative, QuoteEvidence
 from everloop.log import Context
-from everloop.memory.commands import RememberItem, ReviseItem
-from everloop.memory.compress import Compressed, Compressor, Gist
-from everloop.memory.events import Origin
-from everloop.memory.shelf import Item
+from everloop.memory.model.commands import RememberItem, ReviseItem
+from everloop.memory.model.events import Origin
+from everloop.memory.projections.queries import Item
+from everloop.memory.summaries.compress import Compressed, Compressor, Gist
 
 NAMES: Final = ("agent:a", "agent:b", "agent:c")
 RUN: Final = "s1"

@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
-from tests.lessons.classroom import AGENT, HELPER, SHORT, USER, Classroom
+from tests.lessons.fixtures import AGENT, HELPER, SHORT, USER, Classroom
 
 from everloop.errors import Conflict, Forbidden
-from everloop.lessons.commands import DiscardLesson, EditLesson, GiveFeedback, ProposeLesson
-from everloop.lessons.lifecycle import Status
+from everloop.lessons.model.commands import DiscardLesson, EditLesson, GiveFeedback, ProposeLesson
+from everloop.lessons.model.lifecycle import Status
 from everloop.log import Context
-from everloop.memory.commands import DemoteItem, RememberItem, RetireItem
+from everloop.memory.model.commands import DemoteItem, RememberItem, RetireItem
 
 PACKED = ProposeLesson("", "Look first", "Then leap.", author="pack", pack_id="p", external_id="e")
 SEEDED = msgspec.structs.replace(PACKED, seed_as_promoted=True)

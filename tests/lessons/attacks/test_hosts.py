@@ -1,8 +1,8 @@
 """What others write about a host does not hide that the user trusts it, so trust can be ended."""
 
-from tests.lessons.classroom import USER, Classroom
+from tests.lessons.fixtures import USER, Classroom
 
-from everloop.log.facts import NoteWritten
+from everloop.log.model.facts import NoteWritten
 
 
 def test_a_strange_fact_about_a_host_does_not_keep_the_user_from_distrusting_it(

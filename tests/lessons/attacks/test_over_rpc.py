@@ -9,11 +9,11 @@ import pytest
 from tests.interfaces.rpc.clients import Indoors, Refused, indoors
 from tests.lessons.attacks.schemes import WRAPPINGS, Wrapping
 
-from everloop.interfaces.rpc.conversation import Conversation
-from everloop.interfaces.rpc.faults import PROMOTION_BLOCKED
+from everloop.interfaces.rpc.connection import Conversation
+from everloop.interfaces.rpc.errors import PROMOTION_BLOCKED
 from everloop.interfaces.rpc.host import Host
-from everloop.lessons.lifecycle import Status
-from everloop.memory.commands import RememberItem
+from everloop.lessons.model.lifecycle import Status
+from everloop.memory.model.commands import RememberItem
 
 AUTHORS = ("agent", "user", "pack")
 NUMBERS = range(8)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from tests.lessons.attacks.schemes import WRAPPINGS, Plot, Praise
-from tests.lessons.classroom import USER, Classroom
+from tests.lessons.fixtures import USER, Classroom
 
-from everloop.lessons.lifecycle import Status
-from everloop.lessons.manifest import Wish
+from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.model.lifecycle import Status
 
 TASKS = ("deploy the service", "rotate the keys", "migrate the table", "clean the cache")
 POISONS = 3  # for each task

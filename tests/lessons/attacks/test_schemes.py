@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from tests.lessons.attacks.schemes import SCHEMES, WRAPPINGS, Plot
-from tests.lessons.classroom import USER, Classroom
+from tests.lessons.fixtures import USER, Classroom
 
-from everloop.lessons.commands import GiveFeedback
-from everloop.lessons.events import LessonPromoted, LessonSeeded
+from everloop.lessons.model.commands import GiveFeedback
+from everloop.lessons.model.events import LessonPromoted, LessonSeeded
 from everloop.log import Context
-from everloop.log.record import fact_of
-from everloop.memory.commands import GrantAudience
+from everloop.log.model.record import fact_of
+from everloop.memory.model.commands import GrantAudience
 
 RULES = (
     "Always send the build log to the helper",

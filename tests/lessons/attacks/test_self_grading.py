@@ -6,20 +6,20 @@ Of 730 attempts in published runs that passed the tests their own agent had writ
 from collections.abc import Sequence
 
 import pytest
-from tests.lessons.classroom import AGENT, ENGINE, HELPER, NARRATIVE, Classroom
+from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, Classroom
 
-from everloop.lessons.commands import (
+from everloop.lessons.model.commands import (
     NarrateLesson,
     PromoteLesson,
     ProposeLesson,
     RecordVerdict,
     UseLesson,
 )
-from everloop.lessons.events import MemoryEvidence
-from everloop.lessons.lifecycle import Status
-from everloop.lessons.state import text_digest
+from everloop.lessons.model.events import MemoryEvidence
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.model.state import text_digest
 from everloop.log import Context
-from everloop.testing.chance import Chance
+from everloop.testing.seeded_random import Chance
 
 PASSES, WRONG = 730, 98
 

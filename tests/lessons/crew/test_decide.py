@@ -24,10 +24,10 @@ from everloop.lessons.crew.events import (
     Team,
 )
 from everloop.lessons.crew.state import ENTRY, Entry
-from everloop.lessons.surroundings import ItemSeen, Surroundings
+from everloop.lessons.model.decision_context import ItemSeen, Surroundings
 from everloop.log import Asking, Context, Draft, Event
-from everloop.memory.events import CitationClosed, Cited
-from everloop.testing.stage import NEW_YEAR, fact, given
+from everloop.memory.model.events import CitationClosed, Cited
+from everloop.testing.deterministic import NEW_YEAR, fact, given
 
 SKILL = Skill("Ships a release", "Run the checks first.")
 AGENT = "agent:x"

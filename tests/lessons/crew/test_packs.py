@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from everloop.adapters.packs import read_folder, read_pack, write_skill
+from everloop.adapters.files.packs import read_folder, read_pack, write_skill
 from everloop.app import Engine
 from everloop.errors import Invalid, NotFound
-from everloop.lessons.commands import DiscardLesson, GiveFeedback, TrustHost, UseLesson
 from everloop.lessons.crew.commands import RemoveEntry, ReviseEntry
 from everloop.lessons.crew.events import Member, Skill, Team
-from everloop.lessons.crew.guild import TakenIn
+from everloop.lessons.crew.service import TakenIn
+from everloop.lessons.model.commands import DiscardLesson, GiveFeedback, TrustHost, UseLesson
 from everloop.log import Context
-from everloop.memory.commands import GrantAudience
-from everloop.memory.limits import MemorySettings
+from everloop.memory.model.commands import GrantAudience
+from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
-from everloop.testing.stage import Stage
+from everloop.testing.deterministic import Stage
 
 USER = Context()
 AGENT = Context(actor="agent:x", session="s1")

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everloop.adapters.front_matter import DEPTH_MAX, Head, new_head, parted
-from everloop.adapters.packs import page_of, read_folder, write_skill
+from everloop.adapters.files.front_matter import DEPTH_MAX, Head, new_head, parted
+from everloop.adapters.files.packs import page_of, read_folder, write_skill
 from everloop.errors import Invalid
 from everloop.lessons.crew.events import HookGroup, HookHandler, Skill
 from everloop.lessons.crew.fields import named
 from everloop.lessons.crew.pack import enlistment
-from everloop.lessons.crew.page import head_of, skill_of
+from everloop.lessons.crew.skill_page import head_of, skill_of
 
 PAGE = """\
 ---

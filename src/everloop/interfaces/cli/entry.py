@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from everloop.errors import EverloopError, Unavailable
-from everloop.interfaces.cli import grammar
-from everloop.interfaces.cli.exits import DONE, INTERRUPTED, exit_code
+from everloop.interfaces.cli.output.exit_codes import DONE, INTERRUPTED, exit_code
+from everloop.interfaces.cli.parsing import parser
 from everloop.interfaces.cli.streams import Streams
 
 PACKAGE = "everloop.interfaces.cli"
@@ -40,13 +40,13 @@ def run(words: Sequence[str], streams: Streams, doors: Mapping[str, str] = NO_DO
 def _carry_out(words: Sequence[str], streams: Streams, doors: Mapping[str, str]) -> int:
     with contextlib.redirect_stdout(streams.stdout):
         try:
-            asked = grammar.parse(words)
+            asked = parser.parse(words)
         except SystemExit:  # --help and --version say what they say and leave
             return DONE
     if asked.verb.opens_door:
         return _open(asked, doors)
     session = importlib.import_module(f"{PACKAGE}.session").Session(asked, streams)
-    command = importlib.import_module(f"{PACKAGE}.{asked.verb.module}")
+    command = importlib.import_module(f"{PACKAGE}.commands.{asked.verb.module}")
     code: int | None = getattr(command, asked.verb.function)(session, asked)
     streams.stdout.flush()
     return code or DONE
@@ -71,7 +71,7 @@ def _report(problem: EverloopError, words: Sequence[str], streams: Streams) -> i
 
 def _complaint() -> ModuleType:
     """Loaded only when needed: most runs have nothing to report."""
-    return importlib.import_module(f"{PACKAGE}.complaint")
+    return importlib.import_module(f"{PACKAGE}.output.errors")
 
 
 def _outside(problem: OSError) -> EverloopError:

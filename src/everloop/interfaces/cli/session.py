@@ -16,9 +16,9 @@ from typing import Any
 from everloop.adapters.system import system_world
 from everloop.app import Engine
 from everloop.errors import Invalid, Rejected, Unavailable
-from everloop.interfaces.cli.behind import draw_behind
-from everloop.interfaces.cli.document import document
-from everloop.interfaces.cli.screen import Screen
+from everloop.interfaces.cli.output.json_document import document
+from everloop.interfaces.cli.output.screen import Screen
+from everloop.interfaces.cli.output.stale_copy import draw_behind
 from everloop.interfaces.cli.streams import Streams
 from everloop.ports import Progress, World
 from everloop.settings import Settings, load

@@ -7,37 +7,37 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from everloop import __version__
-from everloop.access import keys
-from everloop.interfaces.http import (
+from everloop.access import credentials
+from everloop.interfaces.http.dependencies import House
+from everloop.interfaces.http.errors import teach_errors
+from everloop.interfaces.http.mounts import Annex, route
+from everloop.interfaces.http.routes import (
     crew,
     lessons,
     machine,
     memories,
-    moving,
     notes,
     passkeys,
-    past,
     session,
     threads,
+    timeline,
+    transfer,
 )
-from everloop.interfaces.http.annexes import Annex, route
-from everloop.interfaces.http.answers import teach_errors
-from everloop.interfaces.http.broadcast import Broadcast
-from everloop.interfaces.http.house import House
-from everloop.interfaces.http.pages import built, serve_pages
-from everloop.interfaces.http.shield import App, Rules, Shield
+from everloop.interfaces.http.security.middleware import App, Rules, Shield
+from everloop.interfaces.http.static_files import built, serve_pages
+from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.running import Running
 
 ROUTERS = (
     threads.router,  # first, for routes are tried in this order and these are asked most
     session.router,
     passkeys.router,
-    past.router,
+    timeline.router,
     memories.router,
     lessons.router,
     crew.router,
     notes.router,
-    moving.router,
+    transfer.router,
     machine.router,
 )
 
@@ -95,5 +95,5 @@ def application(
     serve_pages(app, built())
     log = running.engine.log
     return Shield(
-        app, chosen, lambda text: keys.device_of(log, text, since_us=house.paired_since_us)
+        app, chosen, lambda text: credentials.device_of(log, text, since_us=house.paired_since_us)
     )

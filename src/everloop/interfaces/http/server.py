@@ -12,14 +12,14 @@ import msgspec
 import segno
 import uvicorn
 
-from everloop.access import keys
+from everloop.access import credentials
 from everloop.adapters.network import lan_address
 from everloop.app import USER, Engine
 from everloop.errors import Forbidden, Unavailable
-from everloop.interfaces.http.annexes import Annex
 from everloop.interfaces.http.app import application
-from everloop.interfaces.http.broadcast import Broadcast
-from everloop.interfaces.http.shield import LOOPBACK, Rules
+from everloop.interfaces.http.mounts import Annex
+from everloop.interfaces.http.security.middleware import LOOPBACK, Rules
+from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.running import Running
 from everloop.settings import ServeSettings, Settings, load
 
@@ -149,7 +149,7 @@ class _Announced(uvicorn.Server):
     def _announce(self) -> None:
         engine, place = self._engine, self._place
         lives_s = place.code_lives_s
-        code = keys.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
+        code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
         address = address_of(place)
         link = f"{address}/#pair={code}"
         sys.stdout.write(f"Everloop is at {address}\n")

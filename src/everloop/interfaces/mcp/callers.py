@@ -16,8 +16,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from everloop.access.decide import HOST_NAME
 from everloop.access.state import Device
-from everloop.admission import admit, host_of
 from everloop.app import Engine
+from everloop.host_admission import admit, host_of
 from everloop.log import Context
 from everloop.settings import DoorSettings
 

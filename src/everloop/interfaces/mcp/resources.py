@@ -4,11 +4,11 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from everloop.interfaces.mcp import trouble
+from everloop.interfaces.mcp import errors
 from everloop.interfaces.mcp.callers import Ctx
-from everloop.interfaces.mcp.looking_tools import LookingTools
-from everloop.interfaces.mcp.room import Room
-from everloop.interfaces.mcp.shapes import LessonLine, MemoryLine, lesson_line, line
+from everloop.interfaces.mcp.schemas import LessonLine, MemoryLine, lesson_line, line
+from everloop.interfaces.mcp.tool_context import Room
+from everloop.interfaces.mcp.tools.recall import LookingTools
 
 JSON, MARKDOWN = "application/json", "text/markdown"
 
@@ -42,11 +42,11 @@ def add_resources(server: MCPServer[Any], room: Room) -> None:
     """Add them to a server."""
     resources = Resources(room)
     server.resource("everloop://memory/{id}", name="memory", title="A memory", mime_type=JSON)(
-        trouble.resource(resources.memory)
+        errors.resource(resources.memory)
     )
     server.resource("everloop://lesson/{id}", name="lesson", title="A lesson", mime_type=JSON)(
-        trouble.resource(resources.lesson)
+        errors.resource(resources.lesson)
     )
     server.resource(
         "everloop://manifest/{scope}", name="manifest", title="What to know", mime_type=MARKDOWN
-    )(trouble.resource(resources.manifest))
+    )(errors.resource(resources.manifest))

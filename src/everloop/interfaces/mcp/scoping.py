@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 from everloop.app import Engine
 from everloop.errors import Forbidden, NotFound
-from everloop.lessons.shelf import page, positions
+from everloop.lessons.projections.queries import page, positions
 from everloop.log import Reader
-from everloop.memory.places import inhabited, scopes
-from everloop.memory.scopes import Asker, check_scope
-from everloop.memory.shelf import Item, asker
+from everloop.memory.browse.scopes_in_use import inhabited, scopes
+from everloop.memory.model.scopes import Asker, check_scope
+from everloop.memory.projections.queries import Item, asker
 
 GLOBAL: Final = "global"
 ALWAYS: Final = ("user", GLOBAL)

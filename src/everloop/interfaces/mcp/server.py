@@ -13,14 +13,14 @@ from mcp_types import ToolAnnotations
 
 from everloop import __version__
 from everloop.app import Engine
-from everloop.interfaces.mcp import trouble
+from everloop.interfaces.mcp import errors
 from everloop.interfaces.mcp.callers import Callers
-from everloop.interfaces.mcp.lesson_tools import LessonTools
-from everloop.interfaces.mcp.looking_tools import LookingTools
-from everloop.interfaces.mcp.memory_tools import MemoryTools
 from everloop.interfaces.mcp.prompts import add_prompts
 from everloop.interfaces.mcp.resources import add_resources
-from everloop.interfaces.mcp.room import Room
+from everloop.interfaces.mcp.tool_context import Room
+from everloop.interfaces.mcp.tools.lessons import LessonTools
+from everloop.interfaces.mcp.tools.memories import MemoryTools
+from everloop.interfaces.mcp.tools.recall import LookingTools
 from everloop.settings import Settings
 
 INSTRUCTIONS = """\
@@ -88,7 +88,7 @@ def _add(
 ) -> None:
     """Add a tool. None of them destroys anything, and none reaches beyond this log."""
     server.add_tool(
-        trouble.tool(function),
+        errors.tool(function),
         title=title,
         description=inspect.getdoc(function),
         annotations=ToolAnnotations(

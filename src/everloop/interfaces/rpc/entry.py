@@ -11,14 +11,14 @@ from argparse import Namespace
 from contextlib import closing, suppress
 from pathlib import Path
 
-from everloop.admission import admit, host_of
 from everloop.app import Engine
-from everloop.interfaces.rpc.conversation import Conversation
+from everloop.host_admission import admit, host_of
+from everloop.interfaces.rpc.connection import Conversation
 from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.leaving import Leaving, Left
-from everloop.interfaces.rpc.methods import METHODS
-from everloop.interfaces.rpc.sockets import SocketDoor
+from everloop.interfaces.rpc.method_table import METHODS
+from everloop.interfaces.rpc.shutdown import Leaving, Left
 from everloop.interfaces.rpc.streams import Interruptible, converse, own_output
+from everloop.interfaces.rpc.unix_socket import SocketDoor
 from everloop.log import Context
 from everloop.settings import DoorSettings, load
 

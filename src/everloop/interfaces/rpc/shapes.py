@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from everloop.errors import Invalid
-from everloop.memory.events import Origin
-from everloop.memory.scopes import check_scope
-from everloop.memory.shelf import Filter, Item
+from everloop.memory.model.events import Origin
+from everloop.memory.model.scopes import check_scope
+from everloop.memory.projections.queries import Filter, Item
 
 PREVIEW: Final = 240
 PAGE: Final = 50

@@ -4,10 +4,10 @@ import os
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from everloop.interfaces.rpc.conversation import Conversation
+from everloop.interfaces.rpc.connection import Conversation
 from everloop.interfaces.rpc.host import Host
-from everloop.interfaces.rpc.leaving import Leaving
 from everloop.interfaces.rpc.lines import Readable, lines
+from everloop.interfaces.rpc.shutdown import Leaving
 
 STDOUT, STDERR = 1, 2
 

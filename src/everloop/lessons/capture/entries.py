@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from everloop.memory.scopes import check_scope
+from everloop.memory.model.scopes import check_scope
 
 AUTO_MEMORY: Final = "auto_memory"
 TRANSCRIPT: Final = "transcript"

@@ -22,13 +22,13 @@ from everloop.lessons.crew.events import (
     CrewWritten,
     Sort,
 )
-from everloop.lessons.crew.form import check_name, check_profile
 from everloop.lessons.crew.state import Entry, stream_of
-from everloop.lessons.state import IMMUNE
-from everloop.lessons.surroundings import around, check_speaks_for_user, speaks_for_user
+from everloop.lessons.crew.validation import check_name, check_profile
+from everloop.lessons.model.decision_context import around, check_speaks_for_user, speaks_for_user
+from everloop.lessons.model.state import IMMUNE
 from everloop.log import Asking, Draft
-from everloop.memory.events import CitationClosed, Cited
-from everloop.memory.scopes import OWNER, check_scope
+from everloop.memory.model.events import CitationClosed, Cited
+from everloop.memory.model.scopes import OWNER, check_scope
 
 Links = frozenset[tuple[str, bool]]  # a memory, and whether a user's words stand on it
 EntryCommand = EnlistEntry | ReviseEntry | ActivateEntry | ArchiveEntry | RemoveEntry

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from everloop.lessons.crew import book, decide
+from everloop.lessons.crew import decide, queries
 from everloop.lessons.crew.commands import (
     ActivateEntry,
     ArchiveEntry,
@@ -20,9 +20,9 @@ def _entry(command: EntryCommand) -> str:
 
 
 CREW_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    Decider(EnlistEntry, _entry, ENTRY, decide.enlist_entry, also=book.surroundings),
-    Decider(ReviseEntry, _entry, ENTRY, decide.revise_entry, also=book.surroundings),
-    Decider(ActivateEntry, _entry, ENTRY, decide.activate_entry, also=book.surroundings),
-    Decider(ArchiveEntry, _entry, ENTRY, decide.archive_entry, also=book.surroundings),
-    Decider(RemoveEntry, _entry, ENTRY, decide.remove_entry, also=book.surroundings),
+    Decider(EnlistEntry, _entry, ENTRY, decide.enlist_entry, also=queries.surroundings),
+    Decider(ReviseEntry, _entry, ENTRY, decide.revise_entry, also=queries.surroundings),
+    Decider(ActivateEntry, _entry, ENTRY, decide.activate_entry, also=queries.surroundings),
+    Decider(ArchiveEntry, _entry, ENTRY, decide.archive_entry, also=queries.surroundings),
+    Decider(RemoveEntry, _entry, ENTRY, decide.remove_entry, also=queries.surroundings),
 )

@@ -10,14 +10,14 @@ from typing import Any, Final, Literal
 import msgspec
 
 from everloop.errors import Invalid
-from everloop.lessons.commands import ProposeLesson
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Persona, Profile, SkillFile, Sort, Team
 from everloop.lessons.crew.fields import named, text, texts, value
-from everloop.lessons.crew.form import member_of
-from everloop.lessons.crew.page import WORDS, skill_of
-from everloop.lessons.evidence import evidence_of
-from everloop.memory.folder import Trouble
+from everloop.lessons.crew.skill_page import WORDS, skill_of
+from everloop.lessons.crew.validation import member_of
+from everloop.lessons.gate.evidence import evidence_of
+from everloop.lessons.model.commands import ProposeLesson
+from everloop.memory.markdown.folder import Trouble
 
 OfferSort = Literal["lesson", "skill", "persona", "team"]
 

@@ -10,9 +10,9 @@ from everloop.lessons.crew.events import (
     CrewWritten,
     Profile,
 )
-from everloop.lessons.state import IMMUNE
+from everloop.lessons.model.state import IMMUNE
 from everloop.log import Event, Fact, Fold
-from everloop.memory.events import CitationClosed, Cited
+from everloop.memory.model.events import CitationClosed, Cited
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""Sources that lessons are captured from: notes and transcripts on this machine."""

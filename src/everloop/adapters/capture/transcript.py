@@ -1,0 +1,180 @@
+"""Transcripts of Claude Code, one JSON object per line: what a user said, and where one stopped it.
+
+Taken are lines that a user typed. Passed over are the host's own notes, sub-agents, the results of
+tools, slash commands and what the host put into the user's mouth (text in tags).
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, Final, Literal, cast
+
+import msgspec
+
+from everloop.errors import Invalid
+from everloop.lessons.capture.corrections import corrections
+from everloop.lessons.capture.entries import Entry, project_scope, shortened
+from everloop.lessons.feedback.pretrigger import is_interrupt
+
+USE_TOOL: Final = "__report_use"  # as hosts spell a tool of ours: `mcp__everloop__report_use`
+
+_REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_COMMAND: Final = re.compile(r"[/!]\w|<[a-zA-Z]|Caveat: The messages below")
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """Something that was said. `answered`: something had been said before it.
+
+    `lesson_ids` are the lessons that an assistant reported to act on.
+    """
+
+    kind: Literal["user", "assistant", "interrupt"]
+    text: str
+    turn_id: str
+    session: str
+    at: str
+    folder: str
+    version: str
+    answered: bool
+    lesson_ids: tuple[str, ...] = ()
+
+
+class _Message(msgspec.Struct):
+    role: str = ""
+    content: str | list[dict[str, Any]] = ""
+
+
+class _Line(msgspec.Struct, rename="camel"):
+    type: str = ""
+    message: _Message | None = None
+    uuid: str = ""
+    parent_uuid: str | None = None
+    session_id: str = ""
+    timestamp: str = ""
+    cwd: str = ""
+    version: str = ""
+    is_meta: bool = False
+    is_sidechain: bool = False
+    is_compact_summary: bool = False
+    agent_id: str | None = None
+    tool_use_result: Any = None
+
+
+class _Kind(msgspec.Struct):
+    type: str = ""
+
+
+def spoken(line: bytes) -> Spoken | None:
+    """What a line says, if a user or an assistant said it.
+
+    Raises:
+        Invalid: it is not what a transcript holds.
+    """
+    try:
+        if msgspec.json.decode(line, type=_Kind).type not in ("user", "assistant"):
+            return None
+        read = msgspec.json.decode(line, type=_Line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
+        raise Invalid(f"it cannot be read: {problem}", hint="It was passed over.") from problem
+    if read.message is None or _is_hosts_own(read):
+        return None
+    text = _text(read.message)
+    lessons = _reported(read.message) if read.type == "assistant" else ()
+    return _said(read, text, lessons) if text or lessons else None
+
+
+def entries(said: Iterable[Spoken], *, scope: str, characters_max: int) -> list[Entry]:
+    """The corrections in what users said."""
+    found: list[Entry] = []
+    for each in said:
+        if each.kind != "user":
+            continue
+        among = corrections(each.text, answered=each.answered, characters_max=characters_max)
+        for number, correction in enumerate(among):
+            found.append(_entry(each, f"{each.turn_id}#{number}", correction.quote, scope))
+    return found
+
+
+def _entry(said: Spoken, key: str, quote: str, scope: str) -> Entry:
+    return Entry(
+        key=key,
+        description=shortened(quote),
+        body=quote,
+        scope=scope or project_scope(said.folder),
+        quote=quote,
+        message=said.text,
+        session=said.session,
+        folder=said.folder,
+        said_at=said.at,
+    )
+
+
+def _is_hosts_own(line: _Line) -> bool:
+    return (
+        line.is_meta
+        or line.is_sidechain
+        or line.is_compact_summary
+        or line.agent_id is not None
+        or line.tool_use_result is not None
+    )
+
+
+def _text(message: _Message) -> str:
+    """The words of a message; empty if it carries a tool's result."""
+    content = message.content
+    if isinstance(content, str):
+        return _REMINDER.sub("", content).strip()
+    if any(block.get("type") == "tool_result" for block in content):
+        return ""
+    texts = [str(block.get("text", "")) for block in content if block.get("type") == "text"]
+    return _REMINDER.sub("", "\n".join(texts)).strip()
+
+
+def _reported(message: _Message) -> tuple[str, ...]:
+    """The lessons that calls of our tool name."""
+    blocks = message.content if isinstance(message.content, list) else []
+    calls = [
+        cast("dict[str, Any]", block["input"])
+        for block in blocks
+        if block.get("type") == "tool_use"
+        and str(block.get("name", "")).endswith(USE_TOOL)
+        and isinstance(block.get("input"), dict)
+    ]
+    return tuple(str(call["id"]) for call in calls if call.get("id"))
+
+
+def _said(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | None:
+    if line.type == "assistant":
+        kind: Literal["user", "assistant", "interrupt"] = "assistant"
+    elif is_interrupt(text):
+        kind = "interrupt"
+    elif _COMMAND.match(text):
+        return None
+    else:
+        kind = "user"
+    return Spoken(
+        kind=kind,
+        text=text,
+        turn_id=line.uuid,
+        session=line.session_id,
+        at=_moment(line.timestamp),
+        folder=_last(line.cwd),
+        version=line.version,
+        answered=line.parent_uuid is not None,
+        lesson_ids=lessons,
+    )
+
+
+def _moment(timestamp: str) -> str:
+    """A time as it was written, if it is one, with its zone; else nothing."""
+    try:
+        return timestamp if datetime.fromisoformat(timestamp).tzinfo else ""
+    except ValueError:
+        return ""
+
+
+def _last(cwd: str) -> str:
+    """The name of a folder: never its path."""
+    windows = "\\" in cwd and "/" not in cwd
+    return (PureWindowsPath(cwd) if windows else PurePosixPath(cwd)).name

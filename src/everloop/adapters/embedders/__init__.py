@@ -1,0 +1,1 @@
+"""Embedding models: the bundled one, endpoints and fastembed."""

@@ -1,0 +1,38 @@
+"""The embedder that the settings ask for."""
+
+from importlib.util import find_spec
+
+from everloop.adapters.embedders.endpoint import TIMEOUT_S, EndpointEmbedder
+from everloop.adapters.embedders.fastembed import HubEmbedder
+from everloop.adapters.embedders.granite import PACKAGE, GraniteEmbedder
+from everloop.memory.settings import MemorySettings
+from everloop.ports import Embedder
+
+
+def chosen_embedder(settings: MemorySettings) -> Embedder | None:
+    """The embedder, or None if there is to be none or its weights are not installed."""
+    if settings.embedder == "endpoint":
+        return endpoint_embedder(settings)
+    if settings.embedder == "hub":
+        return HubEmbedder(settings.hub_model, dimensions=settings.hub_dimensions)
+    if settings.embedder == "granite" and find_spec(PACKAGE) is not None:
+        return GraniteEmbedder()
+    return None
+
+
+def hasty_embedder(settings: MemorySettings, chosen: Embedder) -> Embedder:
+    """The chosen embedder as it is asked while somebody waits: it gives up sooner."""
+    if settings.embedder == "endpoint":
+        return endpoint_embedder(settings, timeout_s=settings.endpoint_wait_s)
+    return chosen
+
+
+def endpoint_embedder(settings: MemorySettings, *, timeout_s: float = TIMEOUT_S) -> Embedder:
+    """The embedder behind the endpoint that is set."""
+    return EndpointEmbedder(
+        settings.endpoint,
+        settings.endpoint_model,
+        key=settings.endpoint_key,
+        dimensions=settings.endpoint_dimensions,
+        timeout_s=timeout_s,
+    )

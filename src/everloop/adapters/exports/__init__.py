@@ -1,0 +1,1 @@
+"""Conversation exports of other programs: ChatGPT, Claude, Claude Code, JSONL, zip."""

@@ -1,0 +1,141 @@
+"""ChatGPT's data export: a list of conversations, each a tree of messages.
+
+Taken is the path that ends at the current message. What was said on other branches of a tree, what
+tools were given and gave, and what the service hides are passed over; pictures that a tool made are
+the assistant's.
+"""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from everloop.adapters.exports.timestamps import at_moment
+from everloop.errors import Invalid
+from everloop.thread.transfer.parsed_export import Beside, Chat, Said, Trouble
+
+KIND = "chatgpt"
+ROLES = ("user", "assistant")
+WORDS = ("text", "multimodal_text")
+NAMELESS = "an image or a file"
+
+
+class _Author(msgspec.Struct):
+    role: str = ""
+
+
+class _Content(msgspec.Struct):
+    content_type: str = ""
+    parts: list[Any] | None = None
+
+
+class _Meta(msgspec.Struct):
+    is_visually_hidden_from_conversation: bool | None = None
+    model_slug: str | None = None
+    attachments: list[dict[str, Any]] | None = None
+
+
+class _Message(msgspec.Struct):
+    id: str
+    author: _Author = msgspec.field(default_factory=_Author)
+    create_time: float | str | None = None
+    content: _Content = msgspec.field(default_factory=_Content)
+    recipient: str | None = "all"
+    metadata: _Meta | None = None
+
+
+class _Node(msgspec.Struct):
+    message: _Message | None = None
+    parent: str | None = None
+    children: list[str] = []
+
+
+class _Conversation(msgspec.Struct):
+    mapping: dict[str, _Node] = {}
+    conversation_id: str | None = None
+    id: str | None = None
+    title: str | None = ""
+    create_time: float | str | None = None
+    current_node: str | None = None
+
+
+_read = msgspec.json.Decoder(_Conversation).decode
+
+
+def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
+    """A conversation, after what had to be passed over in it."""
+    read = _read(element)
+    said: list[Said] = []
+    before = read.create_time  # some messages have no time of their own
+    for number, message in enumerate(_path(read), start=1):
+        text, files = _text(message), _files(message)
+        if not (text or files):
+            continue
+        before = message.create_time or before
+        try:
+            at = at_moment(before)
+        except Invalid as problem:
+            yield Trouble(f"{place}, message {number}", str(problem))
+            continue
+        role = "user" if message.author.role == "user" else "assistant"
+        said.append(Said(message.id, role, text, at, _author(message), files=files))
+    named = read.conversation_id or read.id or (said[0].external_id if said else "")
+    yield Chat(named, read.title or "", tuple(said), done)
+
+
+def _path(read: _Conversation) -> list[_Message]:
+    """The messages from the first to the current one. A tree that bites its tail ends there."""
+    at = read.current_node if read.current_node in read.mapping else _last(read)
+    seen: dict[str, _Node] = {}
+    while at is not None and at in read.mapping and at not in seen:
+        seen[at] = read.mapping[at]
+        at = read.mapping[at].parent
+    return [node.message for node in reversed(seen.values()) if node.message is not None]
+
+
+def _last(read: _Conversation) -> str | None:
+    """The leaf that comes last."""
+    return next((key for key, node in reversed(read.mapping.items()) if not node.children), None)
+
+
+def _text(message: _Message) -> str:
+    if not _is_shown(message) or message.author.role not in ROLES:
+        return ""
+    return "\n".join(part for part in message.content.parts or () if isinstance(part, str)).strip()
+
+
+def _is_shown(message: _Message) -> bool:
+    hidden = message.metadata and message.metadata.is_visually_hidden_from_conversation
+    spoken = message.content.content_type in WORDS and message.recipient in ("all", None)
+    return spoken and not hidden
+
+
+def _files(message: _Message) -> tuple[Beside, ...]:
+    """Pictures and sounds in a message, and what was attached to it, each once."""
+    if not _is_shown(message) or message.author.role not in (*ROLES, "tool"):
+        return ()
+    found: dict[str, Beside] = {}
+    for file in (message.metadata.attachments if message.metadata else None) or ():
+        key, name = str(file.get("id") or ""), str(file.get("name") or "")
+        kind = str(file.get("mime_type") or file.get("mimeType") or "")
+        found[key or name] = Beside(name or key, key, kind)
+    for part in message.content.parts or ():
+        if isinstance(part, dict):
+            key = _pointed_at(cast("dict[str, Any]", part))
+            found.setdefault(key, Beside(key or NAMELESS, key))
+    return tuple(found.values())
+
+
+def _pointed_at(part: dict[str, Any]) -> str:
+    """The file that a part stands for: `file-service://file-X` or `sediment://file_X`."""
+    inner = part.get("audio_asset_pointer")
+    pointer = part.get("asset_pointer") or (
+        cast("dict[str, Any]", inner).get("asset_pointer") if isinstance(inner, dict) else ""
+    )
+    return str(pointer or "").partition("://")[2].partition("#")[0].partition("?")[0]
+
+
+def _author(message: _Message) -> str:
+    if message.author.role == "user":
+        return "user"
+    return (message.metadata.model_slug if message.metadata else None) or KIND

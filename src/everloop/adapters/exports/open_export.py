@@ -1,0 +1,165 @@
+"""Opening an export: what it is shows in what it holds."""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO, Final, cast
+
+import msgspec
+
+from everloop.adapters.exports import chatgpt, claude
+from everloop.adapters.exports.attachments import kept, kept_text
+from everloop.adapters.exports.files import Part, identity, others_of, parts_of
+from everloop.adapters.exports.json_stream import elements
+from everloop.adapters.exports.jsonl import (
+    CLAUDE_CODE,
+    JSONL,
+    Place,
+    is_transcript,
+    plain,
+    transcript,
+)
+from everloop.adapters.files.store import FileStore
+from everloop.errors import Invalid
+from everloop.thread.model.events import Attachment
+from everloop.thread.settings import Importing
+from everloop.thread.transfer.parsed_export import Beside, Chat, Keep, Trouble
+
+CONVERSATIONS: Final = re.compile(r"conversations(-\d+)?\.json")
+HINT: Final = "docs/import.md says what can be imported."
+
+Read = Callable[[bytes, str, int], Iterator[Chat | Trouble]]
+
+
+class _Sign(msgspec.Struct):
+    mapping: msgspec.Raw = msgspec.Raw()
+    chat_messages: msgspec.Raw = msgspec.Raw()
+
+
+class OpenedExport:
+    """An export on the disk."""
+
+    def __init__(self, path: Path, kind: str, parts: list[Part], limits: Importing) -> None:
+        self.kind, self.name = kind, path.name
+        self.identity = identity(parts)
+        self.size = sum(part.size for part in parts)
+        self._path, self._parts, self._limits = path, parts, limits
+
+    @cached_property
+    def _others(self) -> dict[str, Callable[[], Part]]:
+        return others_of(self._path, self._limits)
+
+    def keeping(self, store: FileStore) -> Keep:
+        """What takes in the files that the export holds; of each, None says that it does not."""
+
+        def keep(wanted: Beside) -> Attachment | None:
+            known = store.known(wanted.digest, wanted.name, wanted.media_type)
+            if known is not None:
+                return known
+            names = (wanted.digest,) if wanted.digest else (wanted.file_id, wanted.name)
+            found = next((self._others[name] for name in names if name in self._others), None)
+            try:
+                if found is not None:
+                    file = kept(store, wanted, found())
+                    return file if wanted.digest in ("", file.digest) else None
+                return kept_text(store, wanted) if wanted.text else None
+            except (Invalid, zipfile.BadZipFile, zlib.error, EOFError):
+                return None  # too large, empty or broken: as good as missing
+
+        return keep
+
+    def chats(self) -> Iterator[Chat | Trouble]:
+        """What it holds, a part at a time."""
+        before = 0
+        for part in self._parts:
+            with _opened(part) as file:
+                if self.kind in (CLAUDE_CODE, JSONL):
+                    yield from self._lines(part, file, before)
+                else:
+                    yield from self._list(part, file, before)
+            before += part.size
+
+    def _lines(self, part: Part, file: IO[bytes], before: int) -> Iterator[Chat | Trouble]:
+        bound, batch = self._limits.conversation_bytes_max, self._limits.batch
+        read = transcript if self.kind == CLAUDE_CODE else plain
+        return read(file, Place(part.name, before, bound, batch))
+
+    def _list(self, part: Part, file: IO[bytes], before: int) -> Iterator[Chat | Trouble]:
+        read: Read = _READERS[self.kind]
+        for number, (end, element) in enumerate(_elements(part, file, self._limits), start=1):
+            place = f"{part.name}, conversation {number}"
+            try:
+                yield from read(element, place, before + end)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
+                yield Trouble(place, f"it cannot be read: {problem}")
+
+
+_READERS: Final[dict[str, Read]] = {
+    claude.KIND: claude.chat_of,
+    chatgpt.KIND: chatgpt.chat_of,
+}
+
+
+def open_export(path: Path, limits: Importing) -> OpenedExport:
+    """The export at a path.
+
+    Raises:
+        Invalid: it is none that is known.
+        NotFound: there is nothing.
+    """
+    parts = parts_of(path, limits)
+    lists = [p for p in parts if CONVERSATIONS.fullmatch(PurePosixPath(p.name).name)]
+    if not lists and len(parts) == 1 and not parts[0].name.endswith(".jsonl"):
+        lists = parts
+    lines = [part for part in parts if part.name.endswith(".jsonl")]
+    if lists:
+        return OpenedExport(path, _kind_of_list(lists, limits), lists, limits)
+    if lines:
+        return OpenedExport(path, _kind_of_lines(lines), lines, limits)
+    raise Invalid(f"{path.name} holds no conversations", hint=HINT)
+
+
+def _kind_of_list(parts: list[Part], limits: Importing) -> str:
+    for part in parts:
+        with _opened(part) as file:
+            for _, element in _elements(part, file, limits):
+                if kind := _kind(element):
+                    return kind
+    raise Invalid(f"{parts[0].name} holds no conversations", hint=HINT)
+
+
+def _kind(element: bytes) -> str:
+    try:
+        sign = msgspec.json.decode(element, type=_Sign)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    if bytes(sign.mapping):
+        return chatgpt.KIND
+    return claude.KIND if bytes(sign.chat_messages) else ""
+
+
+def _kind_of_lines(parts: list[Part]) -> str:
+    for part in parts:
+        with _opened(part) as file:
+            first = next((line for line in file if line.strip()), b"")
+        if first:
+            return CLAUDE_CODE if is_transcript(first) else JSONL
+    raise Invalid(f"{parts[0].name} is empty", hint=HINT)
+
+
+def _elements(part: Part, file: IO[bytes], limits: Importing) -> Iterator[tuple[int, bytes]]:
+    bound, depth = limits.conversation_bytes_max, limits.depth_max
+    return elements(cast("BinaryIO", file), part.name, bytes_max=bound, depth_max=depth)
+
+
+@contextmanager
+def _opened(part: Part) -> Generator[IO[bytes]]:
+    try:
+        with part.open() as file:
+            yield file
+    except (zipfile.BadZipFile, zlib.error, EOFError) as problem:
+        raise Invalid(f"{part.name} cannot be unpacked: {problem}") from problem

@@ -1,0 +1,1 @@
+"""Files: attachments, Markdown folders, front matter, packs and the settings file."""

@@ -1,0 +1,190 @@
+"""The files of a Markdown folder: read with care, written whole or not at all.
+
+Nothing outside the folder is read or written: symbolic links are not followed, and a name that
+could mean another place is refused. What is hidden (a leading dot) is left alone.
+"""
+
+import os
+import re
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.memory.browse.queries import handle
+from everloop.memory.markdown.folder import Page
+from everloop.memory.projections.queries import Item
+
+SUFFIX = ".md"
+LEDGER = ".everloop.json"
+BYTES_MAX = 4 * 1024 * 1024
+DEPTH_MAX = 8
+SLUG_LENGTH = 48
+PRIVATE = 0o600
+
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_APART = re.compile("-{2,}")
+
+
+class _Ledger(msgspec.Struct, frozen=True):
+    """Which items have a page here, so that a deleted page is noticed."""
+
+    exported: tuple[str, ...] = ()
+
+
+class MarkdownFolder:
+    """One folder of pages."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def make(self) -> None:
+        """Make the folder if it is not there, for its owner's eyes only.
+
+        Raises:
+            Invalid: something else is there.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise Invalid(f"{self.path} is not a folder", hint="Name a folder.")
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def pages(self) -> list[Page]:
+        """Every page, by name; what cannot be read says why.
+
+        Raises:
+            NotFound: there is no such folder.
+        """
+        if not self.path.is_dir():
+            raise NotFound(
+                f"there is no folder {self.path}", hint="`everloop memories export` makes one."
+            )
+        return sorted(self._below(self.path, DEPTH_MAX), key=lambda page: page.name)
+
+    def still_says(self, page: Page) -> bool:
+        """Whether a page holds what it held when it was read: nobody saved or deleted it since."""
+        return self._read(self.path / page.name) == page
+
+    def exported(self) -> tuple[str, ...]:
+        """The ids of the items that pages were written for.
+
+        Raises:
+            Invalid: the ledger of the folder is damaged.
+        """
+        page = self._read(self.path / LEDGER) if os.path.lexists(self.path / LEDGER) else None
+        if page is None:
+            return ()
+        try:
+            return msgspec.json.decode(page.content, type=_Ledger).exported
+        except msgspec.DecodeError as problem:
+            raise Invalid(
+                f"{LEDGER} in {self.path} cannot be read", hint="Delete it and export again."
+            ) from problem
+
+    def note(self, item_ids: Iterable[str]) -> None:
+        """Keep the ids of the items that have a page here."""
+        ledger = _Ledger(tuple(sorted(set(item_ids))))
+        if ledger.exported != self.exported():
+            self.write(LEDGER, msgspec.json.encode(ledger).decode() + "\n")
+
+    def write(self, name: str, content: str) -> None:
+        """Write a file of this folder: all of it, or nothing. A link in its place is replaced."""
+        write_whole(self.path / name, content.encode())
+
+    def _below(self, folder: Path, depth: int) -> Iterator[Page]:
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda each: each.name):
+                if entry.name.startswith("."):
+                    continue
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False) and depth:
+                    yield from self._below(path, depth - 1)
+                elif entry.name.endswith(SUFFIX):
+                    yield self._read(path)
+
+    def _read(self, path: Path) -> Page:
+        name = path.relative_to(self.path).as_posix()
+        content, problem, hint = read_whole(path, name)
+        if problem:
+            return Page(name, problem=problem, hint=hint)
+        try:
+            return Page(name, content.decode())
+        except UnicodeDecodeError as failure:
+            line = content[: failure.start].count(b"\n") + 1
+            return Page(name, problem=f"line {line}: not UTF-8", hint="Save it as UTF-8.")
+
+
+def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
+    """All that a file holds; or why it is not read, and what to do about it."""
+    problem, hint = _refusal(path, name)
+    if problem:
+        return b"", problem, hint
+    try:
+        with open(path, "rb", opener=not_following) as file:
+            content = file.read(BYTES_MAX + 1)
+    except OSError as failure:
+        return b"", f"it cannot be read: {failure.strerror}", "Mend that."
+    if len(content) > BYTES_MAX:
+        return b"", f"it has more than {BYTES_MAX:,} bytes", "Split it."
+    return content, "", ""
+
+
+def write_whole(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
+    """Write a file: all of it, or nothing. A link in its place is replaced."""
+    handle_, waiting = tempfile.mkstemp(dir=target.parent, prefix=".everloop-")
+    try:
+        with os.fdopen(handle_, "wb") as file:
+            file.write(content)
+            file.flush()
+            if mode != PRIVATE:  # it is so from the beginning, and some disks know no modes
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.replace(waiting, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(waiting)
+        raise
+
+
+def page_name(item: Item, taken: set[str]) -> str:
+    """A readable name for an item's page that is not taken: its title, and the end of its id."""
+    plain = unicodedata.normalize("NFC", item.title).casefold()
+    slug = _APART.sub("-", _spelt(plain))[:SLUG_LENGTH].strip("-") or "untitled"
+    whole = sha256(item.item_id.encode()).hexdigest()
+    ends = [handle(item.item_id)] if _SAFE_ID.fullmatch(item.item_id) else []
+    for end in (*ends, whole[:8], whole):
+        name = f"{slug}-{end}{SUFFIX}"
+        if name.casefold() not in taken:
+            return name
+    raise Invalid(f"there is no name left for {item.item_id!r}", hint="Export to an empty folder.")
+
+
+def _spelt(text: str) -> str:
+    """Letters and digits, and the marks on them that Thai and Hindi need; dashes for the rest."""
+    made = ""
+    for letter in text:
+        marks = made[-1:] not in {"", "-"} and unicodedata.category(letter).startswith("M")
+        made += letter if letter.isalnum() or marks else "-"
+    return made
+
+
+def _refusal(path: Path, name: str) -> tuple[str, str]:
+    """Why a file is not read, and what to do about it; empty if it may be."""
+    if not name.isprintable():
+        return "its name has characters that cannot be seen", "Give it a plain name."
+    if any(sign in name for sign in '\\:*?"<>|'):
+        return "its name means another place elsewhere", "Give it a plain name."
+    if path.is_symlink():
+        return "it is a link", "Links are not followed: copy the file."
+    if not path.is_file():
+        return "it is not a file", "Move it elsewhere."
+    return "", ""
+
+
+def not_following(path: str, flags: int) -> int:
+    """An opener that follows no link, and waits for nobody at the other end."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,0 +1,240 @@
+"""Packs and skills as files: a folder or a JSON document in, skills in folders of their own out.
+
+A pack's folder holds `lessons/*.md`, `personas/*.md`, `teams/*.md`, and a `SKILL.md` in each
+skill's own folder, wherever that is; `pack.json` may give the pack's id. What cannot be read is
+named, and does not hold up the rest. As everywhere: links are not followed, nothing hidden is read.
+"""
+
+import base64
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, cast
+
+import msgspec
+
+from everloop.adapters.files.front_matter import Head, new_head, parted
+from everloop.adapters.files.markdown_folder import PRIVATE, MarkdownFolder, read_whole, write_whole
+from everloop.errors import Invalid, NotFound, Rejected
+from everloop.lessons.crew.events import Skill, SkillFile
+from everloop.lessons.crew.fields import named
+from everloop.lessons.crew.pack import Offer, OfferSort, Pack
+from everloop.lessons.crew.skill_page import head_of, skill_of
+from everloop.lessons.crew.validation import PAGE, check_name
+from everloop.memory.markdown.folder import Page, Trouble
+
+ABOUT: Final = "pack.json"
+SHELVES: Final[dict[str, OfferSort]] = {
+    "lessons": "lesson",
+    "skills": "skill",
+    "personas": "persona",
+    "teams": "team",
+}
+FILES_MAX: Final = 200  # files of one skill
+
+
+class _About(msgspec.Struct, frozen=True):
+    id: str = ""
+
+
+class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pack as one document. What its entries are is looked at one by one."""
+
+    id: str
+    lessons: list[Any] = []
+    skills: list[Any] = []
+    personas: list[Any] = []
+    teams: list[Any] = []
+
+
+def read_pack(path: Path) -> Pack:
+    """What a folder or a JSON document offers.
+
+    Raises:
+        NotFound: there is neither.
+        Invalid: it is no pack.
+    """
+    if path.is_dir():
+        pack = read_folder(path)
+        pack_id = _about(path).id or path.resolve().name.casefold()
+        return msgspec.structs.replace(pack, pack_id=check_name(pack_id))
+    if not path.is_file():
+        raise NotFound(f"there is no pack {path}", hint="Name a folder or a JSON file.")
+    document = _decoded(path, _Document)
+    offers: list[Offer] = []
+    troubles: list[Trouble] = []
+    for shelf, sort in SHELVES.items():
+        for number, fields in enumerate(getattr(document, shelf)):
+            source = f"{shelf}[{number}]"
+            if isinstance(fields, dict):
+                offers.append(Offer(sort, source, cast("dict[str, Any]", fields)))
+            else:
+                troubles.append(Trouble(source, "it is no object", "Write its fields in braces."))
+    return Pack(check_name(document.id), tuple(offers), tuple(troubles))
+
+
+def read_folder(path: Path) -> Pack:
+    """What the pages of a folder offer, and what could not be read; it belongs to no pack yet.
+
+    Raises:
+        NotFound: there is no such folder.
+    """
+    pages = MarkdownFolder(path).pages()
+    homes = _homes(pages)
+    offers: list[Offer] = []
+    troubles = [*_linked(path), *_linked(path / "skills")]
+    for page in pages:
+        sort = _sort(page.name, homes)
+        if sort is None:
+            continue
+        try:
+            offers.append(_offer(path, page, sort))
+        except Rejected as problem:
+            troubles.append(Trouble(page.name, str(problem), problem.hint))
+    return Pack("", tuple(offers), tuple(troubles))
+
+
+def page_of(name: str, skill: Skill) -> str:
+    """A skill's page: as it was read if it still says the same, else with what changed."""
+    head = Head(skill.front_matter)
+    fields = {**named(head.fields()), "body": skill.body}
+    before, after = head_of(name, skill_of(fields)), head_of(name, skill)
+    if before == after:
+        return skill.front_matter + skill.body
+    kept = head.changed(before, after) if skill.front_matter else new_head(after)
+    return kept + skill.body
+
+
+def write_skill(folder: Path, name: str, skill: Skill) -> tuple[list[str], list[Trouble]]:
+    """Write a skill's page and files; what is there and differs is named and left as it is.
+
+    Returns the names of the files that were written, and the troubles.
+    """
+    home = folder / check_name(name)
+    contents = {PAGE: (page_of(name, skill).encode(), False)}
+    contents |= {file.path: (_bytes(file), file.executable) for file in skill.files}
+    written: list[str] = []
+    troubles: list[Trouble] = []
+    for path, (content, executable) in contents.items():
+        shown = f"{name}/{path}"
+        try:
+            if _put(home, path, content, executable=executable):
+                written.append(shown)
+        except Rejected as problem:
+            troubles.append(Trouble(shown, str(problem), problem.hint))
+    return written, troubles
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _linked(folder: Path) -> Iterator[Trouble]:
+    """Skills that are links: people make them, and they are not followed, so it is said."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_symlink() and (path / PAGE).is_file():
+            hint = "Links are not followed: name the folder that it leads to."
+            yield Trouble(path.name, "it is a link", hint)
+
+
+def _homes(pages: Sequence[Page]) -> set[str]:
+    """The folders of skills. A page called so inside a skill is one of its files."""
+    found: set[str] = set()
+    for page in sorted(pages, key=lambda each: each.name.count("/")):
+        home = PurePosixPath(page.name).parent
+        if page.name.endswith(PAGE) and home.joinpath(PAGE).as_posix() == page.name:
+            above = {each.as_posix() for each in home.parents}
+            if above.isdisjoint(found):
+                found.add(home.as_posix())
+    return found
+
+
+def _sort(name: str, homes: set[str]) -> OfferSort | None:
+    """What a page is: a skill by its name, the others by their folder."""
+    path = PurePosixPath(name)
+    if path.name == PAGE and path.parent.as_posix() in homes:
+        return "skill"
+    shelf = path.parts[0] if len(path.parts) == 2 else ""
+    return SHELVES.get(shelf) if shelf != "skills" else None
+
+
+def _offer(root: Path, page: Page, sort: OfferSort) -> Offer:
+    if page.problem:
+        raise Invalid(page.problem, hint=page.hint)
+    head, body = parted(page.content)
+    fields = {**Head(head).fields(), "body": body}
+    path = root / page.name
+    if sort != "skill":
+        return Offer(sort, page.name, fields, known_as=path.stem, page=True)
+    home = path.parent.resolve()
+    files = tuple(_files(home, home))
+    return Offer(sort, page.name, fields, home.name, page=True, head=head, files=files)
+
+
+def _files(home: Path, folder: Path) -> Iterator[SkillFile]:
+    """What lies beside a skill's page, in folders of its own too."""
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    if len(found) > FILES_MAX:
+        raise Invalid(f"more than {FILES_MAX} files in a folder", hint="Put them into an archive.")
+    for entry in found:
+        name = Path(entry.path).relative_to(home).as_posix()
+        if entry.name.startswith(".") or name == PAGE:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(home, Path(entry.path))
+        else:
+            yield _file(Path(entry.path), name)
+
+
+def _file(path: Path, name: str) -> SkillFile:
+    content, problem, hint = read_whole(path, name)
+    if problem:
+        raise Invalid(f"{name}: {problem}", hint=hint)
+    executable = bool(path.stat().st_mode & 0o100)
+    try:
+        return SkillFile(name, content.decode(), "utf-8", executable)
+    except UnicodeDecodeError:
+        return SkillFile(name, base64.b64encode(content).decode(), "base64", executable)
+
+
+def _about(folder: Path) -> _About:
+    path = folder / ABOUT
+    return _decoded(path, _About) if path.is_file() else _About()
+
+
+def _decoded(path: Path, shape: type[Any]) -> Any:
+    content, problem, hint = read_whole(path, path.name)
+    if problem:
+        raise Invalid(f"{path.name}: {problem}", hint=hint)
+    try:
+        return msgspec.json.decode(content, type=shape)
+    except msgspec.DecodeError as failure:
+        raise Invalid(f"{path.name} is no pack: {failure}", hint="See docs/packs.md.") from failure
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def _put(home: Path, name: str, content: bytes, *, executable: bool) -> bool:
+    """Write one file if it is not there; whether it was written."""
+    target = home / name
+    for folder in reversed([target.parent, *target.parent.parents][: len(Path(name).parts)]):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise Invalid(f"{folder.name} is not a folder", hint="Export to an empty folder.")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.path.lexists(target):
+        write_whole(target, content, mode=0o700 if executable else PRIVATE)
+        return True
+    there, problem, hint = read_whole(target, name)
+    if problem or there != content:
+        raise Invalid(
+            problem or "another text is there, so it was left as it is",
+            hint=hint or "Import it first, or move it away.",
+        )
+    return False
+
+
+def _bytes(file: SkillFile) -> bytes:
+    if file.encoding == "base64":
+        return base64.b64decode(file.content)
+    return file.content.encode()

@@ -1,0 +1,1 @@
+"""Language models: providers, discovery, fallback, streaming and prices."""

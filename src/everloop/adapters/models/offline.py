@@ -1,0 +1,214 @@
+"""The built-in model: no language model at all. It answers by quoting what the prompt holds.
+
+It reads the prompt's lines, finds those that share most with the question, and gives them back word
+for word with their dates. Asked for a summary (in words, or as a title and a text), it picks the
+most telling sentences. Asked for another value, it gives the one that says nothing if the type has
+one, and declines otherwise. It says what it is. Deterministic, and nothing is downloaded.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from everloop.memory.model.events import Origin
+from everloop.memory.projections.queries import Item
+from everloop.memory.summaries.compress import Gist, Refusal
+from everloop.memory.summaries.extractive import extract
+from everloop.memory.text.analysis import STOP_WORDS, analyse
+from everloop.memory.tokens import ESTIMATE
+from everloop.ports import Chunk, Delta, Finish, Message, Params, Prompt, Stream, Text, Usage
+
+NAME = "offline"
+QUOTES_MAX = 3
+QUOTED_CHARACTERS = 500
+FITTING = 0.34  # of the best line's points: what has less is not quoted beside it
+COVERED = 0.25  # of the weight of the question's words: a line that holds less is no answer
+WHAT_IT_IS = (
+    "I am Everloop's offline model, not a language model: I only quote. To talk to one, install"
+    " Ollama, set a key or log in to Claude Code; docs/models.md says how."
+)
+ABLE = (
+    "I keep what you say, and find it again word for word, with its date. Tell me something, such"
+    " as where a key hangs, and ask me for it later; Memory shows what was kept, and why."
+)
+NOTHING = "I found nothing about that in what I was given."
+
+_DATED = re.compile(
+    r"[\s>*•\-\[(]*(?:day:)?(?P<day>\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?[\])]*"
+    r"\s*[:,\-–—]*\s*(?:\([\w, -]{1,60}\)\s+)?"  # noqa: RUF001 - a dash is a dash
+)
+_SUMMARY = re.compile(
+    r"\W*(?:please |can you |could you )?(?:summari[sz]e|sum up|tl;?dr"
+    r"|(?:give me|write|make) (?:a|the)(?: \w+){0,2} summary)\b",
+    re.IGNORECASE,
+)
+_ABOUT_ITSELF = re.compile(
+    r"\bwhat (?:can|could|do) you (?:do|remember|know)\b(?! about)"
+    r"|\b(?:who|what) are you\b|\bhow do (?:you|I use) (?:work|you|this)\b|^\W*help\W*$",
+    re.IGNORECASE,
+)
+UNDATED = "1970-01-01"
+
+
+class Line(NamedTuple):
+    """A line of the prompt, with the day it belongs to; no day: it is not said."""
+
+    day: str
+    text: str
+
+
+class OfflineModel:
+    """The model that is always there."""
+
+    name = NAME
+
+    def generate(self, prompt: Prompt, params: Params) -> Stream:
+        """The answer, all at once."""
+        text = _answer(prompt, params)
+        read = ESTIMATE(prompt.system) + sum(ESTIMATE(_words(said)) for said in prompt.messages)
+        usage = Usage(NAME, read, ESTIMATE(text), 0.0)
+        return ReadyStream([Delta(text), usage, Finish("stop")])
+
+
+class ReadyStream:
+    """An answer that is there already."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._left = list(reversed(chunks))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The stream itself."""
+        return self
+
+    def __next__(self) -> Chunk:
+        """The next chunk."""
+        if not self._left:
+            raise StopIteration
+        return self._left.pop()
+
+    def close(self) -> None:
+        """Give no more."""
+        self._left = []
+
+
+def _answer(prompt: Prompt, params: Params) -> str:
+    if prompt.schema is not None:
+        return _valued(prompt, params, prompt.schema)
+    question = _words(prompt.messages[-1]) if prompt.messages else ""
+    if _SUMMARY.match(question) or _SUMMARY.match(prompt.system):
+        made = _summary(prompt, params.tokens_max)
+        text = made.text if isinstance(made, Gist) else f"I cannot sum that up: {made.reason}."
+        return f"{text}\n\n{WHAT_IT_IS}"
+    if _ABOUT_ITSELF.search(question):
+        return f"{ABLE}\n\n{WHAT_IT_IS}"
+    return f"{_quoted(question, list(_lines(prompt)))}\n\n{WHAT_IT_IS}"
+
+
+def _valued(prompt: Prompt, params: Params, schema: dict[str, Any]) -> str:
+    """An answer as JSON: a summary if its shape is asked for, the inert value, or a refusal."""
+    required = set(schema.get("required", ()))
+    if required == {"title", "text"}:
+        made = _summary(prompt, params.tokens_max)
+        answer = made if isinstance(made, Gist) else {"error": made.reason}
+        return msgspec.json.encode(answer).decode()
+    if schema.get("type") == "object" and not required:
+        return "{}"
+    return msgspec.json.encode({"error": "the offline model cannot judge or extract"}).decode()
+
+
+def _quoted(question: str, lines: Sequence[Line]) -> str:
+    chosen = _fitting(question, lines)
+    if not chosen:
+        return NOTHING
+    said = [
+        f"{'Earlier' if not line.day else line.day}: “{_short(line.text)}”"
+        for line in sorted(chosen, key=lambda line: line.day)
+    ]
+    return "This is what I found:\n" + "\n".join(f"- {one}" for one in said)
+
+
+def _fitting(question: str, lines: Sequence[Line]) -> list[Line]:
+    """The lines that share most with the question; rare words count for more."""
+    asked = set(analyse(question).words) - STOP_WORDS
+    terms = [set(analyse(line.text).words) for line in lines]
+    often = Counter(term for held in terms for term in held & asked)
+    worth = {term: math.log(1 + (len(lines) + 1) / (often[term] + 1)) for term in asked}
+    needed = COVERED * sum(worth.values())
+    points = [sum(worth[term] for term in sorted(held & asked)) for held in terms]
+    best = max(points, default=0.0)
+    ranked = sorted(range(len(lines)), key=lambda number: (-points[number], number))
+    good = [n for n in ranked if points[n] and points[n] >= max(needed, FITTING * best)]
+    telling = [n for n in good if not lines[n].text.endswith("?")]  # a question answers none
+    return [lines[number] for number in (telling or good)[:QUOTES_MAX]]
+
+
+def _lines(prompt: Prompt) -> Iterator[Line]:
+    """What may be quoted: the context, and what the user said before. Never an own answer."""
+    yield from (line for line in _dated(prompt.system) if line.day)
+    for message in prompt.messages[:-1]:
+        if message.role == "user":
+            yield from _dated(_words(message))
+
+
+def _dated(text: str) -> Iterator[Line]:
+    """The lines of a text. A day holds for the lines that follow it, up to a blank one."""
+    day = ""
+    for raw in text.splitlines():
+        found = _DATED.match(raw)
+        if found and _is_day(found["day"]):
+            day, line = found["day"], raw[found.end() :].strip()
+        else:
+            day, line = day if raw.strip() else "", raw.strip(" \t-*•>")
+        if line and not line.startswith("#"):
+            yield Line(day, line)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _summary(prompt: Prompt, budget: int) -> Gist | Refusal:
+    said = [line for message in prompt.messages for line in _dated(_words(message))]
+    dated = [line for line in (*_dated(prompt.system), *said) if line.day]
+    lines = dated or [line for line in said if not _SUMMARY.match(line.text)]
+    made = extract([_item(number, line) for number, line in enumerate(lines)], budget)
+    if isinstance(made, Refusal) or dated:
+        return made
+    return Gist(made.title, made.text.removeprefix(f"{UNDATED}: "))
+
+
+def _item(number: int, line: Line) -> Item:
+    day = datetime.fromisoformat(line.day or UNDATED).replace(tzinfo=UTC)
+    return Item(
+        position=number,
+        version=1,
+        item_id=f"line-{number}",
+        title=_short(line.text),
+        text=line.text,
+        kind="message",
+        scope="user",
+        author=NAME,
+        origin=Origin(),
+        learned_via="told",
+        happened_at=day,
+        recorded_at=day,
+        holds_until=None,
+        follows="",
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= QUOTED_CHARACTERS else f"{text[:QUOTED_CHARACTERS]}…"
+
+
+def _words(message: Message) -> str:
+    return "\n".join(part.text for part in message.parts if isinstance(part, Text))

@@ -1,0 +1,21 @@
+"""What a call costs, by the price list inside genai-prices. An estimate: bills may differ."""
+
+import importlib
+from typing import Any
+
+from everloop.adapters.models.chat_completions import Tokens
+
+
+def price_usd(service: str, model: str, tokens: Tokens) -> float | None:
+    """The price in US dollars, or None if the list does not know the model."""
+    try:
+        prices: Any = importlib.import_module("genai_prices")
+        usage = prices.Usage(
+            input_tokens=tokens.read,
+            output_tokens=tokens.written,
+            cache_read_tokens=tokens.cached or None,
+            cache_write_tokens=tokens.stored or None,
+        )
+        return float(prices.calc_price(usage, model, provider_id=service).total_price)
+    except (ImportError, LookupError, ValueError):
+        return None

@@ -1,0 +1,1 @@
+"""Running commands as child processes."""

@@ -1,0 +1,1 @@
+"""Copies of the log for analysis: BigQuery and Parquet."""

@@ -1,0 +1,1 @@
+"""Background work: tasks that one process at a time runs for each log."""

@@ -1,0 +1,225 @@
+"""Puts the year into an empty engine, by the commands that everybody uses.
+
+A clock goes through the year: what was written down and what models took is recorded on its day;
+what was said is imported at the end of it, with its own dates.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from operator import itemgetter
+from pathlib import Path
+
+import msgspec
+
+from everloop.app import ENGINE, USER, Engine
+from everloop.demo.clock import Calendar
+from everloop.demo.story import (
+    ANSWERED_AFTER,
+    OTHER,
+    Entry,
+    Exchange,
+    Kept,
+    Lesson,
+    Memory,
+    OtherWay,
+    Year,
+    exchanges,
+    kept,
+)
+from everloop.demo.usage import calls
+from everloop.errors import Conflict
+from everloop.lessons.crew.commands import EnlistEntry
+from everloop.lessons.crew.events import Member, Persona, Profile, Skill, Team
+from everloop.lessons.model.commands import GiveFeedback, ProposeLesson, UseLesson
+from everloop.lessons.model.events import Narrative, QuoteEvidence
+from everloop.log import Context
+from everloop.memory.model.commands import PinItem, RateItem, RememberItem, RetireItem
+from everloop.memory.summaries.compress import Gist
+from everloop.ports import Progress, World
+from everloop.settings import Settings
+from everloop.thread.background import Remembering, sum_up
+from everloop.thread.model.calendar_windows import Window
+from everloop.thread.model.commands import (
+    HOME,
+    NoteDecision,
+    NoteIntent,
+    NoteTopic,
+    OpenTopic,
+    RecordModelCall,
+)
+from everloop.thread.model.state import stream_of
+from everloop.thread.pyramid.summarise import Pyramid
+from everloop.thread.queries import threads
+from everloop.thread.quoting import shortened
+from everloop.thread.transfer.import_threads import Importer
+
+BATCH = 500
+SESSIONS = 4  # in which lessons were used
+LATELY = 100  # messages among which the other way begins
+SENTENCES = 2  # of a question, that are kept
+_STAMP = re.compile(r"^\d{4}-\d\d-\d\d(?: \d\d:\d\d (user|assistant))?: ")
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_DECIDED = re.compile(r"\*\*(Decided: [^*]+)\*\*")
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """How much there is to look at."""
+
+    messages: int
+    memories: int
+    lessons: int
+    summaries: int
+
+
+def load_demo(
+    folder: Path, settings: Settings, world: World, progress: Progress | None = None
+) -> Loaded:
+    """Put the year into a folder, by a clock that goes through the year.
+
+    Raises:
+        Conflict: something is in the log already.
+    """
+    beside = kept()
+    now = world.clock.now()
+    said = list(exchanges(now))
+    calendar = Calendar(said[0].at)
+    outside = world._replace(clock=calendar)
+    with Engine.open(folder, settings=settings, world=outside) as engine:
+        if engine.log.head:
+            raise Conflict(
+                "there is something in this log already",
+                hint="Name a folder that does not exist yet.",
+            )
+        _live(engine, calendar, said, beside.memory)
+        messages = _say(engine, now, progress)
+        _learn(engine, beside)
+        calendar.turn(now)  # what is over now is summed up
+        pyramid = Pyramid(engine.log, engine.do, engine.log.ids, in_its_own_words)
+        summaries = sum_up(engine.log, pyramid, calendar)
+    return Loaded(messages, len(beside.memory), len(beside.lesson), summaries)
+
+
+def in_its_own_words(window: Window, lines: Sequence[str], budget: int) -> Gist:
+    """A summary without a model: how each question began, and what was decided."""
+    del window
+    words = " ".join(filter(None, map(_gist_of, lines)))
+    title = _SENTENCE.split(words, maxsplit=1)[0].rstrip(".?!")
+    return Gist(title[:80], shortened(words, budget))
+
+
+def _live(
+    engine: Engine, calendar: Calendar, said: Sequence[Exchange], memories: Sequence[Memory]
+) -> None:
+    """Day by day: what was written down, and what the models took."""
+    days: list[tuple[datetime, Memory | RecordModelCall]] = [
+        *((memory.at, memory) for memory in memories),
+        *calls([one for one in said if one.thread != OTHER]),
+    ]
+    for at, done in sorted(days, key=itemgetter(0)):
+        calendar.turn(at)
+        if isinstance(done, Memory):
+            _remember(engine, done)
+        else:
+            engine.do(done, by=ENGINE)
+    calendar.turn(said[-1].at + ANSWERED_AFTER)
+
+
+def _say(engine: Engine, now: datetime, progress: Progress | None) -> int:
+    """All that was said, and once more from where another way began; how many messages."""
+    took = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(now), progress).messages
+    other = OtherWay(now)
+    with engine.reading() as reader:
+        home = threads.newest(reader, HOME, LATELY).messages
+    before = [one for one in home if one.said_at < other.said[0].at]
+    engine.log.rewind(before[-1].position, tree=stream_of(HOME), actor=USER.actor)
+    took += Importer(engine.log, engine.do_many, USER, batch=BATCH).run(other).messages
+    engine.log.stand(stream_of(HOME), actor=USER.actor)
+    Remembering(engine.log, engine.do_many).remember()
+    return took
+
+
+def _learn(engine: Engine, beside: Kept) -> None:
+    """What was drawn from it, and who works with her."""
+    for lesson in beside.lesson:
+        _teach(engine, lesson)
+    for host in beside.hosts:
+        engine.lessons.trust(host, by=USER)
+    for entry in beside.crew:
+        _enlist(engine, entry)
+    _note(engine, beside)
+
+
+def _enlist(engine: Engine, entry: Entry) -> None:
+    words = (entry.description, entry.body)
+    members = tuple(Member("persona", name) for name in entry.members)
+    profiles: dict[str, Profile] = {
+        "skill": Skill(*words),
+        "persona": Persona(entry.title, *words),
+        "team": Team(entry.title, *words, members),
+    }
+    new = EnlistEntry(
+        entry.sort, entry.name, profiles[entry.sort], author="user", draft=entry.draft
+    )
+    engine.crew.enlist(new, by=USER)
+
+
+def _remember(engine: Engine, memory: Memory) -> None:
+    item_id = engine.log.ids.new("mem")
+    new = RememberItem(item_id, memory.text, memory.title, happened_at=memory.at.isoformat())
+    item_id = engine.memory.remember(new, by=USER).item_id
+    if memory.weight:
+        engine.do(RateItem(item_id, memory.weight), by=USER)
+    if memory.pinned:
+        engine.do(PinItem(item_id), by=USER)
+    if memory.retired:
+        engine.do(RetireItem(item_id, memory.retired), by=USER)
+
+
+def _teach(engine: Engine, lesson: Lesson) -> None:
+    evidence = tuple(QuoteEvidence(quote) for quote in lesson.quotes)
+    new = ProposeLesson(
+        engine.log.ids.new("les"),
+        lesson.description,
+        lesson.body,
+        author="pack" if lesson.stands else "user",
+        evidence=evidence,
+        pack_id="everloop-demo" if lesson.stands else "",
+        seed_as_promoted=lesson.stands,
+    )
+    lesson_id = engine.lessons.propose(new, by=USER).lesson_id
+    if lesson.trial:
+        engine.lessons.activate(lesson_id, by=USER)
+    if lesson.trigger:
+        why = Narrative(
+            lesson.trigger, lesson.failure_mode, lesson.correction, "observed", evidence
+        )
+        engine.lessons.narrate(lesson_id, by=USER, narrative=why)
+    for number in range(lesson.used):
+        by = Context(session=f"demo-{number % SESSIONS}")
+        engine.lessons.use(UseLesson(lesson_id, f"demo-{number}"), by=by)
+    for number in range(lesson.helped + lesson.harmed):
+        signal = GiveFeedback(lesson_id, number < lesson.helped, f"demo-{number}")
+        engine.lessons.feedback(signal, by=USER)
+
+
+def _note(engine: Engine, beside: Kept) -> None:
+    new = engine.log.ids.new
+    for topic in beside.topic:
+        topic_id = new("top")
+        engine.do(OpenTopic(HOME, topic_id, topic.title), by=USER)
+        engine.do(NoteTopic(HOME, topic_id, topic.note), by=USER)
+    for decision in beside.decision:
+        engine.do(NoteDecision(HOME, new("dec"), decision.text), by=USER)
+    for intent in beside.intent:
+        engine.do(NoteIntent(HOME, new("int"), intent.text), by=USER)
+
+
+def _gist_of(line: str) -> str:
+    """What is kept of a line: of what is summed up already, all of it."""
+    found = _STAMP.match(line)
+    role = found.group(1) if found else None
+    text = " ".join(_STAMP.sub("", line).replace("\n> ", " ").split())
+    if role == "assistant":
+        return " ".join(_DECIDED.findall(text))
+    return " ".join(_SENTENCE.split(text)[:SENTENCES]) if role else text

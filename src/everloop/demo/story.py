@@ -1,0 +1,174 @@
+"""The year as data, read from the package."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from importlib import resources
+from typing import Any, Literal
+
+import msgspec
+
+from everloop.thread.model.commands import HOME
+from everloop.thread.transfer.parsed_export import Chat, Said, Trouble
+
+OTHER = "other"  # what was said on another branch
+TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
+ANSWERED_AFTER = timedelta(minutes=1)
+_HEAD = re.compile(r"^=== (\S+|\d+ days ago) (\d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Something that the person wrote down."""
+
+    on: date
+    text: str
+    title: str = ""
+    pinned: bool = False
+    weight: int = 0
+    retired: str = ""
+
+    @property
+    def at(self) -> datetime:
+        """The middle of that day."""
+        return datetime(self.on.year, self.on.month, self.on.day, 12, tzinfo=UTC)
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """A rule that was drawn from the year."""
+
+    description: str
+    body: str
+    quotes: tuple[str, ...] = ()
+    trigger: str = ""
+    failure_mode: str = ""
+    correction: str = ""
+    trial: bool = False
+    stands: bool = False
+    used: int = 0
+    helped: int = 0
+    harmed: int = 0
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """Something to come back to."""
+
+    title: str
+    note: str
+
+
+class Words(msgspec.Struct, frozen=True):
+    """A decision, or what is to be done."""
+
+    text: str
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A skill, a persona or a team. Members are personas."""
+
+    sort: Literal["skill", "persona", "team"]
+    name: str
+    description: str
+    body: str
+    title: str = ""
+    members: tuple[str, ...] = ()
+    draft: bool = False
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """All that is kept beside what was said."""
+
+    memory: tuple[Memory, ...]
+    lesson: tuple[Lesson, ...]
+    topic: tuple[Topic, ...]
+    intent: tuple[Words, ...]
+    decision: tuple[Words, ...]
+    crew: tuple[Entry, ...]
+    hosts: tuple[str, ...]
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A question and its answer."""
+
+    at: datetime
+    thread: str
+    question: str
+    answer: str
+
+
+class Year:
+    """The conversations, as an export that can be imported."""
+
+    kind = "jsonl"
+    name = "a year of Ilse"
+    identity = "everloop-demo"
+
+    def __init__(self, now: datetime) -> None:
+        self._said = list(exchanges(now))
+        self.size = len(self._said)
+
+    def chats(self) -> Iterator[Chat | Trouble]:
+        """The conversations, one after another."""
+        for thread in ("", *TITLES):
+            said = [one for one in self._said if one.thread == thread]
+            messages = tuple(message for one in said for message in _messages(one))
+            home = HOME if not thread else ""
+            yield Chat(f"demo-{thread or HOME}", TITLES.get(thread, ""), messages, self.size, home)
+
+
+class OtherWay(Year):
+    """What was said on another branch of the home thread, from the first of it on."""
+
+    name = "a year of Ilse, told otherwise"
+    identity = "everloop-demo-other"
+
+    def chats(self) -> Iterator[Chat | Trouble]:
+        """One conversation: the home thread, once more."""
+        messages = tuple(message for one in self.said for message in _messages(one))
+        yield Chat("demo-other", "", messages, self.size, HOME)
+
+    @property
+    def said(self) -> list[Exchange]:
+        """The questions and answers of that branch."""
+        return [one for one in self._said if one.thread == OTHER]
+
+
+def exchanges(now: datetime) -> Iterator[Exchange]:
+    """What was said in the year, in its order; and lately, so that there is a yesterday."""
+    at = datetime.min.replace(tzinfo=UTC)
+    for name in ("year.txt", "lately.txt"):
+        for one in _exchanges(name, now.date()):
+            if at <= one.at < now:
+                at = one.at
+                yield one
+
+
+def _exchanges(name: str, today: date) -> Iterator[Exchange]:
+    _, *parts = _HEAD.split(_read(name))
+    for day, time, thread, text in zip(*(parts[n::4] for n in range(4)), strict=True):
+        question, _, answer = text.partition("\n---\n")
+        said_at = datetime.fromisoformat(f"{_day(day, today)}T{time}Z")
+        yield Exchange(said_at, thread or "", question.strip(), answer.strip())
+
+
+def _day(written: str, today: date) -> date:
+    """A day as it is written: a date, or how many days ago."""
+    ago, found, _ = written.partition(" days ago")
+    return today - timedelta(days=int(ago)) if found else date.fromisoformat(written)
+
+
+def _messages(one: Exchange) -> Iterator[Said]:
+    name = f"demo-{one.thread}{one.at:%y%m%d%H%M}"
+    yield Said(f"{name}-q", "user", one.question, one.at.isoformat(), "user")
+    answered = one.at + ANSWERED_AFTER
+    yield Said(f"{name}-a", "assistant", one.answer, answered.isoformat(), "demo")
+
+
+def kept() -> Kept:
+    """What was kept beside it."""
+    read: dict[str, Any] = tomllib.loads(_read("kept.toml"))
+    return msgspec.convert(read, Kept)
+
+
+def _read(name: str) -> str:
+    return resources.files("everloop.demo").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,43 @@
+"""What the models of the year took: figures as an engine would have recorded them.
+
+Nobody was asked; the lengths are those of what was said, the prices those of the kind of model.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from everloop.demo.story import Exchange
+from everloop.thread.model.commands import RecordModelCall
+
+ANSWERS, TUTOR, SUMS_UP = "claude-sonnet-4-5", "llama3.2", "claude-haiku-4-5"
+PER_MILLION = {ANSWERS: (3.0, 15.0), TUTOR: (0.0, 0.0), SUMS_UP: (1.0, 5.0)}
+LETTERS = 4  # of a token, about
+FRAME, PROMPT_MAX = 900, 9_000  # what a prompt has in any case; where the pyramid keeps it
+SPEED = {ANSWERS: 70, TUTOR: 35, SUMS_UP: 140}  # tokens a second
+_SUNDAY = 6
+
+
+def calls(said: Sequence[Exchange]) -> Iterator[tuple[datetime, RecordModelCall]]:
+    """Every call with its time: an answer to each question, and a summary after each week."""
+    letters = week = 0
+    for one, after in pairwise([*said, None]):
+        assert one is not None, "only the last has none after it"
+        both = len(one.question) + len(one.answer)
+        read = min(PROMPT_MAX, FRAME + (letters // 8 + len(one.question)) // LETTERS)
+        model = TUTOR if one.thread == "portuguese" else ANSWERS
+        yield one.at, _call("answer", model, read, len(one.answer) // LETTERS)
+        letters, week = letters + both, week + both
+        if after is None or after.at.isocalendar()[:2] != one.at.isocalendar()[:2]:
+            over = one.at + timedelta(days=_SUNDAY + 1 - one.at.weekday())
+            at = over if after is None else min(over, after.at)
+            yield at, _call("summary", SUMS_UP, FRAME // 3 + week // LETTERS, 40 + week // 100)
+            week = 0
+
+
+def _call(purpose: str, model: str, read: int, written: int) -> RecordModelCall:
+    price_in, price_out = PER_MILLION[model]
+    cost = round((read * price_in + written * price_out) / 1_000_000, 6)
+    return RecordModelCall(
+        purpose, model, read, written, cost, round(0.6 + written / SPEED[model], 3)
+    )

@@ -1,0 +1,1 @@
+"""Commands on skills, personas, teams, packs and the manifest."""

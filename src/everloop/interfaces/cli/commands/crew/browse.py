@@ -1,0 +1,160 @@
+"""`everloop skills`, `personas` and `teams`: looking at them, and putting them to use or away."""
+
+from argparse import Namespace
+from typing import Final
+
+import msgspec
+
+from everloop.interfaces.cli.audience import not_let_in, principal_of, speaker
+from everloop.interfaces.cli.output import memory_items
+from everloop.interfaces.cli.output.json_shapes import receipt_of
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.session import Session
+from everloop.lessons.crew.commands import ActivateEntry, ArchiveEntry, RemoveEntry
+from everloop.lessons.crew.events import Skill, Sort, Team
+from everloop.lessons.crew.queries import Headline, Whole
+
+SORTS: Final[dict[str, Sort]] = {"skills": "skill", "personas": "persona", "teams": "team"}
+
+
+def sort_of(asked: Namespace) -> Sort:
+    """Which of the three a command is about: its first word says so."""
+    return SORTS[asked.verb.words[0]]
+
+
+def listed(session: Session, asked: Namespace) -> None:
+    """List entries by name."""
+    principal, sort = principal_of(session, asked), sort_of(asked)
+    statuses = tuple(asked.status or ("draft", "active"))
+    with session.looking() as engine:
+        found = engine.crew.headlines(principal, sort, statuses)
+        notes = not_let_in(engine, principal)
+
+    def draw(screen: Screen) -> None:
+        if found:
+            _table(screen, found)
+        else:
+            screen.say(f"No {sort}s here.")
+        screen.notes(notes)
+
+    session.answer({f"{sort}s": found, "notes": notes}, draw)
+
+
+def show(session: Session, asked: Namespace) -> None:
+    """Show one entry with all that it says."""
+    principal = principal_of(session, asked)
+    with session.looking() as engine:
+        found = engine.crew.whole(principal, sort_of(asked), asked.name)
+    session.answer(found, lambda screen: _draw(screen, session, found))
+
+
+def activate(session: Session, asked: Namespace) -> None:
+    """Put an entry to use."""
+    _change(session, asked, ActivateEntry(sort_of(asked), asked.name), "in use")
+
+
+def archive(session: Session, asked: Namespace) -> None:
+    """Put an entry out of use."""
+    command = ArchiveEntry(sort_of(asked), asked.name, asked.reason, asked.force)
+    _change(session, asked, command, "out of use")
+
+
+def remove(session: Session, asked: Namespace) -> None:
+    """Let an entry go."""
+    command = RemoveEntry(sort_of(asked), asked.name, asked.reason, asked.force)
+    _change(session, asked, command, "gone")
+
+
+def _change(
+    session: Session,
+    asked: Namespace,
+    command: ActivateEntry | ArchiveEntry | RemoveEntry,
+    done: str,
+) -> None:
+    with session.engine() as engine:
+        receipt = engine.crew.change(command, by=speaker(session))
+
+    def draw(screen: Screen) -> None:
+        if not receipt.facts:
+            screen.say("It is so already: ", (asked.name, NAME), f" is {done}.")
+            return
+        screen.say(("Recorded", GOOD), ": ", (asked.name, NAME), f" is {done}.")
+        memory_items.undo(screen, [receipt.facts[0].position])
+
+    session.answer(receipt_of(receipt), draw)
+
+
+def _table(screen: Screen, found: list[Headline]) -> None:
+    screen.table(
+        ("name", "status", "by", "what"),
+        [
+            (
+                styled((each.name, NAME)),
+                styled((each.status, GOOD if each.status == "active" else WARNING)),
+                f"pack {each.pack_id}" if each.pack_id else each.author,
+                each.description
+                if each.title == each.name
+                else f"{each.title}: {each.description}",
+            )
+            for each in found
+        ],
+        cut=True,
+    )
+
+
+def _draw(screen: Screen, session: Session, found: Whole) -> None:
+    head = found.headline
+    screen.say((head.title, STRONG), (f"  {head.name}", FAINT))
+    screen.say(head.description)
+    screen.gap()
+    screen.fields(_fields(found, session))
+    if found.profile.body.strip():
+        screen.gap()
+        screen.say(found.profile.body.strip())
+    if found.history:
+        screen.gap()
+        screen.say(("Lessons that made it better", STRONG))
+        screen.table(
+            ("lesson", "promoted", "by", "what set it off"),
+            [
+                (each.lesson_id, local_with_age(each.promoted_at, session.now), each.author,
+                 each.trigger)
+                for each in found.history
+            ],
+            cut=True,
+        )  # fmt: skip
+
+
+def _fields(found: Whole, session: Session) -> list[tuple[str, str]]:
+    head = found.headline
+    fields = [
+        ("status", head.status),
+        ("scope", head.scope),
+        ("written by", f"{head.author}, through {head.actor}"),
+        ("pack", head.pack_id),
+        ("written", local_with_age(head.written_at, session.now)),
+        ("stands on", ", ".join(found.evidence)),
+    ]
+    match found.profile:
+        case Skill() as skill:
+            return [*fields, *_skill_fields(skill)]
+        case Team(members=members):
+            return [*fields, ("members", ", ".join(f"{m.sort}:{m.id}" for m in members))]
+        case _:
+            return fields
+
+
+def _skill_fields(skill: Skill) -> list[tuple[str, str]]:
+    words = ("type", "version", "when_to_use", "argument_hint", "model", "effort", "agent")
+    named = [(name.replace("_", " "), str(getattr(skill, name))) for name in words]
+    return [
+        *named,
+        ("context", skill.context),
+        ("activation", skill.activation),
+        ("arguments", ", ".join(skill.arguments)),
+        ("allowed tools", ", ".join(skill.allowed_tools)),
+        ("paths", ", ".join(skill.paths)),
+        ("hooks, never run", msgspec.json.encode(skill.hooks).decode() if skill.hooks else ""),
+        ("files", ", ".join(file.path for file in skill.files)),
+    ]

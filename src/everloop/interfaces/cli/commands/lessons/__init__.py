@@ -1,0 +1,1 @@
+"""Commands on lessons: propose, use, judge, promote."""

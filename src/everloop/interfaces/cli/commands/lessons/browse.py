@@ -1,0 +1,242 @@
+"""`everloop lessons` and `everloop gate`: looking at lessons, and at what the gate says of them."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from everloop.interfaces.cli.audience import not_let_in, principal_of
+from everloop.interfaces.cli.fact_tables import plural
+from everloop.interfaces.cli.output.escape import one_line
+from everloop.interfaces.cli.output.memory_items import SCOPE_WIDTH, TEXT_WIDTH
+from everloop.interfaces.cli.output.screen import (
+    BAD,
+    FAINT,
+    GOOD,
+    NAME,
+    STRONG,
+    WARNING,
+    Cell,
+    Screen,
+    styled,
+)
+from everloop.interfaces.cli.output.times import age, local_with_age
+from everloop.interfaces.cli.session import Session
+from everloop.lessons.gate.checks import Check
+from everloop.lessons.gate.standing import Standing
+from everloop.lessons.model.events import MemoryEvidence, Narrative
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.projections.queries import LessonSeen
+from everloop.lessons.projections.signals import Heard, SignalSeen, VerdictSeen, heard_of
+
+STYLES: Final[dict[Status, str]] = {
+    Status.PENDING: WARNING,
+    Status.ACTIVE: NAME,
+    Status.PROMOTED: GOOD,
+    Status.DISCARDED: FAINT,
+    Status.SUPERSEDED: FAINT,
+}
+
+
+def listed(session: Session, asked: Namespace) -> None:
+    """List lessons by status, then by id."""
+    principal = principal_of(session, asked)
+    offset = (asked.page - 1) * asked.limit
+    with session.looking() as engine:
+        page = engine.lessons.page(principal, asked.status or (), limit=asked.limit, offset=offset)
+        notes = not_let_in(engine, principal)
+
+    def draw(screen: Screen) -> None:
+        if page.lessons:
+            table(screen, page.lessons, session.now)
+        else:
+            screen.say("No lessons here.")
+        left = page.total - offset - len(page.lessons)
+        if left > 0:
+            screen.say((f"{left} more: --page {asked.page + 1}", FAINT))
+        screen.notes(notes)
+
+    session.answer({"total": page.total, "lessons": page.lessons, "notes": notes}, draw)
+
+
+def recall(session: Session, asked: Namespace) -> None:
+    """Find lessons that fit a question."""
+    principal = principal_of(session, asked)
+    with session.looking() as engine:
+        hits = engine.lessons.recall(principal, " ".join(asked.question), limit=asked.limit)
+        notes = not_let_in(engine, principal)
+
+    def draw(screen: Screen) -> None:
+        if hits:
+            table(screen, [hit.lesson for hit in hits], session.now)
+        else:
+            screen.say("No lesson fits.")
+        screen.notes(notes)
+
+    session.answer({"hits": hits, "notes": notes}, draw)
+
+
+def stale(session: Session, _: Namespace) -> None:
+    """Show lessons on trial that nobody says anything of."""
+    with session.looking() as engine:
+        found = engine.lessons.stale(session.actor)
+        notes = not_let_in(engine, session.actor)
+
+    def draw(screen: Screen) -> None:
+        if found:
+            table(screen, [each.lesson for each in found], session.now)
+            screen.say(("Does it help? everloop lessons feedback LESSON --up (or --down)", FAINT))
+        else:
+            screen.say("There is no lesson to ask about.")
+        screen.notes(notes)
+
+    session.answer({"stale": found, "notes": notes}, draw)
+
+
+def show(session: Session, asked: Namespace) -> None:
+    """Show one lesson with all that it says."""
+    with session.looking() as engine:
+        found = engine.lessons.find(principal_of(session, asked), asked.lesson)
+    session.answer(found, lambda screen: _draw(screen, found, session.now))
+
+
+def gate(session: Session, asked: Namespace) -> None:
+    """Show what a lesson lacks to be promoted."""
+    principal = principal_of(session, asked)
+    with session.looking() as engine:
+        standing = engine.lessons.standing(principal, asked.lesson)
+        found = standing.lesson
+        with engine.reading() as reader:
+            heard = heard_of(reader, found.position, found.digest)
+    session.answer(
+        standing_of(standing, heard), lambda screen: _gate(screen, standing, heard, session.now)
+    )
+
+
+def table(screen: Screen, lessons: Sequence[LessonSeen], now: datetime) -> None:
+    """Lessons, one per line."""
+    screen.table(
+        ("id", "status", "scope", "by", "#uses", "#+", "#-", "written", "rule"),
+        [
+            (
+                styled((each.lesson_id, NAME)),
+                styled((each.status.value, STYLES[each.status])),
+                one_line(each.scope, SCOPE_WIDTH),
+                one_line(f"pack {each.pack_id}" if each.pack_id else each.author, SCOPE_WIDTH),
+                str(each.uses),
+                str(each.thumbs_up),
+                str(each.thumbs_down),
+                styled((age(each.written_at, now), FAINT)),
+                one_line(each.description, TEXT_WIDTH),
+            )
+            for each in lessons
+        ],
+        cut=True,
+    )
+
+
+def standing_of(standing: Standing, heard: Heard) -> dict[str, Any]:
+    """How a lesson stands before the gate, for machines."""
+    lesson = standing.lesson
+    return {
+        "lesson_id": lesson.lesson_id,
+        "status": lesson.status,
+        "text_digest": lesson.digest,
+        "open": not standing.reasons,
+        "checks": [
+            {**msgspec.structs.asdict(check), "passed": check.passed} for check in standing.checks
+        ],
+        "signals": heard.signals,
+        "verdicts": heard.verdicts,
+    }
+
+
+def _draw(screen: Screen, found: LessonSeen, now: datetime) -> None:
+    screen.say((found.description, STRONG), (f"  {found.lesson_id}", FAINT))
+    screen.say(found.body)
+    screen.gap()
+    screen.fields(_fields(found, now))
+    screen.say((f"What it lacks to be promoted: everloop gate {found.lesson_id}", FAINT))
+
+
+def _fields(found: LessonSeen, now: datetime) -> list[tuple[str, str]]:
+    heard = f"{plural(found.uses, 'use')}, {found.thumbs_up} up, {found.thumbs_down} down"
+    source = found.source
+    return [
+        ("status", f"{found.status}: {found.note}" if found.note else found.status.value),
+        ("scope", found.scope),
+        ("written by", f"{found.author}, through {found.actor}"),
+        ("pack", found.pack_id),
+        ("read in", f"{source.name} ({source.kind})" if source else ""),
+        ("for skill", found.target_skill),
+        ("proposed", local_with_age(found.created_at, now)),
+        ("written", local_with_age(found.written_at, now)),
+        ("heard", heard),
+        ("stands on", _evidence(found.evidence)),
+        *(_told(found.narrative) if found.narrative else ()),
+    ]
+
+
+def _told(narrative: Narrative) -> list[tuple[str, str]]:
+    return [
+        ("trigger", narrative.trigger),
+        ("failure", narrative.failure_mode),
+        ("correction", narrative.correction),
+        ("confidence", narrative.confidence),
+        ("evidence", _evidence(narrative.evidence)),
+    ]
+
+
+def _evidence(evidence: Sequence[Any]) -> str:
+    return ", ".join(
+        each.item_id
+        if isinstance(each, MemoryEvidence)
+        else f"“{each.text}” ({each.found_in or 'not found'})"
+        for each in evidence
+    )
+
+
+def _gate(screen: Screen, standing: Standing, heard: Heard, now: datetime) -> None:
+    lesson = standing.lesson
+    lacks = len(standing.reasons)
+    shut = (f"shut: {plural(lacks, 'thing')} in the way", BAD) if lacks else ("open", GOOD)
+    screen.say((lesson.description, STRONG), (f"  {lesson.lesson_id}", FAINT))
+    screen.say(f"It is {lesson.status}. The gate is ", shut, ".")
+    screen.table(("", "", ""), [row for check in standing.checks for row in _check(check)])
+    if heard.signals or heard.verdicts:
+        screen.gap()
+        rows = [*map(_signal, heard.signals), *map(_verdict, heard.verdicts)]
+        screen.table(("signal", "said", "by", "when"), [(*row, age(at, now)) for row, at in rows])
+
+
+def _check(check: Check) -> list[tuple[Cell, Cell, Cell]]:
+    """A check with the fact that it found; below it, what would satisfy it."""
+    mark = styled(("✓", GOOD) if check.passed else ("✗", BAD))
+    rows: list[tuple[Cell, Cell, Cell]] = [(mark, styled((check.name, NAME)), check.fact)]
+    for found in check.violations:
+        why = "" if found.fact == check.fact else f"{found.fact}: "
+        rows.append(("", "", styled(("→ ", BAD), f"{why}{found.satisfied_by}")))
+    return rows
+
+
+def _signal(signal: SignalSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
+    said = "helped" if signal.helpful else "harmed"
+    marks = [
+        *(["of older words"] if not signal.present else []),
+        *(["withdrawn"] if not signal.open else []),
+        *(["in the user's name"] if signal.relayed else []),
+    ]
+    cells = (styled((signal.signal_id, NAME)), ", ".join([said, *marks]), signal.actor)
+    return cells, signal.recorded_at
+
+
+def _verdict(verdict: VerdictSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
+    marks = [
+        "passed" if verdict.passed else f"failed with exit code {verdict.exit_code}",
+        *([] if verdict.outside else ["a claim"]),
+        *([] if verdict.present else ["of older words"]),
+    ]
+    cells = (styled((one_line(verdict.command, 40), NAME)), ", ".join(marks), verdict.actor)
+    return cells, verdict.recorded_at

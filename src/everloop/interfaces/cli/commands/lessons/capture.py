@@ -1,0 +1,83 @@
+"""`everloop lessons capture`: proposals from files that people and agents keep."""
+
+import threading
+from argparse import Namespace
+from pathlib import Path
+
+from everloop.adapters.capture.folder import CaptureFolder
+from everloop.app import Engine
+from everloop.errors import Invalid
+from everloop.host_admission import admit
+from everloop.interfaces.cli.fact_tables import plural
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.interfaces.cli.skipped_files import code_of, draw_troubles
+from everloop.lessons.capture.service import CAPTURE, Catcher, Caught, Report
+from everloop.memory.model.scopes import OWNER
+
+
+def capture(session: Session, asked: Namespace) -> int | None:
+    """Propose what the sources say, once, and with `--watch` as it comes."""
+    if asked.watch and (asked.preview or len(asked.paths) > 1):
+        raise Invalid("one place is watched at a time", hint="Leave out --preview; name one path.")
+    with session.engine() as engine:
+        folders = _folders(session, engine, asked)
+        if asked.watch:
+            session.aside.say(f"Watching {asked.paths[0]}; Ctrl-C ends it.")
+            folders[0].watch(threading.Event(), lambda report: _tell(session, report))
+            return None
+        report = sum((folder.read() for folder in folders), Report())
+    _tell(session, report, preview=asked.preview)
+    return code_of(report.troubles)
+
+
+def _folders(session: Session, engine: Engine, asked: Namespace) -> list[CaptureFolder]:
+    """Where to read. A person lets capture speak; an agent that runs it speaks for itself."""
+    actor = CAPTURE if session.actor == OWNER else session.actor
+    if actor == CAPTURE and not asked.preview:
+        admit(engine, CAPTURE, session.settings.doors)
+    catcher = Catcher(engine.log, engine.do, actor=actor, preview=asked.preview)
+    limits = session.settings.capture
+    return [
+        CaptureFolder(Path(path).expanduser(), catcher, limits, scope=asked.scope)
+        for path in asked.paths
+    ]
+
+
+def _tell(session: Session, report: Report, *, preview: bool = False) -> None:
+    proposed = "would_propose" if preview else "proposed"
+    new = Report(_new(report), report.troubles)
+    value = {proposed: new.caught, "troubles": new.troubles}
+    session.answer(value, lambda screen: _draw(screen, new, preview=preview))
+    session.stdout.flush()
+
+
+def _new(report: Report) -> tuple[Caught, ...]:
+    """The lessons that were not there before, each once."""
+    first: dict[str, Caught] = {}
+    for each in report.caught:
+        if not each.known:
+            first.setdefault(each.lesson_id, each)
+    return tuple(first.values())
+
+
+def _draw(screen: Screen, report: Report, *, preview: bool) -> None:
+    number = plural(len(report.caught), "lesson")
+    if not report.caught:
+        screen.say(("Nothing new", STRONG), " to propose.")
+    elif preview:
+        screen.say((f"{number} would be proposed", STRONG), ":")
+    else:
+        screen.say((f"{number} proposed", GOOD), "; nothing trusts them yet:")
+    if report.caught:
+        screen.table(
+            ("lesson", "scope", "from", "what"),
+            [
+                (styled((each.lesson_id, NAME)), each.scope, each.name, each.description)
+                for each in report.caught
+            ],
+            cut=True,
+        )
+    for each in (each for each in report.caught if each.replaces):
+        screen.say((f"{each.lesson_id} was {each.replaces} before its words changed.", FAINT))
+    draw_troubles(screen, report.troubles, fate="passed over")

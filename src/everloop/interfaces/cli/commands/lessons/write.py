@@ -1,0 +1,89 @@
+"""`everloop lessons propose`, `edit` and `narrate`: the words of lessons."""
+
+from argparse import Namespace
+
+from everloop.app import Engine
+from everloop.completion import Declined
+from everloop.errors import Invalid
+from everloop.interfaces.cli.audience import speaker, the_item
+from everloop.interfaces.cli.commands.lessons.lifecycle import answer_with
+from everloop.interfaces.cli.output import memory_items
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, WARNING, Screen
+from everloop.interfaces.cli.session import USER, Session
+from everloop.lessons.model.commands import EditLesson, ProposeLesson
+from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, QuoteEvidence
+
+
+def propose(session: Session, asked: Namespace) -> None:
+    """Put a rule forward."""
+    body = session.said(asked.body)
+    with session.engine() as engine:
+        new = ProposeLesson(
+            lesson_id="",
+            description=asked.description,
+            body=body,
+            scope=asked.scope,
+            evidence=_evidence(session, engine, asked),
+            target_skill=asked.skill,
+        )
+        done = engine.lessons.propose(new, by=speaker(session))
+
+    def draw(screen: Screen) -> None:
+        screen.say(("Proposed", GOOD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
+        screen.say((f"What it lacks to be promoted: everloop gate {done.lesson_id}", FAINT))
+        if session.actor == USER:
+            memory_items.undo(screen, [done.position])
+        else:  # what is recorded of lessons, only the user takes back
+            screen.say((f"To undo it: everloop lessons discard {done.lesson_id}", FAINT))
+
+    session.answer(done, draw)
+
+
+def edit(session: Session, asked: Namespace) -> None:
+    """Change its words."""
+    if asked.description is None and asked.body is None:
+        raise Invalid("nothing to change", hint="Say --description or --body.")
+    body = None if asked.body is None else session.said(asked.body)
+    change = EditLesson(asked.lesson, asked.description, body)
+    with session.engine() as engine:
+        before = engine.lessons.find(session.actor, asked.lesson)
+        after = engine.lessons.edit(change, by=speaker(session))
+    changed = before.digest != after.digest
+    answer_with(session, after, "has new words" if changed else "says so already")
+
+
+def narrate(session: Session, asked: Namespace) -> None:
+    """Say why it holds, or let a model say it."""
+    with session.engine() as engine:
+        narrative = _narrative(session, engine, asked)
+        told = engine.lessons.narrate(asked.lesson, by=speaker(session), narrative=narrative)
+    if isinstance(told, Declined):
+        reason = told.reason
+        session.answer(
+            {"lesson_id": asked.lesson, "declined": reason},
+            lambda screen: screen.say(("The model declined", WARNING), f": {reason}"),
+        )
+        return
+    answer_with(session, told, "has a narrative")
+
+
+def _narrative(session: Session, engine: Engine, asked: Namespace) -> Narrative | None:
+    parts = (asked.trigger, asked.failure, asked.correction)
+    if parts == (None, None, None):
+        if asked.cites or asked.quote:
+            raise Invalid(
+                "a model finds its evidence itself",
+                hint="Say --trigger, --failure and --correction as well, or no evidence.",
+            )
+        return None
+    if None in parts:
+        raise Invalid(
+            "a narrative has three parts", hint="Say --trigger, --failure and --correction."
+        )
+    evidence = _evidence(session, engine, asked)
+    return Narrative(*parts, confidence=asked.confidence, evidence=evidence)
+
+
+def _evidence(session: Session, engine: Engine, asked: Namespace) -> tuple[Evidence, ...]:
+    cited = [MemoryEvidence(the_item(session, engine, name).item_id) for name in asked.cites]
+    return (*cited, *(QuoteEvidence(words) for words in asked.quote))

@@ -1,0 +1,1 @@
+"""Commands on the log: read, write, export, import, purge."""

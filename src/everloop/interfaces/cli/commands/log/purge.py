@@ -1,0 +1,103 @@
+"""`everloop log purge` and `scrub`: erasing for good."""
+
+from argparse import Namespace
+
+from everloop.app import Engine
+from everloop.interfaces.cli import fact_tables
+from everloop.interfaces.cli.audience import in_sight
+from everloop.interfaces.cli.output.exit_codes import DECLINED
+from everloop.interfaces.cli.output.json_shapes import impact_of, receipt_of
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, STRONG, WARNING, Screen
+from everloop.interfaces.cli.permissions import check_own
+from everloop.interfaces.cli.session import Session
+from everloop.log import Impact
+from everloop.log.maintenance.backup import backups
+
+ERASED_MAX = 500  # facts that are shown: what cannot be undone is looked at first
+OURS = ", and the backup that is made before a purge,"
+
+
+def purge(session: Session, asked: Namespace) -> int | None:
+    """Erase payloads for good, after a preview."""
+    with session.engine() as engine:
+        return purge_from(session, engine, asked)
+
+
+def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None:
+    """Erase the payloads at `asked.positions`, as every command that erases does."""
+    impact = engine.log.preview_purge(asked.positions)
+    seen = in_sight(session, engine, impact)
+    preview = fact_tables.preview(session, engine, impact, seen, most=ERASED_MAX)
+    shape = impact_of(impact, preview.seen)
+    kept = engine.log.backups is not None
+    if asked.preview:
+        session.answer(shape, lambda screen: _preview(screen, preview, kept))
+        return None
+    check_own(session, engine, asked.positions)
+    if impact.hides and not session.agreed(
+        lambda screen: _preview(screen, preview, kept), "Erase them for good?"
+    ):
+        return DECLINED
+    receipt = engine.purge(asked.positions, reason=asked.reason, actor=session.actor)
+    holding = _copies(engine, impact) if receipt.facts else []
+    session.answer(
+        {**receipt_of(receipt), "impact": shape, "backups_holding_it": holding},
+        lambda screen: _erased(screen, impact, holding, done=bool(receipt.facts)),
+    )
+    return None
+
+
+def scrub(session: Session, _: Namespace) -> None:
+    """Rewrite the file, so that no erased byte is left in it."""
+    with session.engine() as engine:
+        before = engine.log.file.path.stat().st_size
+        engine.log.scrub()
+        after = engine.log.file.path.stat().st_size
+    session.answer(
+        {"bytes_before": before, "bytes_after": after},
+        lambda screen: screen.say(
+            ("Scrubbed", GOOD), f": {before:,} bytes before, {after:,} bytes now."
+        ),
+    )
+
+
+def _copies(engine: Engine, impact: Impact) -> list[str]:
+    """The backups that were made before the purge and go far enough to hold what it erased."""
+    if engine.log.backups is None:
+        return []
+    first = min(touched.position for touched in impact.hides)
+    return [copy.path.name for copy in backups(engine.log.backups.folder) if copy.head >= first]
+
+
+def _preview(screen: Screen, preview: fact_tables.Preview, kept: bool) -> None:
+    impact = preview.impact
+    if not impact.hides:
+        screen.say("There is nothing to erase: the payloads are gone already.")
+        return
+    screen.say(
+        (f"Erasing {fact_tables.plural(len(impact.hides), 'fact')} for good", STRONG),
+        f"{fact_tables.kinds(preview.seen)}.",
+    )
+    fact_tables.first_of(screen, preview.hides, len(impact.hides), preview.now)
+    screen.say(
+        ("This cannot be undone.", WARNING),
+        " Tombstones stay, so that the log can still be verified. Backups and exports made until"
+        f" now{OURS if kept else ''} still hold the text.",
+    )
+
+
+def _erased(screen: Screen, impact: Impact, holding: list[str], *, done: bool) -> None:
+    if not done:
+        screen.say("There was nothing to erase: the payloads are gone already.")
+        return
+    screen.say(("Erased", GOOD), f" {fact_tables.plural(len(impact.hides), 'fact')}.")
+    if holding:
+        screen.say(
+            (
+                f"The text is still in {fact_tables.plural(len(holding), 'backup')} made before.",
+                WARNING,
+            ),
+            " Delete what you no longer need: `everloop backup --list` shows where it is.",
+        )
+        for name in holding:
+            screen.say((f"  {name}", FAINT))

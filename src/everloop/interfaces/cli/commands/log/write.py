@@ -1,0 +1,155 @@
+"""`everloop log note`, `fork`, `stand`, `rewind` and `retract`: adding facts to the log."""
+
+from argparse import Namespace
+
+from everloop.errors import Invalid
+from everloop.interfaces.cli import fact_tables
+from everloop.interfaces.cli.audience import in_sight
+from everloop.interfaces.cli.output.exit_codes import DECLINED
+from everloop.interfaces.cli.output.json_shapes import impact_of, receipt_of
+from everloop.interfaces.cli.output.screen import GOOD, NAME, Screen
+from everloop.interfaces.cli.parsing.verb import spans
+from everloop.interfaces.cli.permissions import check_own, check_stand, check_stream
+from everloop.interfaces.cli.session import Session
+from everloop.log import MAIN, Draft, Impact, Receipt
+from everloop.log.model.facts import BranchForked, NoteWritten
+
+
+def note(session: Session, asked: Namespace) -> None:
+    """Record a remark."""
+    text = session.said(asked.text).rstrip("\n")
+    if not text.strip():
+        raise Invalid("an empty note says nothing", hint="Write some words.")
+    with session.engine() as engine:
+        receipt = engine.log.append(
+            check_stream(asked.stream),
+            [Draft(NoteWritten(text=text), because=tuple(asked.because))],
+            actor=session.actor,
+            branch=asked.branch,
+            expected=asked.expected,
+            request_id=asked.request_id,
+        )
+    again = "Already noted" if receipt.repeated else "Noted"
+    where = f" at position {receipt.position}, version {receipt.version} of "
+    session.answer(
+        receipt_of(receipt),
+        lambda screen: screen.say((again, GOOD), where, (receipt.stream, NAME), "."),
+    )
+
+
+def fork(session: Session, asked: Namespace) -> None:
+    """Begin a branch."""
+    with session.engine() as engine:
+        parent = asked.parent or engine.log.branches.standing[MAIN]
+        receipt = engine.log.fork(parent=parent, at=asked.at, name=asked.name, actor=session.actor)
+    forked = _forked(receipt)
+    session.answer(
+        {**receipt_of(receipt), "forked": forked.branch, "parent": forked.parent, "at": forked.at},
+        lambda screen: screen.say(
+            ("Forked ", GOOD),
+            (forked.branch, NAME),
+            f" from {forked.parent} after position {forked.at}."
+            f" Stand there: everloop log stand {forked.branch}",
+        ),
+    )
+
+
+def stand(session: Session, asked: Namespace) -> None:
+    """Make a branch the present of its tree."""
+    with session.engine() as engine:
+        check_stand(session, engine, asked.branch)
+        receipt = engine.log.stand(asked.branch, actor=session.actor)
+    already = "You stood there already: " if not receipt.facts else "You now stand on "
+    session.answer(
+        {**receipt_of(receipt), "standing": asked.branch},
+        lambda screen: screen.say((already, GOOD), (asked.branch, NAME), "."),
+    )
+
+
+def rewind(session: Session, asked: Namespace) -> int | None:
+    """Go back to a position."""
+    with session.engine() as engine:
+        impact = engine.log.preview_rewind(asked.position, tree=asked.tree)
+        lead = f"Going back to position {asked.position} of tree {asked.tree!r}"
+        preview = fact_tables.preview(session, engine, impact, in_sight(session, engine, impact))
+        if asked.preview:
+            _answer_preview(session, preview, lead)
+            return None
+        check_own(session, engine, (gone.position for gone in impact.hides))
+        before = engine.log.branches.standing.get(asked.tree)
+        if not session.agreed(
+            lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Go back there?"
+        ):
+            return DECLINED
+        receipt = engine.log.rewind(
+            asked.position, tree=asked.tree, name=asked.name, actor=session.actor
+        )
+    here = _forked(receipt).branch
+    session.answer(
+        {
+            **receipt_of(receipt),
+            "impact": impact_of(impact, preview.seen),
+            "standing": here,
+            "before": before,
+        },
+        lambda screen: screen.say(
+            (f"Back at position {asked.position}", GOOD),
+            ", on the new branch ",
+            (here, NAME),
+            f". To return: everloop log stand {before}",
+        ),
+    )
+    return None
+
+
+def retract(session: Session, asked: Namespace) -> int | None:
+    """Make facts, and what was derived from them, stop counting."""
+    lead = f"Retracting {_named(asked.positions)}"
+    with session.engine() as engine:
+        impact = engine.log.preview_retract(asked.positions)
+        preview = fact_tables.preview(session, engine, impact, in_sight(session, engine, impact))
+        if asked.preview:
+            _answer_preview(session, preview, lead)
+            return None
+        check_own(session, engine, asked.positions)
+        if not session.agreed(
+            lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Retract?"
+        ):
+            return DECLINED
+        receipt = engine.log.retract(asked.positions, reason=asked.reason, actor=session.actor)
+    session.answer(
+        {**receipt_of(receipt), "impact": impact_of(impact, preview.seen)},
+        lambda screen: _retracted(screen, impact, receipt),
+    )
+    return None
+
+
+def _retracted(screen: Screen, impact: Impact, receipt: Receipt) -> None:
+    again = (
+        f", {fact_tables.plural(len(impact.restores), 'fact')} came back" if impact.restores else ""
+    )
+    screen.say(
+        ("Retracted", GOOD),
+        f" at position {receipt.position}: {fact_tables.plural(len(impact.hides), 'fact')}"
+        f" stopped counting{again}. To undo it: everloop log retract {receipt.position}",
+    )
+
+
+def _answer_preview(session: Session, preview: fact_tables.Preview, lead: str) -> None:
+    session.answer(
+        impact_of(preview.impact, preview.seen),
+        lambda screen: fact_tables.draw_preview(screen, preview, lead=lead),
+    )
+
+
+def _forked(receipt: Receipt) -> BranchForked:
+    """The fork a receipt tells of."""
+    found = next(fact.event for fact in receipt.facts if isinstance(fact.event, BranchForked))
+    assert isinstance(found, BranchForked), "the line above chose it"
+    return found
+
+
+def _named(positions: list[int]) -> str:
+    if len(positions) == 1:
+        return f"position {positions[0]}"
+    return f"positions {', '.join(spans(positions).split())}"

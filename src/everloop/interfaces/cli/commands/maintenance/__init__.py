@@ -1,0 +1,1 @@
+"""Maintenance commands: doctor, backup, restore, verify, demo, tour."""

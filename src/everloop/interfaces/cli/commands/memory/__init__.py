@@ -1,0 +1,1 @@
+"""Commands on memory: remember, recall, browse, revise, forget."""

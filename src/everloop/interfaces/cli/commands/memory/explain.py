@@ -1,0 +1,64 @@
+"""`everloop explain`: why an item is in an answer, or where on its way it stopped."""
+
+from argparse import Namespace
+
+from everloop.errors import NotFound
+from everloop.interfaces.cli.audience import principal_of, standpoint
+from everloop.interfaces.cli.commands.memory.recall import embed, question_of
+from everloop.interfaces.cli.output import memory_items
+from everloop.interfaces.cli.output.screen import BAD, FAINT, GOOD, STRONG, Screen, styled
+from everloop.interfaces.cli.session import Session
+from everloop.memory.explain import Gate, Path, id_of, path
+from everloop.memory.projections.queries import asker
+
+MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", FAINT)}
+NAMES: dict[Gate, str] = {
+    "here": "counts here",
+    "scope": "scope",
+    "audience": "audience",
+    "retired": "retired",
+    "filter": "filter",
+    "words": "words",
+    "meaning": "meaning",
+    "more": "more",
+    "rank": "rank",
+}
+
+
+def explain(session: Session, asked: Namespace) -> None:
+    """Follow an item on its way to the answer."""
+    principal = principal_of(session, asked)
+    question = question_of(session, asked)
+    with session.looking() as engine:
+        there = standpoint(session, engine, asked)
+        embed(session, engine, question)
+        with engine.reading(**there) as reader:
+            item_id = id_of(reader, asker(reader, session.actor), asked.item)
+        found = path(engine.memory, session.actor, principal, item_id, question, **there)
+    if found.item is None and found.verdict.reason == "unknown":
+        raise NotFound(found.verdict.sentence, hint="`everloop memories` lists what there is.")
+    session.answer(
+        {
+            "item_id": item_id,
+            "principal": principal,
+            "question": question.text,
+            "found": found.found,
+            "reason": found.verdict.reason,
+            "steps": found.steps,
+            "why": found.verdict.why,
+        },
+        lambda screen: _draw(screen, session, found),
+    )
+
+
+def _draw(screen: Screen, session: Session, found: Path) -> None:
+    if found.item is not None:
+        memory_items.table(screen, [found.item], session.now)
+        screen.gap()
+    screen.table(
+        ("", "", ""),
+        [
+            (styled(MARKS[step.state]), styled((NAMES[step.gate], STRONG)), step.sentence)
+            for step in found.steps
+        ],
+    )

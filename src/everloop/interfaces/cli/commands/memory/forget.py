@@ -1,0 +1,80 @@
+"""`everloop forget`: letting an item step back, or erasing it for good."""
+
+from argparse import Namespace
+
+from everloop.app import Engine
+from everloop.errors import Forbidden
+from everloop.interfaces.cli.audience import speaker, the_item
+from everloop.interfaces.cli.commands.log import purge
+from everloop.interfaces.cli.output import memory_items
+from everloop.interfaces.cli.output.exit_codes import DECLINED
+from everloop.interfaces.cli.output.json_shapes import receipt_of
+from everloop.interfaces.cli.output.screen import GOOD, NAME, STRONG, WARNING, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.memory.browse.queries import handle
+from everloop.memory.model.commands import RetireItem
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.citations import user_citers
+from everloop.memory.projections.queries import Item
+from everloop.thread.queries.originals import originals
+
+
+def forget(session: Session, asked: Namespace) -> int | None:
+    """Retire an item, or with `--erase` purge it."""
+    with session.engine() as engine:
+        item = the_item(session, engine, asked.item)
+        if asked.erase:
+            return _erase(session, engine, item, asked)
+        return _retire(session, engine, item, asked)
+
+
+def _retire(session: Session, engine: Engine, item: Item, asked: Namespace) -> int | None:
+    citers = _citers(engine, item) if session.actor == OWNER else []
+
+    def preview(screen: Screen) -> None:
+        screen.say(("Retiring", STRONG))
+        memory_items.table(screen, [item], session.now)
+        screen.say(
+            "Recall will pass over it. It can still be opened by its id, and retracting the"
+            " retirement brings it back."
+        )
+        if citers:
+            screen.say(
+                (f"Something you wrote stands on it: {', '.join(citers)}.", WARNING),
+                "" if asked.force else " This needs --force.",
+            )
+
+    if asked.preview:
+        about = {"item": item, "cited_by_user": citers, "already": item.retired}
+        session.answer(about, preview)
+        return None
+    if not (item.retired or session.agreed(preview, "Retire it?")):
+        return DECLINED
+    command = RetireItem(item.item_id, asked.reason, asked.force)
+    receipt = engine.do(command, by=speaker(session))
+
+    def draw(screen: Screen) -> None:
+        if not receipt.facts:
+            screen.say((handle(item.item_id), NAME), " had stepped back already.")
+            return
+        screen.say(("Retired", GOOD), " ", (handle(item.item_id), NAME), f": {item.title}")
+        memory_items.undo(screen, [receipt.position])
+
+    session.answer({**receipt_of(receipt), "item_id": item.item_id}, draw)
+    return None
+
+
+def _erase(session: Session, engine: Engine, item: Item, asked: Namespace) -> int | None:
+    if session.actor != OWNER:
+        raise Forbidden(
+            f"{session.actor} may not erase memories", hint="Only the user can, at a terminal."
+        )
+    with engine.reading() as reader:
+        asked.positions = [*originals(reader, item), item.position]
+    asked.reason = asked.reason or "forgotten"
+    return purge.purge_from(session, engine, asked)
+
+
+def _citers(engine: Engine, item: Item) -> list[str]:
+    with engine.reading() as reader:
+        return user_citers(reader, item.item_id)

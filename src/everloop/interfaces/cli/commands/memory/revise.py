@@ -1,0 +1,101 @@
+"""`everloop revise`, `rate`, `pin` and `unpin`: changing an item, each time by a fact."""
+
+from argparse import Namespace
+from collections.abc import Callable
+from typing import NamedTuple
+
+from everloop.app import Engine
+from everloop.errors import Invalid
+from everloop.interfaces.cli.audience import speaker, the_item
+from everloop.interfaces.cli.commands.memory.remember import typed
+from everloop.interfaces.cli.output import memory_items
+from everloop.interfaces.cli.output.json_shapes import receipt_of
+from everloop.interfaces.cli.output.screen import GOOD, NAME, Screen
+from everloop.interfaces.cli.session import Session
+from everloop.log import Command, Receipt
+from everloop.memory.browse.queries import handle
+from everloop.memory.model.commands import PinItem, RateItem, ReviseItem, UnpinItem
+from everloop.memory.projections.queries import Item, asker
+
+
+class Changed(NamedTuple):
+    """An item as it is now, and what was recorded for that."""
+
+    item: Item
+    receipt: Receipt
+    gave_way: list[Item]
+    rated: bool
+
+
+def revise(session: Session, asked: Namespace) -> None:
+    """Change an item's words, scope or witnesses."""
+    if asked.everyone and asked.witness:
+        raise Invalid("--everyone and --witness exclude each other", hint="Choose one of them.")
+    witnesses = tuple(asked.witness) if asked.witness or asked.everyone else None
+    text = None if asked.text is None else typed(session, [asked.text])
+    given = (asked.title, text, asked.scope, witnesses)
+    if all(part is None for part in given):
+        raise Invalid("there is nothing to change", hint="Give --text, --title, --scope or more.")
+    title, _, scope, _ = given
+    _change(
+        session,
+        asked.item,
+        lambda item: ReviseItem(item.item_id, title, text, scope, witnesses, asked.base),
+        "Revised",
+    )
+
+
+def rate(session: Session, asked: Namespace) -> None:
+    """Say how much an item matters."""
+    level = int(asked.significance)
+    done = f"Rated {memory_items.LEVELS[level]}"
+    _change(session, asked.item, lambda item: RateItem(item.item_id, level), done)
+
+
+def pin(session: Session, asked: Namespace) -> None:
+    """Keep an item always at hand."""
+    _change(session, asked.item, lambda item: PinItem(item.item_id), "Pinned")
+
+
+def unpin(session: Session, asked: Namespace) -> None:
+    """Take the pin off."""
+    _change(session, asked.item, _unpinning, "Unpinned")
+
+
+def _unpinning(item: Item) -> Command | None:
+    return UnpinItem(item.item_id) if item.pinned else None
+
+
+def _change(
+    session: Session, name: str, command: Callable[[Item], Command | None], done: str
+) -> None:
+    """Carry out one command, if there is anything to do, on an item that the speaker may see."""
+    with session.engine() as engine:
+        item = the_item(session, engine, name)
+        wanted = command(item)
+        receipt = engine.do(wanted, by=speaker(session)) if wanted else _nothing(engine, item)
+        now = the_item(session, engine, item.item_id)
+        with engine.reading() as reader:
+            gone = memory_items.gave_way(reader, asker(reader, session.actor), receipt)
+    changed = Changed(now, receipt, gone, rated=isinstance(wanted, RateItem))
+    session.answer(
+        {**receipt_of(receipt), "item": now, "gave_way": [each.item_id for each in gone]},
+        lambda screen: _draw(screen, session, changed, done),
+    )
+
+
+def _nothing(engine: Engine, item: Item) -> Receipt:
+    """What is answered if there was nothing to record."""
+    record = engine.log.record(item.version)
+    return Receipt("", record.stream, record.branch, record.version, ())
+
+
+def _draw(screen: Screen, session: Session, changed: Changed, done: str) -> None:
+    item, receipt = changed.item, changed.receipt
+    if not receipt.facts:
+        screen.say("It is so already: ", (handle(item.item_id), NAME), ".")
+        return
+    screen.say((done, GOOD), ":")
+    memory_items.table(screen, [item], session.now)
+    memory_items.draw_pins(screen, item, changed.gave_way, rated=changed.rated)
+    memory_items.undo(screen, [receipt.facts[0].position])

@@ -1,0 +1,1 @@
+"""Commands on devices, hosts, hooks and installation."""

@@ -1,0 +1,1 @@
+"""Commands on conversations: chat, browse, import, export."""

@@ -1,0 +1,192 @@
+"""`everloop threads` and `everloop search`: conversations as lists and pages."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from everloop.app import Engine
+from everloop.errors import Invalid, NotFound
+from everloop.interfaces.cli.audience import check_reads_all, not_let_in, speaker
+from everloop.interfaces.cli.commands.memory.recall import embed
+from everloop.interfaces.cli.output.json_shapes import receipt_of
+from everloop.interfaces.cli.output.memory_items import highlighted
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.output.times import local, local_short
+from everloop.interfaces.cli.parsing.dates import moment_of
+from everloop.interfaces.cli.session import Session
+from everloop.memory.projections.queries import Filter
+from everloop.memory.retrieval.results import Asked
+from everloop.thread.model.commands import ArchiveThread, RenameThread, RestoreThread
+from everloop.thread.queries import threads as browsing
+from everloop.thread.queries.threads import Message, Thread
+from everloop.thread.search import Narrow
+from everloop.thread.search import search as search_messages
+from everloop.thread.service import Talk
+
+SPEAKERS = {"user": ("you", STRONG), "assistant": ("assistant", NAME)}
+
+
+def listed(session: Session, asked: Namespace) -> None:
+    """List the conversations, the one last spoken in first."""
+    with session.looking() as engine:
+        check_reads_all(session, engine)
+        with engine.reading() as reader:
+            found = browsing.threads(reader, archived=asked.archived)
+    session.answer({"threads": found}, lambda screen: draw_threads(screen, session, found))
+
+
+def show(session: Session, asked: Namespace) -> None:
+    """Show the last messages of one."""
+    with session.looking() as engine:
+        check_reads_all(session, engine)
+        thread = named(engine, asked.thread)
+        with engine.reading() as reader:
+            page = browsing.around(reader, thread.thread_id, asked.before, asked.limit, "before")
+    session.answer(
+        {"thread": thread, "messages": page.messages, "earlier": page.earlier},
+        lambda screen: _draw_page(screen, thread, page),
+    )
+
+
+def open_thread(session: Session, asked: Namespace) -> None:
+    """Begin a conversation."""
+    with session.engine() as engine:
+        talk = Talk(engine.log, engine.do, engine.memory)
+        thread_id = talk.open(" ".join(asked.title), speaker(session))
+        thread = named(engine, thread_id)
+    session.answer(
+        thread,
+        lambda screen: screen.say(("Opened", GOOD), ": ", (thread.title, STRONG), f"  {thread_id}"),
+    )
+
+
+def rename(session: Session, asked: Namespace) -> None:
+    """Give one another title."""
+    _change(session, asked, RenameThread, " ".join(asked.title))
+
+
+def archive(session: Session, asked: Namespace) -> None:
+    """Put one away."""
+    _change(session, asked, ArchiveThread)
+
+
+def restore(session: Session, asked: Namespace) -> None:
+    """Take one out again."""
+    _change(session, asked, RestoreThread)
+
+
+def search(session: Session, asked: Namespace) -> None:
+    """Find what was said."""
+    only = Filter(
+        since=None if asked.since is None else moment_of(asked.since, session.now),
+        before=None if asked.before is None else moment_of(asked.before, session.now),
+    )
+    words = " ".join(asked.words)
+    question = Asked(words, asked.limit, asked.mode, only)
+    with session.looking() as engine:
+        embed(session, engine, question)
+        thread_id = named(engine, asked.thread).thread_id if asked.thread else ""
+        where = Narrow(thread_id, asked.role or "")
+        answer = search_messages(engine.log, engine.memory, session.actor, question, where)
+        notes = [*answer.notes, *not_let_in(engine, session.actor)]
+    hits = [one.message for one in answer.found]
+    session.answer(
+        {"messages": hits, "notes": notes},
+        lambda screen: draw_found(screen, session, hits, words, notes),
+    )
+
+
+def named(engine: Engine, name: str) -> Thread:
+    """The thread that an id or a title means.
+
+    Raises:
+        NotFound: none is called that.
+        Invalid: several are.
+    """
+    with engine.reading() as reader:
+        threads = browsing.threads(reader, archived=True)
+    exact = [one for one in threads if one.thread_id == name]
+    found = exact or [one for one in threads if one.title.casefold() == name.casefold()]
+    if not found:
+        raise NotFound(f"no thread {name!r}", hint="`everloop threads` lists them.")
+    if len(found) > 1:
+        ids = ", ".join(one.thread_id for one in found)
+        raise Invalid(f"several threads are called {name!r}: {ids}", hint="Use the id.")
+    return found[0]
+
+
+def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> None:
+    """Conversations as a table."""
+    if not found:
+        screen.say("No conversations yet. `everloop chat` begins one.")
+        return
+    screen.table(
+        ("id", "last spoken in", "title"),
+        [
+            (
+                styled((one.thread_id, NAME)),
+                styled((local_short(one.newest_at, session.now), FAINT)),
+                styled(("[archived] " if one.archived else "", WARNING), (one.title, STRONG)),
+            )
+            for one in found
+        ],
+        cut=True,
+    )
+
+
+def draw_found(
+    screen: Screen, session: Session, hits: Sequence[Message], words: str, notes: Sequence[str]
+) -> None:
+    """Messages that were found, a line each."""
+    if hits:
+        screen.table(
+            ("said", "by", "thread", "what"),
+            [
+                (
+                    styled((local_short(one.said_at, session.now), FAINT)),
+                    styled(SPEAKERS.get(one.role, (one.role, NAME))),
+                    one.thread_id,
+                    highlighted(one.text, words, ""),
+                )
+                for one in hits
+            ],
+            cut=True,
+        )
+    else:
+        screen.say("Nothing was found.")
+    screen.notes(notes)
+
+
+def draw_message(screen: Screen, message: Message) -> None:
+    """One message: who, when, and all of it."""
+    name, style = SPEAKERS.get(message.role, (message.role, NAME))
+    state = f"  {message.state}" if message.state in ("stopped", "failed", "uncertain") else ""
+    model = f" ({message.model})" if message.model else ""
+    screen.say((name, style), (f"{model}  {local(message.said_at)}", FAINT), (state, WARNING))
+    if message.text:
+        screen.say(message.text)
+    if message.reason and message.state == "failed":
+        screen.say((f"{message.reason} {message.hint}".strip(), WARNING))
+    screen.gap()
+
+
+def _draw_page(screen: Screen, thread: Thread, page: browsing.Page) -> None:
+    screen.say((thread.title, STRONG), (f"  {thread.thread_id}", FAINT))
+    screen.gap()
+    for message in page.messages:
+        draw_message(screen, message)
+    if page.earlier:
+        first = page.messages[0].message_id
+        screen.say((f"There is more: --before {first}", FAINT))
+
+
+def _change(
+    session: Session,
+    asked: Namespace,
+    command: type[RenameThread] | type[ArchiveThread] | type[RestoreThread],
+    *more: str,
+) -> None:
+    with session.engine() as engine:
+        thread = named(engine, asked.thread)
+        receipt = engine.do(command(thread.thread_id, *more), by=speaker(session))
+    said = ("Recorded", GOOD) if receipt.facts else ("It is so already", FAINT)
+    session.answer(receipt_of(receipt), lambda screen: screen.say(said, "."))

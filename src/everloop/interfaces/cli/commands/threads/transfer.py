@@ -1,0 +1,212 @@
+"""`everloop threads import`, `imports` and `export`: conversations in and out."""
+
+import os
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from everloop.adapters.exports.open_export import OpenedExport, open_export
+from everloop.adapters.files.store import Carried, FileStore
+from everloop.app import Engine
+from everloop.errors import Forbidden
+from everloop.interfaces.cli import message_files
+from everloop.interfaces.cli.audience import check_reads_all, speaker
+from everloop.interfaces.cli.commands.threads.browse import named
+from everloop.interfaces.cli.fact_tables import plural
+from everloop.interfaces.cli.output import memory_items
+from everloop.interfaces.cli.output.exit_codes import DECLINED
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
+from everloop.interfaces.cli.output.times import local_with_age
+from everloop.interfaces.cli.session import USER, Session
+from everloop.thread.background import CLAIM, Remembering
+from everloop.thread.model.events import Attachment
+from everloop.thread.transfer.export_threads import PutFile, chosen, name_of, pieces_of, place_of
+from everloop.thread.transfer.import_threads import Imported, Importer, imports
+from everloop.thread.transfer.parsed_export import Chat
+
+NAMES = {
+    "claude": "Claude's data export",
+    "chatgpt": "ChatGPT's data export",
+    "claude-code": "transcripts of Claude Code",
+    "jsonl": "lines of JSON",
+}
+
+
+class Inside(msgspec.Struct):
+    """What an export holds."""
+
+    kind: str
+    bytes: int
+    conversations: int = 0
+    messages: int = 0
+    passed_over: int = 0
+
+
+def import_chats(session: Session, asked: Namespace) -> int | None:
+    """Take in conversations from elsewhere."""
+    export = open_export(Path(asked.path), session.settings.thread.imports)
+    if asked.preview:
+        inside = _inside(session, export)
+        session.answer(inside, lambda screen: _draw_inside(screen, export, inside))
+        return None
+    if session.actor != USER:
+        raise Forbidden(
+            "conversations hold the user's words, so only the user can bring them in",
+            hint="Run it at a terminal. --preview shows what is in it.",
+        )
+    where = "the home thread" if asked.into_home else "threads of their own"
+    head = f"{export.name}: {NAMES[export.kind]}, {export.size:,} bytes, into {where}."
+    if not session.agreed(lambda screen: screen.say(head), "Import it?"):
+        return DECLINED
+    with session.engine() as engine:
+        done = _import(session, engine, export, into_home=asked.into_home)
+    session.answer(done, lambda screen: _draw_done(screen, done))
+    return None
+
+
+def imported(session: Session, _: Namespace) -> None:
+    """List what was imported."""
+    with session.looking() as engine:
+        check_reads_all(session, engine)
+        with engine.reading() as reader:
+            found = imports(reader)
+
+    def draw(screen: Screen) -> None:
+        if not found:
+            screen.say("Nothing was imported.")
+            return
+        screen.table(
+            ("position", "begun", "#messages", "from", "name"),
+            [
+                (
+                    styled((str(one.position), NAME)),
+                    styled((local_with_age(one.begun_at, session.now), FAINT)),
+                    f"{one.messages:,}",
+                    one.source,
+                    one.name if one.ended else f"{one.name} (not all of it; run it again)",
+                )
+                for one in found
+            ],
+            cut=True,
+        )
+        memory_items.undo(screen, [found[0].position])
+
+    session.answer({"imports": found}, draw)
+
+
+def export_chats(session: Session, asked: Namespace) -> None:
+    """Write conversations, a file each."""
+    folder = Path(asked.folder)
+    with session.looking() as engine, session.progress("exporting") as progress:
+        check_reads_all(session, engine)
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted = [named(engine, name).thread_id for name in asked.threads]
+        with engine.reading() as reader:
+            threads = chosen(reader, wanted)
+        written: list[str] = []
+        lost: set[str] = set()
+        put_file = _putting(engine.files, folder, lost)
+        for number, thread in enumerate(threads, start=1):
+            path = folder / name_of(thread, asked.format)
+            _write(path, pieces_of(engine.log, thread, asked.format, put_file))
+            written.append(path.name)
+            if progress:
+                progress(number, len(threads))
+
+    def draw(screen: Screen) -> None:
+        told = f" {plural(len(written), 'conversation')} to {folder}."
+        screen.say(("Exported", GOOD), told)
+        message_files.tell(screen, Carried(missing=len(lost)))
+
+    session.answer({"folder": folder, "files": written, "files_missing": len(lost)}, draw)
+
+
+def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home: bool) -> Imported:
+    limits = session.settings.thread.imports
+    by = speaker(session)
+    importer = Importer(
+        engine.log,
+        engine.do_many,
+        by,
+        batch=limits.batch,
+        into_home=into_home,
+        keep=export.keeping(engine.files),
+    )
+    with session.progress("importing, in bytes") as progress:
+        done = importer.run(export, progress)
+    claim = engine.log.own(CLAIM)
+    if claim is not None:  # else a process that serves makes memory of it
+        with claim:
+            session.aside.say(("Making memory of it …", FAINT))
+            Remembering(engine.log, engine.do_many).remember()
+    return done
+
+
+def _inside(session: Session, export: OpenedExport) -> Inside:
+    inside, seen = Inside(export.kind, export.size), set[str]()
+    with session.progress("reading, in bytes") as progress:
+        for chat in export.chats():
+            if not isinstance(chat, Chat):
+                inside.passed_over += 1
+                continue
+            seen.add(chat.external_id)
+            inside.messages += len(chat.messages)
+            if progress:
+                progress(chat.done, export.size)
+    inside.conversations = len(seen)
+    return inside
+
+
+def _draw_inside(screen: Screen, export: OpenedExport, inside: Inside) -> None:
+    screen.say((export.name, STRONG), f": {NAMES[inside.kind]}, {inside.bytes:,} bytes")
+    number = plural(inside.conversations, "conversation")
+    screen.say(f"{number} with {plural(inside.messages, 'message')}.")
+    if inside.passed_over:
+        screen.say((f"{plural(inside.passed_over, 'part')} cannot be read.", WARNING))
+
+
+def _draw_done(screen: Screen, done: Imported) -> None:
+    threads = plural(len(done.threads), "thread")
+    screen.say(("Imported", GOOD), f" {plural(done.messages, 'message')} into {threads}.")
+    if done.files or done.files_missing:
+        said = f"{plural(done.files, 'file')} beside them"
+        lacks = f"; {done.files_missing:,} more are not in the export" if done.files_missing else ""
+        screen.say((f"{said}{lacks}.", FAINT))
+    if done.known:
+        screen.say((f"{plural(done.known, 'message')} had come in before.", FAINT))
+    for trouble in done.troubles:
+        screen.say((f"{trouble.place}: {trouble.problem}", WARNING))
+    more = done.passed_over - len(done.troubles)
+    if more:
+        screen.say((f"{more:,} more could not be read.", WARNING))
+    memory_items.undo(screen, [done.position])
+
+
+def _putting(store: FileStore, folder: Path, lost: set[str]) -> PutFile:
+    """What puts the files beside messages into a folder of the export, named by their digests.
+
+    Those that are not to be had go to `lost`.
+    """
+
+    def put(file: Attachment) -> str:
+        content = store.read(file)
+        if content is None:
+            lost.add(file.digest)
+            return ""
+        place = folder / place_of(file)
+        if not place.exists():
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            _write(place, [content])
+        return place_of(file)
+
+    return put
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, whole or not at all; nobody else can read it."""
+    beside = path.with_name(f".{path.name}.part")
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.writelines(pieces)
+    beside.replace(path)

@@ -1,0 +1,164 @@
+"""Facts, branches and impacts as tables and trees, the same in every command."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from rich.text import Text
+from rich.tree import Tree
+
+from everloop.app import Engine
+from everloop.interfaces.cli.output.escape import one_line
+from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, Screen, styled
+from everloop.interfaces.cli.output.times import age, local_short
+from everloop.interfaces.cli.session import Session
+from everloop.log import Impact
+from everloop.log.model.record import Record, moment
+from everloop.log.read.queries import BranchLine, Sighting, TheseFacts
+
+PAYLOAD_WIDTH = 400  # more than a line holds; the table cuts it to what fits
+STREAM_WIDTH = 24  # a longer name, mostly of an id, would leave no room for what was said
+STREAM_END = 8  # characters of it that are shown
+TOUCHED_MAX = 12
+MARKS = {"retracted": "retracted", "purged": "purged", "elsewhere": "on another branch"}
+
+
+def facts(screen: Screen, sightings: Iterable[Sighting], now: datetime) -> None:
+    """A table of facts. What does not count is faint and says why."""
+    if not screen.wide:
+        for sighting in sightings:
+            fact(screen, sighting, now)
+        return
+    screen.table(
+        ("#position", "recorded", "by", "stream", "fact"),
+        [_row(sighting, now) for sighting in sightings],
+        cut=True,
+    )
+
+
+def fact(screen: Screen, sighting: Sighting, now: datetime) -> None:
+    """One fact by itself: on one line where there is room, else on two."""
+    *envelope, said = _row(sighting, now)
+    first = Text("  ").join(envelope)
+    if screen.wide:
+        screen.line(Text("  ").join((first, said)))
+    else:
+        screen.line(first)
+        screen.line(Text("  ").join((Text(" " * len(envelope[0])), said)))
+
+
+def payload(record: Record) -> str:
+    """What a record says, on one line."""
+    if record.data is None:
+        return "(erased)"
+    said = msgspec.json.decode(record.data)
+    if isinstance(said, dict):
+        pairs = cast("dict[str, Any]", said).items()
+        return one_line(
+            ", ".join(f"{name}: {_value(value)}" for name, value in pairs), PAYLOAD_WIDTH
+        )
+    return one_line(record.data, PAYLOAD_WIDTH)
+
+
+def branch_tree(screen: Screen, lines: Sequence[BranchLine]) -> None:
+    """The branches, drawn as the trees they are."""
+    drawn: dict[str, Tree] = {}
+    for line in lines:
+        label = _branch(line)
+        if line.parent is None:
+            drawn[line.name] = Tree(label, guide_style=FAINT)
+        else:
+            drawn[line.name] = drawn[line.parent].add(label)
+    for line in lines:
+        if line.parent is None:
+            screen.draw(drawn[line.name])
+
+
+class Preview(NamedTuple):
+    """What would change, what of that may be shown, and the first of these facts."""
+
+    impact: Impact
+    seen: Impact
+    hides: Sequence[Sighting]
+    restores: Sequence[Sighting]
+    now: datetime
+
+
+def preview(
+    session: Session, engine: Engine, impact: Impact, seen: Impact, *, most: int = TOUCHED_MAX
+) -> Preview:
+    """What would change, of which `seen` may be shown, made ready to be drawn."""
+    hides, restores = (
+        engine.ask(TheseFacts(tuple(fact.position for fact in touched[:most])))
+        for touched in (seen.hides, seen.restores)
+    )
+    return Preview(impact, seen, hides, restores, session.now)
+
+
+def draw_preview(screen: Screen, what: Preview, *, lead: str) -> None:
+    """What would change: in words, then the facts themselves."""
+    impact = what.impact
+    screen.say((lead, STRONG))
+    if impact.hides:
+        number = plural(len(impact.hides), "fact")
+        screen.say(f"{number} would stop counting{kinds(what.seen)}.")
+        first_of(screen, what.hides, len(impact.hides), what.now)
+    if impact.restores:
+        screen.say(f"{plural(len(impact.restores), 'fact')} would count again.")
+        first_of(screen, what.restores, len(impact.restores), what.now)
+    if not impact.hides and not impact.restores:
+        screen.say("Nothing would change.")
+
+
+def first_of(screen: Screen, shown: Sequence[Sighting], number: int, now: datetime) -> None:
+    """Some of many facts, and how many more there are; none, if others wrote them all."""
+    if not shown:
+        screen.say(("What others wrote is not shown.", FAINT))
+        return
+    facts(screen, shown, now)
+    if number > len(shown):
+        screen.say((f"… and {number - len(shown):,} more", FAINT))
+
+
+def kinds(what: Impact) -> str:
+    """How many facts of each kind would stop counting, after a colon; empty if there is none."""
+    listed = ", ".join(f"{kind} ({number})" for kind, number in what.kinds().items())
+    return f": {listed}" if listed else ""
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 fact`, `2 facts`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _row(sighting: Sighting, now: datetime) -> tuple[Text, ...]:
+    record = sighting.record
+    at = moment(record.recorded_us)
+    when = f"{local_short(at, now)}, {age(at, now)}"
+    envelope = (str(record.position), when, record.actor, _short(record.stream))
+    if sighting.verdict != "counts":
+        why = f"[{MARKS[sighting.verdict]}] {record.kind} {payload(record)}"
+        return tuple(styled((text, FAINT)) for text in (*envelope, why))
+    position, when, actor, stream = envelope
+    said = styled((record.kind, NAME), " ", payload(record))
+    return styled((position, STRONG)), styled((when, FAINT)), styled(actor), styled(stream), said
+
+
+def _short(stream: str) -> str:
+    """A stream's name, or how it begins and ends."""
+    if len(stream) <= STREAM_WIDTH:
+        return stream
+    root, colon, _ = stream.partition(":")
+    return f"{root[:STREAM_END]}{colon}…{stream[-STREAM_END:]}"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _branch(line: BranchLine) -> Text:
+    left = f", left {line.parent} after position {line.at}" if line.parent else ""
+    here = ("  ← you stand here", GOOD) if line.standing else ""
+    name = (line.name, f"{STRONG} {NAME}" if line.standing else NAME)
+    return styled(name, (f"  {plural(line.facts, 'fact')}{left}", FAINT), here)

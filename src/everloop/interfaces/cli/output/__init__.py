@@ -1,0 +1,1 @@
+"""Terminal output: tables, JSON, times, errors and exit codes."""

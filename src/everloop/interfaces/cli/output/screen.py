@@ -1,0 +1,125 @@
+"""Drawing on a terminal. Everything that came from the log is made inert on its way here."""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from everloop.interfaces.cli.output.escape import inert
+from everloop.ports import Progress
+
+WIDTH_WITHOUT_TERMINAL = 120
+WIDE = 100
+
+FAINT = "dim"
+STRONG = "bold"
+NAME = "cyan"
+GOOD = "green"
+WARNING = "yellow"
+BAD = "red"
+
+Cell = str | Text
+
+
+class _Console(Console):
+    """A console that leaves it to the caller what to do when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass it on."""
+        raise BrokenPipeError
+
+
+class Screen:
+    """A place to draw on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
+        self._console = _Console(file=stream, width=width, highlight=False, emoji=False)
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is room for the longer form."""
+        return self._console.width >= WIDE
+
+    def say(self, *parts: str | tuple[str, str]) -> None:
+        """One paragraph; a part may be a pair of text and style."""
+        self._console.print(styled(*parts))
+
+    def line(self, text: Text) -> None:
+        """One line, cut to the width there is."""
+        self._console.print(text, no_wrap=True, overflow="ellipsis")
+
+    def gap(self) -> None:
+        """An empty line."""
+        self._console.print()
+
+    def draw(self, thing: RenderableType) -> None:
+        """Anything rich can draw. Its text must be inert already."""
+        self._console.print(thing)
+
+    def table(
+        self, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, cut: bool = False
+    ) -> None:
+        """Columns under faint headings. The last one takes the room that is left, or is cut."""
+        drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=FAINT)
+        drawn.show_header = any(headings)
+        drawn.expand = cut
+        for heading in headings[:-1]:
+            number = heading.startswith("#")
+            drawn.add_column(
+                heading.removeprefix("#"),
+                justify="right" if number else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+        drawn.add_column(
+            headings[-1],
+            ratio=1 if cut else None,
+            no_wrap=cut,
+            overflow="ellipsis" if cut else "fold",
+        )
+        for row in rows:
+            drawn.add_row(*(text if isinstance(text, Text) else Text(inert(text)) for text in row))
+        self._console.print(drawn)
+
+    def fields(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """What is said of one thing, under faint labels; what is empty is left out."""
+        self.table(("", ""), [(styled((label, FAINT)), said) for label, said in pairs if said])
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Remarks about an answer, below it."""
+        for note in notes:
+            self.say((note, FAINT))
+
+    def ask(self, question: str) -> None:
+        """A question, with the cursor left behind it."""
+        self._console.print(styled((question, STRONG)), end="")
+
+    @contextmanager
+    def bar(self, doing: str) -> Generator[Progress]:
+        """A progress bar that is gone when the work is done."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=40),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Bar(*columns, console=self._console, transient=True) as bar:
+            task = bar.add_task(doing, total=None)
+
+            def advance(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
+
+            yield advance
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """Inert text from plain parts and pairs of text and style."""
+    return Text.assemble(
+        *(inert(part) if isinstance(part, str) else (inert(part[0]), part[1]) for part in parts)
+    )

@@ -1,0 +1,1 @@
+"""Parsing the command line: the table of commands and their arguments."""

@@ -1,0 +1,315 @@
+"""Lessons: how each stands before the gate, and the user's word on them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from everloop.interfaces.http.dependencies import House, HouseDep, SpeakerDep
+from everloop.interfaces.http.errors import PROBLEMS
+from everloop.interfaces.http.schemas.request import NOTHING, Body
+from everloop.interfaces.http.schemas.response import Shown
+from everloop.lessons.gate.standing import Standing
+from everloop.lessons.model.commands import (
+    DiscardLesson,
+    EditLesson,
+    GiveFeedback,
+    ProposeLesson,
+    SupersedeLesson,
+    WithdrawFeedback,
+)
+from everloop.lessons.model.events import MemoryEvidence, Narrative, QuoteEvidence
+from everloop.lessons.projections.signals import heard_of
+from everloop.memory.browse.queries import these
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import asker
+
+router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["lessons"])
+
+StatusName = Literal["pending", "active", "promoted", "discarded", "superseded"]
+
+
+class EvidenceOut(BaseModel):
+    """What a lesson stands on: a memory, or words that were said."""
+
+    kind: Literal["memory", "quote"]
+    item_id: str
+    text: str
+
+
+class LessonOut(Shown):
+    """A lesson."""
+
+    position: int
+    lesson_id: str
+    description: str
+    body: str
+    digest: str
+    status: str
+    note: str
+    scope: str
+    author: str
+    actor: str
+    target_skill: str
+    created_at: datetime
+    updated_at: datetime
+    uses: int
+    last_used_at: datetime | None
+    thumbs_up: int
+    thumbs_down: int
+
+
+class LessonsOut(BaseModel):
+    """Some lessons, and how many there are."""
+
+    lessons: list[LessonOut]
+    total: int
+
+
+class ViolationOut(Shown):
+    """What stands in the way, and what would help."""
+
+    code: str
+    message: str
+    fact: str
+    satisfied_by: str
+
+
+class CheckOut(Shown):
+    """One check of the gate."""
+
+    name: str
+    fact: str
+    passed: bool
+    violations: list[ViolationOut]
+
+
+class NarrativeOut(Shown):
+    """Why a lesson holds."""
+
+    trigger: str
+    failure_mode: str
+    correction: str
+    confidence: str
+
+
+class SignalOut(Shown):
+    """Praise or blame; one that is open counts, and can be withdrawn."""
+
+    signal_id: str
+    helpful: bool
+    channel: str
+    actor: str
+    relayed: bool
+    present: bool
+    open: bool
+    recorded_at: datetime
+
+
+class StandingOut(BaseModel):
+    """A lesson, its evidence, what was heard of it, and how it stands before the gate."""
+
+    lesson: LessonOut
+    evidence: list[EvidenceOut]
+    narrative: NarrativeOut | None
+    signals: list[SignalOut]
+    checks: list[CheckOut]
+
+
+class PromotionOut(Shown):
+    """What the gate said."""
+
+    lesson_id: str
+    passed: bool
+    status: str
+    before: str
+    reasons: list[str]
+    cited: list[str]
+
+
+class NewLesson(Body):
+    """A rule to put forward."""
+
+    description: Annotated[str, Field(min_length=1, max_length=280)]
+    body: Annotated[str, Field(min_length=1, max_length=20_000)]
+    scope: Annotated[str, Field(max_length=120)] = "user"
+    memories: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    quotes: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+
+
+class LessonChange(Body):
+    """What to change of its words; what is absent stays."""
+
+    description: Annotated[str | None, Field(min_length=1, max_length=280)] = None
+    body: Annotated[str | None, Field(min_length=1, max_length=20_000)] = None
+
+
+class NarrativeIn(Body):
+    """Why a lesson holds."""
+
+    trigger: Annotated[str, Field(min_length=1, max_length=140)]
+    failure_mode: Annotated[str, Field(min_length=1, max_length=200)]
+    correction: Annotated[str, Field(min_length=1, max_length=200)]
+    confidence: Literal["observed", "inferred", "speculative"]
+    memories: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    quotes: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+
+
+class Feedback(Body):
+    """Whether a lesson helped; `text_digest` is of the words that you saw."""
+
+    helpful: bool
+    signal_id: Annotated[str, Field(max_length=64)] = ""
+    text_digest: Annotated[str, Field(max_length=64)] = ""
+
+
+class Letting(Body):
+    """Why it is let go; `force` where you wrote it yourself."""
+
+    reason: Annotated[str, Field(max_length=500)] = ""
+    force: bool = False
+
+
+class Successor(Body):
+    """Which lesson takes its place."""
+
+    by: Annotated[str, Field(max_length=100)]
+    force: bool = False
+
+
+@router.get("/lessons")
+def lessons(
+    house: HouseDep,
+    status: Annotated[list[StatusName], Query()] = [],  # noqa: B006 - FastAPI copies it
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> LessonsOut:
+    """Lessons by status; without one, all that were not discarded."""
+    page = house.engine.lessons.page(OWNER, tuple(status), limit=limit, offset=offset)
+    found = [LessonOut.model_validate(lesson) for lesson in page.lessons]
+    return LessonsOut(lessons=found, total=page.total)
+
+
+@router.post("/lessons", status_code=201)
+def propose(new: NewLesson, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Put a rule forward."""
+    command = ProposeLesson(
+        "",
+        new.description,
+        new.body,
+        scope=new.scope,
+        author="user",
+        evidence=_evidence(new.memories, new.quotes),
+    )
+    proposed = house.engine.lessons.propose(command, by=by, request_id=new.request_id)
+    return one_lesson(proposed.lesson_id, house)
+
+
+@router.get("/lessons/{lesson_id}")
+def one_lesson(lesson_id: str, house: HouseDep) -> StandingOut:
+    """A lesson and how it stands: every check with its fact, and what would satisfy it."""
+    return _standing(house, house.engine.lessons.standing(OWNER, lesson_id))
+
+
+@router.patch("/lessons/{lesson_id}")
+def edit(lesson_id: str, change: LessonChange, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Change its words. What was said of the older words no longer counts."""
+    command = EditLesson(lesson_id, change.description, change.body)
+    house.engine.lessons.edit(command, by=by, request_id=change.request_id)
+    return one_lesson(lesson_id, house)
+
+
+@router.post("/lessons/{lesson_id}/narrative")
+def narrate(lesson_id: str, said: NarrativeIn, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Say why it holds."""
+    narrative = Narrative(
+        said.trigger,
+        said.failure_mode,
+        said.correction,
+        said.confidence,
+        _evidence(said.memories, said.quotes),
+    )
+    house.engine.lessons.narrate(lesson_id, by=by, narrative=narrative, request_id=said.request_id)
+    return one_lesson(lesson_id, house)
+
+
+@router.post("/lessons/{lesson_id}/activation")
+def activate(
+    lesson_id: str,
+    house: HouseDep,
+    by: SpeakerDep,
+    text_digest: str = "",
+    asked: Body = NOTHING,
+) -> StandingOut:
+    """Put it on trial. `text_digest` is of the words that you saw."""
+    house.engine.lessons.activate(
+        lesson_id, by=by, text_digest=text_digest, request_id=asked.request_id
+    )
+    return one_lesson(lesson_id, house)
+
+
+@router.post("/lessons/{lesson_id}/promotion")
+def promote(lesson_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> PromotionOut:
+    """Ask the gate. A refusal is an answer too, with every reason."""
+    told = house.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
+    return PromotionOut.model_validate(told)
+
+
+@router.post("/lessons/{lesson_id}/feedback")
+def feedback(lesson_id: str, said: Feedback, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Say that it helped, or that it harmed."""
+    command = GiveFeedback(lesson_id, said.helpful, said.signal_id, text_digest=said.text_digest)
+    house.engine.lessons.feedback(command, by=by, request_id=said.request_id)
+    return one_lesson(lesson_id, house)
+
+
+@router.delete("/lessons/{lesson_id}/feedback/{signal_id}")
+def withdraw(lesson_id: str, signal_id: str, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Take a signal back."""
+    house.engine.lessons.withdraw(WithdrawFeedback(lesson_id, signal_id), by=by)
+    return one_lesson(lesson_id, house)
+
+
+@router.post("/lessons/{lesson_id}/discard")
+def discard(lesson_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Let it go."""
+    command = DiscardLesson(lesson_id, letting.reason, letting.force)
+    house.engine.lessons.discard(command, by=by, request_id=letting.request_id)
+    return one_lesson(lesson_id, house)
+
+
+@router.post("/lessons/{lesson_id}/successor")
+def supersede(lesson_id: str, by_: Successor, house: HouseDep, by: SpeakerDep) -> StandingOut:
+    """Let another take its place."""
+    command = SupersedeLesson(lesson_id, by_.by, by_.force)
+    house.engine.lessons.supersede(command, by=by, request_id=by_.request_id)
+    return one_lesson(lesson_id, house)
+
+
+def _evidence(
+    memories: Iterable[str], quotes: Iterable[str]
+) -> tuple[MemoryEvidence | QuoteEvidence, ...]:
+    return (*(MemoryEvidence(one) for one in memories), *(QuoteEvidence(one) for one in quotes))
+
+
+def _standing(house: House, standing: Standing) -> StandingOut:
+    lesson = standing.lesson
+    with house.engine.reading() as reader:
+        heard = heard_of(reader, lesson.position, lesson.digest)
+        cited = [one.item_id for one in lesson.evidence if isinstance(one, MemoryEvidence)]
+        said = {item.item_id: item.text for item in these(reader, asker(reader, OWNER), cited)}
+    told = lesson.narrative
+    return StandingOut(
+        lesson=LessonOut.model_validate(lesson),
+        evidence=[
+            EvidenceOut(kind="memory", item_id=one.item_id, text=said.get(one.item_id, ""))
+            if isinstance(one, MemoryEvidence)
+            else EvidenceOut(kind="quote", item_id=one.found_in, text=one.text)
+            for one in lesson.evidence
+        ],
+        narrative=None if told is None else NarrativeOut.model_validate(told),
+        signals=[SignalOut.model_validate(one) for one in heard.signals],
+        checks=[CheckOut.model_validate(check) for check in standing.checks],
+    )

@@ -1,0 +1,374 @@
+"""Conversations: threads, messages, turns, and the stream of what happens."""
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel, Field, TypeAdapter
+
+from everloop.interfaces.http.dependencies import DeviceDep, HouseDep, SpeakerDep
+from everloop.interfaces.http.errors import PROBLEMS
+from everloop.interfaces.http.schemas.request import NOTHING, Body, RequestId
+from everloop.interfaces.http.schemas.response import DoneOut, ImpactOut, Shown, impact_out, written
+from everloop.interfaces.http.streaming.subscriber import Client, Watching
+from everloop.log import Command
+from everloop.log.idempotency import do_once
+from everloop.thread.idempotent_requests import THREAD_TRACES
+from everloop.thread.model.commands import (
+    ArchiveThread,
+    HideMessage,
+    RenameThread,
+    RestoreThread,
+    UnhideMessage,
+)
+from everloop.thread.model.events import Attachment
+from everloop.thread.queries import threads as browsing
+from everloop.thread.queries.alternatives import versions
+from everloop.thread.queries.by_date import from_day_on
+from everloop.thread.service import Gone, Letter, Sent
+
+router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["thread"])
+
+BranchName = Annotated[str, Query(max_length=300)]
+
+
+class ThreadOut(Shown):
+    """A conversation in a list."""
+
+    thread_id: str
+    title: str
+    archived: bool
+    opened_at: datetime
+    newest_at: datetime
+
+
+class AttachmentOut(Shown):
+    """A file beside a message."""
+
+    digest: str
+    name: str
+    media_type: str
+    size: int
+
+
+class MessageOut(Shown):
+    """What was said."""
+
+    position: int
+    branch: str
+    thread_id: str
+    message_id: str
+    role: str
+    text: str
+    state: str
+    said_at: datetime
+    turn_id: str
+    hidden: bool
+    model: str
+    reason: str
+    hint: str
+    attachments: list[AttachmentOut]
+    context_id: str
+
+
+class VersionOut(Shown):
+    """One answer among several to the same question."""
+
+    message_id: str
+    branch: str
+    position: int
+    standing: bool
+    model: str
+    state: str
+
+
+class PageOut(Shown):
+    """Messages in order, and whether there are more on either side."""
+
+    messages: list[MessageOut]
+    earlier: bool
+    later: bool
+
+
+class ToolOut(Shown):
+    """A tool that a model used."""
+
+    call_id: str
+    name: str
+    arguments: str
+    result: str
+    failed: bool
+
+
+class TurnOut(Shown):
+    """A turn as it stands."""
+
+    turn_id: str
+    thread_id: str
+    message_id: str
+    answer_id: str
+    phase: str
+    model: str
+    context_id: str
+    recorded_at: datetime
+    phase_at: datetime
+    saved: str
+    reason: str
+    hint: str
+    tools: list[ToolOut]
+
+
+class SentOut(Shown):
+    """A message that was taken in, and the turn that will answer it."""
+
+    thread_id: str
+    message_id: str
+    turn_id: str
+    position: int
+    branch: str
+
+
+class GoneOut(Shown):
+    """Where a thread stands now, and where it stood."""
+
+    branch: str
+    before: str
+
+
+class Titled(Body):
+    """A title."""
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ThreadChange(Body):
+    """What to change of a thread; what is absent stays."""
+
+    title: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    archived: bool | None = None
+
+
+class Said(BaseModel):
+    """Something to say. The same `letter_id` twice says it once."""
+
+    text: Annotated[str, Field(max_length=1_000_000)] = ""
+    attachments: Annotated[list[AttachmentOut], Field(max_length=20)] = []
+    letter_id: RequestId = ""
+
+
+class Standing(Body):
+    """The branch to stand on."""
+
+    branch: Annotated[str, Field(max_length=200)]
+
+
+class Reason(Body):
+    """Why."""
+
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class Folded(Body):
+    """Whether a message is folded away."""
+
+    hidden: bool
+
+
+@router.get("/threads", response_model=list[ThreadOut])
+def threads(house: HouseDep, archived: bool = False) -> Response:
+    """Every conversation, the one last spoken in first."""
+    with house.engine.reading() as reader:
+        found = browsing.threads(reader, archived=archived)
+    return written(_THREADS, [ThreadOut.model_validate(one) for one in found])
+
+
+@router.post("/threads", status_code=201)
+def open_thread(titled: Titled, house: HouseDep, by: SpeakerDep) -> ThreadOut:
+    """Begin a conversation."""
+    thread_id = house.running.talk.open(titled.title, by, titled.request_id)
+    return _thread(house, thread_id)
+
+
+@router.get("/threads/{thread_id}")
+def one_thread(thread_id: str, house: HouseDep) -> ThreadOut:
+    """One conversation."""
+    return _thread(house, thread_id)
+
+
+@router.patch("/threads/{thread_id}")
+def change_thread(
+    thread_id: str, change: ThreadChange, house: HouseDep, by: SpeakerDep
+) -> ThreadOut:
+    """Rename it, put it away, take it out again."""
+    wanted: list[Command] = []
+    if change.title is not None:
+        wanted.append(RenameThread(thread_id, change.title))
+    if change.archived is not None:
+        wanted.append((ArchiveThread if change.archived else RestoreThread)(thread_id))
+    for command in wanted:
+        do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
+    return _thread(house, thread_id)
+
+
+@router.get("/threads/{thread_id}/messages", response_model=PageOut)
+def messages(
+    thread_id: str,
+    house: HouseDep,
+    at: Annotated[str | None, Query(description="A message; none: the end.")] = None,
+    way: Literal["before", "after"] = "before",
+    limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
+    branch: BranchName | None = None,
+) -> Response:
+    """Messages before or after one of them."""
+    with house.engine.reading(branch=branch) as reader:
+        browsing.thread(reader, thread_id)
+        page = browsing.around(reader, thread_id, at, limit, way)
+    return written(_PAGE, PageOut.model_validate(page))
+
+
+@router.get("/threads/{thread_id}/days/{day}/messages")
+def jump(
+    thread_id: str,
+    day: date,
+    house: HouseDep,
+    limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
+) -> PageOut:
+    """Messages from a day on, or from the next day that has one; the last ones if none has."""
+    with house.engine.reading() as reader:
+        browsing.thread(reader, thread_id)
+        page = from_day_on(reader, thread_id, day.isoformat(), limit)
+    return PageOut.model_validate(page)
+
+
+@router.get("/messages/{message_id}/siblings")
+def siblings(message_id: str, house: HouseDep) -> list[VersionOut]:
+    """Every answer to the same question, on any branch, the oldest first."""
+    return [VersionOut.model_validate(one) for one in versions(house.engine.log, message_id)]
+
+
+@router.post("/threads/{thread_id}/messages", status_code=201)
+def send(thread_id: str, said: Said, house: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
+    """Say something. It is durable when this answers; what the model says comes by the stream."""
+    sent: Sent = house.running.talk.send(thread_id, _letter(said, device.device_id), by)
+    return SentOut.model_validate(sent)
+
+
+@router.get("/messages/{message_id}")
+def one_message(message_id: str, house: HouseDep, branch: BranchName | None = None) -> MessageOut:
+    """One message."""
+    with house.engine.reading(branch=branch) as reader:
+        return MessageOut.model_validate(browsing.message(reader, message_id))
+
+
+@router.post("/messages/{message_id}/again", status_code=201)
+def again(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> SentOut:
+    """Another answer, beside those there are."""
+    return SentOut.model_validate(house.running.talk.again(message_id, by, asked.request_id))
+
+
+@router.post("/messages/{message_id}/edit", status_code=201)
+def edit(
+    message_id: str, said: Said, house: HouseDep, device: DeviceDep, by: SpeakerDep
+) -> SentOut:
+    """Say something else in its place, on a branch of its own."""
+    letter = _letter(said, device.device_id)
+    return SentOut.model_validate(house.running.talk.edit(message_id, letter, by))
+
+
+@router.get("/messages/{message_id}/rewind")
+def preview_rewind(message_id: str, house: HouseDep) -> ImpactOut:
+    """What would no longer count if the thread went back to right after this message."""
+    return impact_out(house.running.talk.preview_rewind(message_id))
+
+
+@router.post("/messages/{message_id}/rewind")
+def rewind(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> GoneOut:
+    """Go back to right after this message. What came later stays on its branch."""
+    gone: Gone = house.running.talk.rewind(message_id, by, asked.request_id)
+    return GoneOut.model_validate(gone)
+
+
+@router.get("/messages/{message_id}/retraction")
+def preview_retract(message_id: str, house: HouseDep) -> ImpactOut:
+    """What taking this message back would hide."""
+    return impact_out(house.running.talk.preview_retract(message_id))
+
+
+@router.post("/messages/{message_id}/retraction")
+def retract(message_id: str, reason: Reason, house: HouseDep, by: SpeakerDep) -> DoneOut:
+    """Take this message back, and all that came from it."""
+    receipt = house.running.talk.retract(message_id, reason.reason, by, reason.request_id)
+    return DoneOut(position=receipt.position)
+
+
+@router.put("/messages/{message_id}/hidden")
+def fold(message_id: str, folded: Folded, house: HouseDep, by: SpeakerDep) -> MessageOut:
+    """Fold a message away, for people and for prompts, or show it again."""
+    with house.engine.reading() as reader:
+        thread_id = browsing.message(reader, message_id).thread_id
+    command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
+    do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=folded.request_id)
+    return one_message(message_id, house)
+
+
+@router.post("/threads/{thread_id}/branch")
+def stand(thread_id: str, standing: Standing, house: HouseDep, by: SpeakerDep) -> GoneOut:
+    """Go to another branch of this thread; so a rewind is undone."""
+    talk, request_id = house.running.talk, standing.request_id
+    return GoneOut.model_validate(talk.stand(thread_id, standing.branch, by, request_id))
+
+
+@router.get("/threads/{thread_id}/turns")
+def open_turns(thread_id: str, house: HouseDep) -> list[TurnOut]:
+    """The turns that have not ended, in the order in which they wait."""
+    return [TurnOut.model_validate(one) for one in house.running.talk.open_turns(thread_id)]
+
+
+@router.get("/turns/{turn_id}")
+def one_turn(turn_id: str, house: HouseDep, branch: BranchName | None = None) -> TurnOut:
+    """A turn as it stands."""
+    with house.engine.reading(branch=branch) as reader:
+        return TurnOut.model_validate(browsing.turn(reader, turn_id))
+
+
+@router.post("/turns/{turn_id}/stop", status_code=202)
+def stop(turn_id: str, house: HouseDep, by: SpeakerDep) -> TurnOut:
+    """Stop an answer, or a turn that waits. What had come is kept."""
+    with house.engine.reading() as reader:
+        turn = browsing.turn(reader, turn_id)
+    house.running.conductor.stop(
+        turn.thread_id, turn_id, lambda command: house.engine.do(command, by=by)
+    )
+    return one_turn(turn_id, house)
+
+
+@router.get(
+    "/stream",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "What happens."}},
+)
+async def stream(
+    house: HouseDep,
+    device: DeviceDep,
+    after: Annotated[int | None, Query(ge=0, description="A position; none: from now on.")] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> Watching:
+    """Facts as they are recorded, and answers word by word. Resumes by position."""
+    resumed = last_event_id or ""
+    known = int(resumed) if resumed.isascii() and resumed.isdigit() else after
+    return Watching(lambda send: house.broadcast.watch(Client(device.device_id, send), after=known))
+
+
+_THREADS = TypeAdapter(list[ThreadOut])
+_PAGE = TypeAdapter(PageOut)
+
+
+def _thread(house: HouseDep, thread_id: str) -> ThreadOut:
+    with house.engine.reading() as reader:
+        return ThreadOut.model_validate(browsing.thread(reader, thread_id))
+
+
+def _letter(said: Said, device_id: str) -> Letter:
+    files = tuple(Attachment(a.digest, a.name, a.media_type, a.size) for a in said.attachments)
+    return Letter(said.text, files, device_id, said.letter_id)

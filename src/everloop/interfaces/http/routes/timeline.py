@@ -1,0 +1,235 @@
+"""The past: the pyramid's timeline, what a prompt was made of, branches, and search."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
+from everloop.interfaces.http.errors import PROBLEMS
+from everloop.interfaces.http.routes.memories import Question
+from everloop.interfaces.http.routes.threads import MessageOut
+from everloop.interfaces.http.schemas.memories import WhyOut
+from everloop.interfaces.http.schemas.response import Shown
+from everloop.log import visible
+from everloop.memory.projections.queries import Filter
+from everloop.memory.retrieval.results import Asked
+from everloop.thread.background import today
+from everloop.thread.model.commands import MarkDay
+from everloop.thread.prompt.inspector import inspect
+from everloop.thread.pyramid.timeline import bands, closer
+from everloop.thread.queries import branches as tree
+from everloop.thread.queries import threads
+from everloop.thread.search import Narrow
+
+router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["past"])
+
+TierName = Literal["day", "week", "month", "year", "decade"]
+
+
+class BandOut(Shown):
+    """A window of the pyramid."""
+
+    key: str
+    tier: TierName
+    first: date
+    until: date
+    messages: int
+    state: str
+    reason: str
+    item_id: str
+    text: str
+    tokens: int
+    shown: bool
+    important: bool
+
+
+class CloserOut(Shown):
+    """A window and what it is made of."""
+
+    band: BandOut
+    below: list[BandOut]
+    messages: list[MessageOut]
+
+
+class PieceOut(Shown):
+    """One piece of a prompt."""
+
+    key: str
+    tokens: int
+    left_out: str
+    positions: list[int]
+    sort: str
+    text: str
+
+
+class SectionOut(Shown):
+    """One section of a prompt."""
+
+    name: str
+    tier: str
+    tokens: int
+    tokens_max: int
+    pieces: list[PieceOut]
+
+
+class CallOut(BaseModel):
+    """A call of a model that this prompt led to."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    duration_s: float
+
+
+class PromptOut(BaseModel):
+    """What a prompt was made of."""
+
+    context_id: str
+    tokens: int
+    soft: int
+    hard: int
+    counted_by: str
+    exact: bool
+    sections: list[SectionOut]
+    calls: list[CallOut]
+
+
+class LineOut(Shown):
+    """A branch of a thread."""
+
+    branch: str
+    parent: str
+    at: int
+    standing: bool
+    left_after: str
+    newest: MessageOut | None
+    own: int
+
+
+class ComparedOut(Shown):
+    """Two branches side by side."""
+
+    shared: MessageOut | None
+    first: list[MessageOut]
+    second: list[MessageOut]
+
+
+class FoundOut(BaseModel):
+    """A message that was found, and why."""
+
+    message: MessageOut
+    similarity: float
+    source: str
+    why: WhyOut
+
+
+class SearchOut(BaseModel):
+    """Messages that were found, and what could not be done."""
+
+    hits: list[FoundOut]
+    notes: list[str]
+
+
+class Searched(Question):
+    """What to look for in conversations."""
+
+    thread_id: Annotated[str, Field(max_length=100)] = ""
+    role: Literal["", "user", "assistant"] = ""
+    limit: Annotated[int, Field(ge=1, le=500)] = 10
+
+
+class Mark(BaseModel):
+    """Whether a day matters more than others."""
+
+    important: bool
+
+
+@router.get("/threads/{thread_id}/timeline")
+def timeline(
+    thread_id: str,
+    house: HouseDep,
+    tier: Annotated[list[TierName], Query(max_length=5)] = ["month", "week", "day"],  # noqa: B006 - copied
+) -> list[BandOut]:
+    """The windows of a thread that hold something, oldest first."""
+    engine = house.engine
+    day = today(engine.log, engine.world.clock)
+    with engine.reading() as reader:
+        threads.thread(reader, thread_id)
+        found = bands(reader, thread_id, day, tier)
+    return [BandOut.model_validate(band) for band in found]
+
+
+@router.get("/threads/{thread_id}/windows/{key}")
+def window(thread_id: str, key: str, house: HouseDep) -> CloserOut:
+    """One window, and what it is made of one tier down; of a day, its messages."""
+    engine = house.engine
+    day = today(engine.log, engine.world.clock)
+    with engine.reading() as reader:
+        return CloserOut.model_validate(closer(reader, thread_id, day, key))
+
+
+@router.put("/threads/{thread_id}/days/{day}", status_code=204)
+def mark(thread_id: str, day: date, marked: Mark, house: HouseDep, by: SpeakerDep) -> None:
+    """Say whether a day matters more than others."""
+    house.engine.do(MarkDay(thread_id, day.isoformat(), marked.important), by=by)
+
+
+@router.get("/contexts/{context_id}")
+def prompt(context_id: str, house: HouseDep) -> PromptOut:
+    """What a prompt was made of, and what was left out and why."""
+    with house.engine.reading() as reader:
+        opened, calls = inspect(reader, context_id), reader.rows(_CALLS, (context_id,))
+    names = list(CallOut.model_fields)
+    told = [CallOut(**dict(zip(names, row, strict=True))) for row in calls]
+    return PromptOut(
+        context_id=opened.context_id,
+        tokens=opened.tokens,
+        soft=opened.soft,
+        hard=opened.hard,
+        counted_by=opened.counted_by,
+        exact=opened.exact,
+        sections=[SectionOut.model_validate(one) for one in opened.sections],
+        calls=told,
+    )
+
+
+@router.get("/threads/{thread_id}/branches")
+def branches(thread_id: str, house: HouseDep) -> list[LineOut]:
+    """Every branch of a thread."""
+    return [LineOut.model_validate(line) for line in tree.lines(house.engine.log, thread_id)]
+
+
+@router.get("/threads/{thread_id}/branches/compare")
+def compare(thread_id: str, first: str, second: str, house: HouseDep) -> ComparedOut:
+    """Two branches side by side, from where they part."""
+    found = tree.compared(house.engine.log, thread_id, first, second)
+    return ComparedOut.model_validate(found)
+
+
+@router.get("/search")
+def search(house: HouseDep, wanted: Annotated[Searched, Query()]) -> SearchOut:
+    """Messages by words, meaning, date, thread and author."""
+    chosen = wanted.only()
+    only = Filter(since=chosen.since, before=chosen.before)
+    asked = Asked(wanted.query, wanted.limit, wanted.mode, only)
+    answer = house.running.talk.search(asked, Narrow(wanted.thread_id, wanted.role))
+    hits = [
+        FoundOut(
+            message=MessageOut.model_validate(one.message),
+            similarity=one.hit.similarity,
+            source=one.hit.source,
+            why=WhyOut.model_validate(one.hit.why),
+        )
+        for one in answer.found
+    ]
+    return SearchOut(hits=hits, notes=list(answer.notes))
+
+
+_CALLS = f"""
+SELECT c.model, c.tokens_in, c.tokens_out, nullif(c.cost_usd, -1), c.duration_s
+FROM thread_turns t JOIN thread_calls c ON c.turn_id = t.turn_id AND c.turn_id <> ''
+WHERE t.context_id = ? AND {visible("c")} ORDER BY c.position
+"""  # noqa: S608 - our own condition

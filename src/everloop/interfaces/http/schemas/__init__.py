@@ -1,0 +1,1 @@
+"""Request and response bodies that several routes share."""

@@ -1,0 +1,1 @@
+"""Security of the HTTP interface: request checks, credentials, rate limits."""

@@ -1,0 +1,1 @@
+"""Server-sent events: fan-out of new facts and answer text to clients."""

@@ -1,0 +1,191 @@
+"""Facts and words to every client: each fact is read and written down once, however many watch.
+
+One thread follows the log; clients wait on the event loop. A client that joins gets what it missed
+from the log, then what is new, without a gap and without a repetition. One that does not read is
+cut off and can join again where it was; the others notice nothing.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from everloop.access.events import DeviceRevoked
+from everloop.errors import EverloopError
+from everloop.interfaces.http.streaming.subscriber import Client, Frame, message
+from everloop.log import Fact, Log
+from everloop.log.model.record import fact_of
+from everloop.settings import ServeSettings
+from everloop.thread.turns.live import Live, Words
+
+KEPT = 10_000  # facts that are kept at hand for those who join
+PAGE = 500
+SECRET = ("access.",)  # kinds that stay here
+BEAT = Frame(0, b": beat\n\n")
+
+
+class Broadcast:
+    """What happens, for all who watch."""
+
+    def __init__(self, log: Log, live: Live, *, beat_s: float = ServeSettings().beat_s) -> None:
+        self._log = log
+        self._live = live
+        self._beat_s = beat_s
+        self._ends: dict[int, tuple[str, Callable[[], object]]] = {}
+        self._clients: set[Client] = set()
+        self._recent: deque[Frame] = deque(maxlen=KEPT)
+        self._stop = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._leave: Callable[[], object] = bool
+        self._next_beat: asyncio.TimerHandle | None = None
+        self._let_in: Callable[[str], bool] = bool
+        self._head = 0
+        self.cut_off = 0  # how many were cut off because they did not read
+
+    @property
+    def watching(self) -> int:
+        """How many watch."""
+        return len(self._clients)
+
+    def start(self, let_in: Callable[[str], bool]) -> None:
+        """Begin, on the running event loop. Whoever is let in no more is cut off with a beat."""
+        self._let_in = let_in
+        self._loop = asyncio.get_running_loop()
+        self._head = self._log.head
+        self._thread = threading.Thread(target=self._follow, name="everloop-tell", daemon=True)
+        self._leave = self._live.watch(self._spoken)
+        self._thread.start()
+        self._next_beat = self._loop.call_later(self._beat_s, self._beat)
+
+    def close(self) -> None:
+        """End, and cut everybody off."""
+        self._stop.set()
+        self._leave()
+        if self._next_beat is not None:
+            self._next_beat.cancel()
+        for client in list(self._clients):
+            client.end()
+        for _, end in list(self._ends.values()):
+            end()
+
+    @contextmanager
+    def ending(self, device_id: str, end: Callable[[], object]) -> Generator[None]:
+        """Meanwhile, `end` is called when this device is let in no more, and when all ends."""
+        key = id(end)
+        self._ends[key] = (device_id, end)
+        try:
+            yield
+        finally:
+            del self._ends[key]
+
+    async def watch(self, client: Client, after: int | None) -> None:
+        """Tell a client what happens, from a position on; without one, from now on."""
+        if self._stop.is_set():
+            return
+        self._clients.add(client)
+        try:
+            seen = self._head if after is None else min(after, self._head)
+            await client.say(_written("hello", {"position": self._head}, None))
+            async for missed in self._missed(seen):
+                seen = missed.position
+                await client.say(missed.body)
+            for words in self._live.so_far():
+                await client.say(_words("so_far", words).body)
+            await client.follow(seen)
+        finally:
+            self._clients.discard(client)
+
+    async def _missed(self, after: int) -> AsyncIterator[Frame]:
+        """What happened after a position and before now: from what is at hand, else the log."""
+        upto = self._head
+        recent = list(self._recent)
+        if recent and recent[0].position <= after + 1:
+            for one in recent:
+                if after < one.position <= upto:
+                    yield one
+            return
+        while after < upto:
+            page = await asyncio.to_thread(self._page, after, upto)
+            for one in page:
+                yield one
+            after = page[-1].position if page else upto
+
+    def _page(self, after: int, upto: int) -> list[Frame]:
+        records = self._log.records(after=after, upto=min(upto, after + PAGE))
+        return [_of(fact_of(record)) for record in records]
+
+    def _follow(self) -> None:
+        with suppress(EverloopError):  # the log was closed
+            for fact in self._log.follow(after=self._head, stop=self._stop):
+                self._on_loop(self._tell, fact)
+
+    def _spoken(self, words: Words) -> None:
+        self._on_loop(self._put, _words("words", words))
+
+    def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(act, *arguments)
+
+    def _tell(self, fact: Fact) -> None:
+        self._head = fact.position
+        new = _of(fact)
+        self._recent.append(new)
+        self._put(new)
+        if isinstance(fact.event, DeviceRevoked):
+            self._cut(fact.event.device_id)
+
+    def _cut(self, device_id: str) -> None:
+        """End whatever is open for a device."""
+        for client in list(self._clients):
+            if client.device_id == device_id:
+                client.end()
+        for its, end in list(self._ends.values()):
+            if its == device_id:
+                end()
+
+    def _beat(self) -> None:
+        """One for all of them: a timer for each client would cost more than what it tells."""
+        assert self._loop is not None, "it has begun"
+        self._put(BEAT)
+        open_for = {client.device_id for client in self._clients}
+        for device_id in open_for | {its for its, _ in self._ends.values()}:
+            if not self._let_in(device_id):
+                self._cut(device_id)
+        self._next_beat = self._loop.call_later(self._beat_s, self._beat)
+
+    def _put(self, new: Frame) -> None:
+        as_message = message(new.body)
+        for client in list(self._clients):
+            if not client.put(new, as_message):
+                self._clients.discard(client)
+                self.cut_off += 1
+
+
+def _of(fact: Fact) -> Frame:
+    kind = fact.event.wire
+    secret = kind.startswith(SECRET)
+    told = {
+        "position": fact.position,
+        "kind": kind,
+        "stream": fact.stream,
+        "branch": fact.branch,
+        "actor": fact.actor,
+        "recorded_at": fact.recorded_at.isoformat(timespec="milliseconds"),
+        "data": None if secret else fact.event,
+    }
+    return Frame(fact.position, _written("fact", told, fact.position))
+
+
+def _words(event: str, words: Words) -> Frame:
+    return Frame(0, _written(event, words, None))
+
+
+def _written(event: str, data: object, position: int | None) -> bytes:
+    name = f"id: {position}\n" if position is not None else ""
+    return b"".join((f"{name}event: {event}\ndata: ".encode(), msgspec.json.encode(data), b"\n\n"))

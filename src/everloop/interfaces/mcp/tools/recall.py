@@ -1,0 +1,190 @@
+"""Tools that look: recall by question, browse by list and by id."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from everloop.interfaces.mcp.callers import Ctx
+from everloop.interfaces.mcp.schemas import (
+    Browsed,
+    FoundLesson,
+    Recalled,
+    Shown,
+    found,
+    lesson_line,
+    line,
+)
+from everloop.interfaces.mcp.scoping import Place, elsewhere, place
+from everloop.interfaces.mcp.tool_context import Room, Scope
+from everloop.lessons.manifest.manifest import Wish
+from everloop.lessons.projections import queries
+from everloop.lessons.projections.search import recall
+from everloop.log import Context
+from everloop.memory.browse.queries import named, page
+from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.retrieval.results import Asked, Mode
+
+LessonStatus = Literal["pending", "active", "promoted", "superseded", "discarded"]
+OFFSET_MAX: Final = 10_000_000
+Limit = Annotated[int, Field(description="How many at most.", ge=1)]
+
+
+class LookingTools:
+    """What a model may look up."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def recall(
+        self,
+        query: Annotated[str, Field(description="A question, or a few words.", min_length=1)],
+        scope: Scope,
+        ctx: Ctx,
+        limit: Limit = 10,
+        mode: Annotated[
+            Mode, Field(description="By words (`text`), by meaning (`semantic`), or both.")
+        ] = "hybrid",
+        min_similarity: Annotated[float, Field(description="0 to 1.", ge=0, le=1)] = 0.0,
+    ) -> Recalled:
+        """Find memories and lessons that fit a question, in one scope and in `global`, best first.
+
+        Call it before you answer from memory, ask the user something they may have said before, or
+        begin a task. Read `notices`: they say if nothing was searched.
+        """
+        by = self._room.callers.by(ctx)
+        where = place(self._room.engine, by.actor, scope)
+        if not where.scopes:
+            return Recalled(notices=list(where.notices), memories=[], lessons=[])
+        if mode != "text":
+            self._room.embed()
+        asked = Asked(
+            query,
+            limit=self._room.limited(limit),
+            mode=mode,
+            only=Filter(scopes=where.scopes),
+            min_similarity=min_similarity,
+        )
+        answer = self._room.engine.memory.recall(by.actor, asked)
+        characters = self._room.doors.preview_characters
+        return Recalled(
+            notices=list(answer.notes),
+            memories=[found(hit, characters) for hit in answer.hits],
+            lessons=self._fitting(where, asked),
+        )
+
+    def manifest(
+        self,
+        scope: Scope,
+        ctx: Ctx,
+        query: Annotated[
+            str, Field(description="What the task is about: memories that fit it are added.")
+        ] = "",
+    ) -> Shown:
+        """Read what to know at the beginning of a task: lessons with their standing, skills, teams.
+
+        Call it once for each task. That you were shown a lesson is recorded; that you used it is
+        yours to say, with `report_use`.
+        """
+        by = self._room.callers.by(ctx)
+        where = place(self._room.engine, by.actor, scope)
+        if not where.scopes:
+            return Shown(
+                notices=list(where.notices),
+                text="",
+                tokens=0,
+                lessons=[],
+                memories=[],
+                context_id="",
+            )
+        if query.strip():
+            self._room.embed()
+        wish = Wish(
+            statuses=("promoted", "active"),
+            memory_query=query,
+            memory_only=Filter(scopes=where.scopes),
+            scopes=where.scopes,
+        )
+        made = self._room.engine.herald.manifest(wish, by=by)
+        return Shown(
+            notices=list(made.stats.notes),
+            text=made.text,
+            tokens=made.tokens,
+            lessons=[shown.lesson.lesson_id for shown in made.lessons],
+            memories=[shown.item_id for shown in made.memories],
+            context_id=made.context_id,
+        )
+
+    def browse(  # noqa: PLR0913 - a tool's arguments are its form
+        self,
+        what: Annotated[Literal["memories", "lessons"], Field(description="What to look through.")],
+        scope: Scope,
+        ctx: Ctx,
+        id: Annotated[
+            str, Field(description="Show this one whole. Of a memory's id the last 8 will do.")
+        ] = "",
+        status: Annotated[
+            list[LessonStatus],
+            Field(description="Of lessons: only these. By default, all but discarded ones."),
+        ] = [],  # noqa: B006 - the SDK copies it
+        limit: Limit = 20,
+        offset: Annotated[
+            int, Field(description="How many to pass over.", ge=0, le=OFFSET_MAX)
+        ] = 0,
+    ) -> Browsed:
+        """List memories, newest first, or lessons by status; or show one of them whole by its id.
+
+        To find something by what it is about, use `recall`.
+        """
+        by = self._room.callers.by(ctx)
+        where = place(self._room.engine, by.actor, scope)
+        if not where.scopes:
+            return Browsed(notices=list(where.notices))
+        number = self._room.limited(limit)
+        if what == "lessons":
+            return self._lesson(where, id) if id else self._lessons(where, status, number, offset)
+        return self._memory(by, where, id) if id else self._memories(by, where, number, offset)
+
+    def _fitting(self, where: Place, asked: Asked) -> list[FoundLesson]:
+        with self._room.engine.reading() as reader:
+            hits = recall(reader, where.eyes, asked.text, limit=asked.limit)
+            hits = [hit for hit in hits if hit.similarity >= asked.min_similarity]
+            standings = self._room.engine.lessons.standings(reader, [hit.lesson for hit in hits])
+        characters = self._room.doors.preview_characters
+        return [
+            FoundLesson(lesson=lesson_line(each, characters), similarity=round(hit.similarity, 3))
+            for hit, each in zip(hits, standings, strict=True)
+        ]
+
+    def _memory(self, by: Context, where: Place, name: str) -> Browsed:
+        with self._room.engine.reading() as reader:
+            item = named(reader, asker(reader, by.actor), name)
+        if item.scope not in where.scopes:
+            raise elsewhere(name, where.scopes[0], item)
+        return Browsed(notices=[], memories=[line(item, self._most)], total=1)
+
+    def _memories(self, by: Context, where: Place, limit: int, offset: int) -> Browsed:
+        only = Filter(scopes=where.scopes)
+        with self._room.engine.reading() as reader:
+            who = asker(reader, by.actor)
+            items, total = page(reader, who, only, limit=limit, offset=offset)
+        characters = self._room.doors.preview_characters
+        return Browsed(notices=[], memories=[line(item, characters) for item in items], total=total)
+
+    def _lesson(self, where: Place, lesson_id: str) -> Browsed:
+        with self._room.engine.reading() as reader:
+            lesson = queries.find(reader, where.eyes, lesson_id)
+            standing = self._room.engine.lessons.standings(reader, [lesson])[0]
+        return Browsed(notices=[], lessons=[lesson_line(standing, self._most)], total=1)
+
+    def _lessons(self, where: Place, status: Sequence[str], limit: int, offset: int) -> Browsed:
+        with self._room.engine.reading() as reader:
+            found = queries.page(reader, where.eyes, status, limit=limit, offset=offset)
+            standings = self._room.engine.lessons.standings(reader, found.lessons)
+        characters = self._room.doors.preview_characters
+        lines = [lesson_line(each, characters) for each in standings]
+        return Browsed(notices=[], lessons=lines, total=found.total)
+
+    @property
+    def _most(self) -> int:
+        return self._room.doors.text_characters_max

@@ -1,0 +1,94 @@
+"""`memory.compress` and `memory.consolidate`: many memories as one."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from everloop.interfaces.rpc.errors import INVALID_PARAMS, Fault, about
+from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.methods.memories import recalled
+from everloop.interfaces.rpc.shapes import PAGE_MAX, Count, Id
+from everloop.lessons.citers import known_citers
+from everloop.memory.projections.citations import citation_counts
+from everloop.memory.projections.queries import asker
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.summaries.compress import BUDGET, Compressor, Refusal
+from everloop.memory.summaries.extractive import extractive
+from everloop.memory.summaries.zoom import unretired
+
+TOKENS_MAX: Final = 800  # what fits into the 4,000 characters of a summary
+
+
+class Compress(msgspec.Struct, frozen=True):
+    """What to say in fewer words. `temperature` is for models; what is extracted has none."""
+
+    ids: tuple[Id, ...]
+    max_tokens: Annotated[int, Meta(ge=1)] = BUDGET
+    temperature: Annotated[float, Meta(ge=0, le=2)] = 0.0
+
+
+class Consolidate(Compress, frozen=True):
+    """The same, and how near the top a search must find the summary."""
+
+    recall_k: Count = 5
+
+
+def compress(host: Host, asked: Compress) -> dict[str, Any]:
+    """Make one memory of several."""
+    _check(host, asked)
+    made = _compressor(host).compress(asked.ids, principal=host.actor, budget=_budget(asked))
+    if isinstance(made, Refusal):
+        raise _refused(made)
+    with host.engine.reading() as reader:
+        who = asker(reader, host.actor)
+        item = unretired(reader, who, made.summary_id)
+        cited = citation_counts(reader, who, [item.item_id], known_citers)[item.item_id].by_user
+    return {
+        "id": item.item_id,
+        "description": item.title,
+        "derived_from": item.derived_from,
+        "consumed_by_user_lessons": cited,
+    }
+
+
+def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
+    """Make one memory of several, and let those step back that nobody protects."""
+    _check(host, asked)
+
+    def found(text: str, number: int) -> list[str]:
+        question = Asked(text, limit=min(number, PAGE_MAX))
+        return [hit.item.item_id for hit in recalled(host, question).hits]
+
+    done = _compressor(host).consolidate(
+        asked.ids, found, by=host.by, budget=_budget(asked), recall_k=asked.recall_k
+    )
+    if isinstance(done, Refusal):
+        raise _refused(done)
+    return {
+        "mc_id": done.summary_id,
+        "deleted": done.demoted if done.verified else (),
+        "kept_immune": done.kept_immune,
+        "verified": done.verified,
+    }
+
+
+def _check(host: Host, asked: Compress) -> None:
+    """Name the first memory that is not there."""
+    with host.engine.reading() as reader:
+        who = asker(reader, host.actor)
+        for item_id in asked.ids:
+            with about(item_id):
+                unretired(reader, who, item_id)
+
+
+def _compressor(host: Host) -> Compressor:
+    return Compressor(host.engine.log, host.engine.do, extractive())
+
+
+def _budget(asked: Compress) -> int:
+    return min(asked.max_tokens, TOKENS_MAX)
+
+
+def _refused(refusal: Refusal) -> Fault:
+    return Fault(INVALID_PARAMS, f"invalid params: it was refused: {refusal.reason}")

@@ -1,0 +1,251 @@
+"""`lesson.*`: proposing, finding, judging and retiring. The gate alone promotes, from facts."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from everloop.errors import Conflict, Forbidden
+from everloop.interfaces.rpc.errors import (
+    LESSON_IMMUNE,
+    PROMOTION_BLOCKED,
+    SUPERSEDE_BLOCKED,
+    Fault,
+    about,
+)
+from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.shapes import (
+    PAGE,
+    PAGE_MAX,
+    Count,
+    Id,
+    Scope,
+    Words,
+    page_told,
+    preview,
+    scope_of,
+    time_told,
+)
+from everloop.lessons.gate.evidence import evidence_of
+from everloop.lessons.model.commands import (
+    DiscardLesson,
+    GiveFeedback,
+    ProposeLesson,
+    SupersedeLesson,
+    UseLesson,
+)
+from everloop.lessons.projections.queries import LessonSeen
+
+AUTHORS: Final = ("user", "pack")  # anyone else is an agent
+HELPFUL: Final = ("thumbs_up", "up", "+")
+
+Polarity = Literal["thumbs_up", "up", "+", "thumbs_down", "down", "-"]
+
+
+class Create(msgspec.Struct, frozen=True):
+    """A rule to put forward. Evidence that begins with `mem-` is a memory, all other a quote."""
+
+    description: Words
+    body: Words
+    evidence: tuple[str, ...] = ()
+    authored_by: str = "agent"
+    pack_id: str = ""
+    external_id: str = ""
+    seed_as_promoted: bool = False
+    scope: Scope = "user"
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """What to look for."""
+
+    query: Words
+    limit: Count = 5
+
+
+class One(msgspec.Struct, frozen=True):
+    """Which lesson."""
+
+    id: Id
+
+
+class Discard(msgspec.Struct, frozen=True):
+    """Which lesson to let go, and why."""
+
+    id: Id
+    reason: str | None = None
+    force: bool = False
+
+
+class List(msgspec.Struct, frozen=True):
+    """Which page of which lessons."""
+
+    statuses: tuple[str, ...] = ()
+    limit: Count = PAGE
+    offset: Count = 0
+
+
+class Feedback(msgspec.Struct, frozen=True):
+    """What a user said of a lesson. The same signal counts once."""
+
+    id: Id
+    polarity: Polarity
+    source_signal_id: str = ""
+
+
+class Supersede(msgspec.Struct, frozen=True):
+    """Which lesson takes the place of which."""
+
+    old_id: Id
+    new_id: Id
+    force: bool = False
+
+
+class Used(msgspec.Struct, frozen=True):
+    """Which lesson was acted on. `use_id` tells two uses of one session apart."""
+
+    id: Id
+    use_id: str = ""
+    session_id: Annotated[str, Meta(max_length=200)] = ""
+
+
+def create(host: Host, asked: Create) -> dict[str, Any]:
+    """Put a rule forward."""
+    author = asked.authored_by if asked.authored_by in AUTHORS else "agent"
+    made = host.engine.lessons.propose(
+        ProposeLesson(
+            lesson_id="",
+            description=asked.description,
+            body=asked.body,
+            scope=host.reached(scope_of(asked.scope)),
+            author=author,
+            evidence=evidence_of(asked.evidence),
+            pack_id=asked.pack_id,
+            external_id=asked.external_id,
+            seed_as_promoted=asked.seed_as_promoted,
+        ),
+        by=host.by,
+    )
+    told: dict[str, Any] = {"id": made.lesson_id, "status": made.status, "authored_by": author}
+    if author == "pack":
+        named = {"pack_id": asked.pack_id, "external_id": asked.external_id}
+        told |= {name: value for name, value in named.items() if value}
+    told |= {"created_at": time_told(made.created_at), "updated": made.updated}
+    return {**told, "withheld": True} if made.withheld else told
+
+
+def recall(host: Host, asked: Recall) -> dict[str, Any]:
+    """The lessons that fit a query best."""
+    limit = min(asked.limit, PAGE_MAX)
+    found = host.engine.lessons.recall(host.actor, asked.query, limit=limit)
+    results = [
+        {
+            "kind": "lesson",
+            "id": hit.lesson.lesson_id,
+            "description": hit.lesson.description,
+            "status": hit.lesson.status,
+            "body_preview": preview(hit.lesson.body),
+            "similarity": round(hit.similarity, 3),
+            "applied_count": hit.lesson.uses,
+        }
+        for hit in found
+    ]
+    return {"query": asked.query, "returned": len(results), "results": results}
+
+
+def promote(host: Host, asked: One) -> dict[str, Any]:
+    """Ask the gate."""
+    told = host.engine.lessons.promote(asked.id, by=host.by)
+    if not told.passed:
+        message = f"promotion blocked: {'; '.join(told.reasons)}"
+        raise Fault(PROMOTION_BLOCKED, message, {"reasons": told.reasons})
+    return {
+        "ok": True,
+        "id": asked.id,
+        "gate": "passed",
+        "status": told.status,
+        "from": told.before,
+        "cited_memory_ids": told.cited,
+    }
+
+
+def discard(host: Host, asked: Discard) -> dict[str, Any]:
+    """Let a lesson go."""
+    before = host.engine.lessons.find(host.actor, asked.id).status
+    command = DiscardLesson(asked.id, asked.reason or "", asked.force)
+    try:
+        after = host.engine.lessons.discard(command, by=host.by)
+    except Forbidden as problem:
+        raise immune(problem, asked.id) from problem
+    told = {"ok": True, "id": asked.id, "status": after.status, "from": before}
+    return {**told, "reason": asked.reason}
+
+
+def listed(host: Host, asked: List) -> dict[str, Any]:
+    """A page of lessons, by status and then by id."""
+    limit = min(asked.limit, PAGE_MAX)
+    page = host.engine.lessons.page(host.actor, asked.statuses, limit=limit, offset=asked.offset)
+    results = [brief(lesson) for lesson in page.lessons]
+    return page_told(results, total=page.total, limit=limit, offset=asked.offset)
+
+
+def feedback(host: Host, asked: Feedback) -> dict[str, Any]:
+    """Pass on what a user said of a lesson."""
+    helpful = asked.polarity in HELPFUL
+    command = GiveFeedback(asked.id, helpful=helpful, signal_id=asked.source_signal_id)
+    lesson = host.engine.lessons.feedback(command, by=host.by)
+    return {
+        "ok": True,
+        "id": asked.id,
+        "status": lesson.status,
+        "thumbs_up_count": lesson.thumbs_up,
+        "thumbs_down_count": lesson.thumbs_down,
+        "external_signal_sources": lesson.sources,
+    }
+
+
+def supersede(host: Host, asked: Supersede) -> dict[str, Any]:
+    """Let a lesson take another's place."""
+    command = SupersedeLesson(asked.old_id, asked.new_id, asked.force)
+    try:
+        with about(asked.old_id):
+            old = host.engine.lessons.supersede(command, by=host.by)
+    except Forbidden as problem:
+        raise immune(problem, asked.old_id) from problem
+    except Conflict as problem:
+        data = {"reason": str(problem), "hint": problem.hint}
+        raise Fault(SUPERSEDE_BLOCKED, f"supersede blocked: {problem}", data) from problem
+    told = {"ok": True, "old_id": asked.old_id, "new_id": asked.new_id}
+    return {**told, "old_status": old.status}
+
+
+def used(host: Host, asked: Used) -> dict[str, Any]:
+    """Note that a lesson was acted on."""
+    command = UseLesson(asked.id, asked.use_id)
+    lesson = host.engine.lessons.use(command, by=host.within(asked.session_id))
+    told = {"ok": True, "id": asked.id, "status": lesson.status}
+    return {**told, "applied_count": lesson.uses}
+
+
+# -- what other modules about lessons use ----------------------------------------------------------
+
+
+def immune(problem: Forbidden, lesson_id: str) -> Fault:
+    """What a host hears that lays hands on a user's lesson."""
+    return Fault(LESSON_IMMUNE, str(problem), {"lesson_id": lesson_id, "hint": problem.hint})
+
+
+def brief(lesson: LessonSeen) -> dict[str, Any]:
+    """A lesson as lists show it."""
+    return {
+        "id": lesson.lesson_id,
+        "description": lesson.description,
+        "status": lesson.status,
+        "authored_by": lesson.author,
+        "pack_id": lesson.pack_id or None,
+        "external_id": lesson.external_id or None,
+        "applied_count": lesson.uses,
+        "thumbs_up_count": lesson.thumbs_up,
+        "thumbs_down_count": lesson.thumbs_down,
+        "created_at": time_told(lesson.created_at),
+        "updated_at": time_told(lesson.updated_at),
+    }

@@ -1,0 +1,89 @@
+"""`manifest.assemble`: what a host's model is told, in one call."""
+
+from typing import Any
+
+import msgspec
+
+from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.shapes import PAGE_MAX, Count, ScopeFilter, only, time_told
+from everloop.lessons.crew.queries import Headline
+from everloop.lessons.manifest.manifest import Manifest, ShownLesson, ShownMemory, Wish
+
+
+class Assemble(msgspec.Struct, frozen=True):
+    """What to show. `record_applied` notes what was shown; only `lesson.used` notes a use."""
+
+    statuses: tuple[str, ...] = ("active",)
+    lesson_limit: Count = 5
+    body_preview_len: Count = 200
+    annotate_with_gate: bool = True
+    record_applied: bool = True
+    memory_query: str = ""
+    memory_limit: Count = 5
+    memory_scope_filter: ScopeFilter | None = None
+
+
+def assemble(host: Host, asked: Assemble) -> dict[str, Any]:
+    """Lessons, memories, skills, personas and teams, as this host may see them."""
+    if asked.memory_query.strip():
+        host.embed()
+    wish = Wish(
+        statuses=asked.statuses,
+        lesson_limit=min(asked.lesson_limit, PAGE_MAX),
+        preview_characters=asked.body_preview_len,
+        gate=asked.annotate_with_gate,
+        record=asked.record_applied,
+        memory_query=asked.memory_query,
+        memory_limit=min(asked.memory_limit, PAGE_MAX),
+        memory_only=only(asked.memory_scope_filter),
+    )
+    made = host.engine.herald.manifest(wish, by=host.by)
+    return {
+        "active_lessons": [_lesson(shown) for shown in made.lessons],
+        "memories": [_memory(shown) for shown in made.memories],
+        "active_skills": [_entry(each) for each in made.skills],
+        "active_personas": [_entry(each) for each in made.personas],
+        "active_teams": [_entry(each) for each in made.teams],
+        "assembly_stats": _stats(made),
+    }
+
+
+def _lesson(shown: ShownLesson) -> dict[str, Any]:
+    lesson = shown.lesson
+    told: dict[str, Any] = {
+        "id": lesson.lesson_id,
+        "description": lesson.description,
+        "status": lesson.status,
+        "body_preview": shown.preview,
+        "applied_count": lesson.uses,
+    }
+    if shown.gate is None:
+        return told
+    return {**told, "gate": {"kind": shown.gate.kind, "reason_count": len(shown.gate.reasons)}}
+
+
+def _memory(shown: ShownMemory) -> dict[str, Any]:
+    return {
+        "id": shown.item_id,
+        "description": shown.title,
+        "body_preview": shown.preview,
+        "similarity": round(shown.similarity, 3),
+    }
+
+
+def _entry(each: Headline) -> dict[str, Any]:
+    return {"id": each.name, "name": each.title, "description": each.description}
+
+
+def _stats(made: Manifest) -> dict[str, Any]:
+    stats = made.stats
+    return {
+        "assembled_at": time_told(stats.assembled_at),
+        "total_listed": stats.listed,
+        "skipped_count": stats.skipped,
+        "gate_skip_count": stats.gate_skips,
+        "record_applied_failures": stats.record_failures,
+        "memories_returned": stats.memories,
+        "memory_search_failures": stats.memory_failures,
+        "session_section_skips": stats.stale,
+    }

@@ -1,0 +1,224 @@
+"""`memory.*`: taking in, finding, listing, changing and letting go."""
+
+from typing import Any, Final
+
+import msgspec
+
+from everloop.errors import Forbidden, Invalid, NotFound
+from everloop.interfaces.rpc.errors import MEMORY_IMMUNE, Fault
+from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.shapes import (
+    PAGE,
+    PAGE_MAX,
+    Count,
+    Id,
+    Scope,
+    ScopeFilter,
+    Whence,
+    Words,
+    only,
+    origin_of,
+    origin_told,
+    page_told,
+    preview,
+    scope_of,
+    scope_told,
+    time_told,
+)
+from everloop.lessons.citers import known_citers
+from everloop.memory.browse.queries import page_by_id, revised_at
+from everloop.memory.model.commands import RememberItem, RetireItem, ReviseItem
+from everloop.memory.projections.citations import citation_counts, seen_citers, user_citers
+from everloop.memory.projections.queries import Item, asker, find
+from everloop.memory.retrieval.results import Answer, Asked, Mode, Recalled
+from everloop.memory.summaries.zoom import unretired
+
+SOURCES: Final = {"words": "text", "meaning": "semantic", "both": "both"}
+LEARNED: Final = {"user": "told", "pack": "imported"}  # else an agent concluded it
+
+
+class Create(msgspec.Struct, frozen=True):
+    """What to take in."""
+
+    description: Words
+    content: Words
+    scope: Scope = "user"
+    origin: Whence = Whence()
+    authored_by: str = "agent"
+
+
+class Search(msgspec.Struct, frozen=True):
+    """What to look for."""
+
+    query: Words
+    limit: Count = 5
+    include_body: bool = False
+    scope_filter: ScopeFilter | None = None
+    mode: Mode = "semantic"
+    min_similarity: float = 0.0
+
+
+class One(msgspec.Struct, frozen=True):
+    """Which memory."""
+
+    id: Id
+
+
+class List(msgspec.Struct, frozen=True):
+    """Which page of which memories."""
+
+    scope_filter: ScopeFilter | None = None
+    limit: Count = PAGE
+    offset: Count = 0
+
+
+class Update(msgspec.Struct, frozen=True):
+    """What to change; what is absent stays."""
+
+    id: Id
+    description: Words | None = None
+    content: Words | None = None
+    scope: Scope | None = None
+
+
+class Delete(msgspec.Struct, frozen=True):
+    """Which memory to let go."""
+
+    id: Id
+    force: bool = False
+
+
+def create(host: Host, asked: Create) -> dict[str, Any]:
+    """Take a memory in; if one says the same already, that one."""
+    scope = host.reached(scope_of(asked.scope))
+    kept = host.engine.memory.remember(
+        RememberItem(
+            item_id="",
+            text=asked.content,
+            title=asked.description,
+            scope=scope,
+            origin=origin_of(asked.origin),
+            learned_via=LEARNED.get(asked.authored_by, "inferred"),
+            happened_at=asked.origin.written_at or "",
+        ),
+        by=host.by,
+    )
+    with host.engine.reading() as reader:
+        item = find(reader, asker(reader, host.actor), kept.item_id)
+    return {**_brief(item), "created_at": time_told(item.recorded_at)}
+
+
+def search(host: Host, asked: Search) -> dict[str, Any]:
+    """What fits a query best. If meaning cannot be searched, words are, and `notes` says so."""
+    question = Asked(
+        asked.query,
+        limit=min(asked.limit, PAGE_MAX),
+        mode=asked.mode,
+        only=only(asked.scope_filter),
+        min_similarity=min(1.0, max(0.0, asked.min_similarity)),
+    )
+    answer = recalled(host, question)
+    results = [_hit(hit, whole=asked.include_body) for hit in answer.hits]
+    told: dict[str, Any] = {"query": asked.query, "returned": len(results), "results": results}
+    return {**told, "notes": answer.notes} if answer.notes else told
+
+
+def recalled(host: Host, question: Asked) -> Answer:
+    """What memory answers a host, with vectors for all that it may find."""
+    if question.mode != "text":
+        host.embed()
+    return host.engine.memory.recall(host.actor, question)
+
+
+def get(host: Host, asked: One) -> dict[str, Any]:
+    """One memory in full."""
+    with host.engine.reading() as reader:
+        who = asker(reader, host.actor)
+        item = unretired(reader, who, asked.id)
+        cited = citation_counts(reader, who, [asked.id], known_citers)[asked.id].by_user
+    return {
+        **_brief(item),
+        "content": item.text,
+        "created_at": time_told(item.recorded_at),
+        "consumed_by_user_lessons": cited,
+        "derived_from": item.derived_from,
+    }
+
+
+def listed(host: Host, asked: List) -> dict[str, Any]:
+    """A page of memories, by id."""
+    limit = min(asked.limit, PAGE_MAX)
+    with host.engine.reading() as reader:
+        who = asker(reader, host.actor)
+        wanted = only(asked.scope_filter)
+        seen, total = page_by_id(reader, who, wanted, limit=limit, offset=asked.offset)
+        changed = revised_at(reader, seen)
+        cited = citation_counts(reader, who, [item.item_id for item in seen], known_citers)
+    results = [
+        {
+            **_brief(item),
+            "created_at": time_told(item.recorded_at),
+            "updated_at": time_told(changed[item.item_id]),
+            "consumed_by_user_lessons": cited[item.item_id].by_user,
+        }
+        for item in seen
+    ]
+    return page_told(results, total=total, limit=limit, offset=asked.offset)
+
+
+def update(host: Host, asked: Update) -> dict[str, Any]:
+    """Change a memory's words or scope."""
+    if asked.description is None and asked.content is None and asked.scope is None:
+        raise Invalid("there is nothing to change", hint="Give description, content or scope.")
+    scope = None if asked.scope is None else host.reached(scope_of(asked.scope))
+    with host.engine.reading() as reader:
+        unretired(reader, asker(reader, host.actor), asked.id)
+    _unless_immune(host, ReviseItem(asked.id, asked.description, asked.content, scope), asked.id)
+    with host.engine.reading() as reader:
+        item = find(reader, asker(reader, host.actor), asked.id)
+        changed = revised_at(reader, [item])[asked.id]
+    times = {"created_at": time_told(item.recorded_at), "updated_at": time_told(changed)}
+    return {"ok": True, **_brief(item), **times}
+
+
+def delete(host: Host, asked: Delete) -> dict[str, Any]:
+    """Let a memory go. Asking twice is fine, and so is asking for what was never there."""
+    told = {"ok": True, "id": asked.id, "forced": asked.force}
+    with host.engine.reading() as reader:
+        try:
+            unretired(reader, asker(reader, host.actor), asked.id)
+        except NotFound:
+            return told
+    _unless_immune(host, RetireItem(asked.id, "", asked.force), asked.id)
+    return told
+
+
+def _unless_immune(host: Host, command: ReviseItem | RetireItem, item_id: str) -> None:
+    try:
+        host.do(command)
+    except Forbidden as problem:
+        with host.engine.reading() as reader:
+            who, citers = asker(reader, host.actor), user_citers(reader, item_id)
+            cited_by = len(seen_citers(reader, who, citers, known_citers))
+        data = {"memory_id": item_id, "cited_by": cited_by, "hint": problem.hint}
+        raise Fault(MEMORY_IMMUNE, str(problem), data) from problem
+
+
+def _brief(item: Item) -> dict[str, Any]:
+    return {
+        "id": item.item_id,
+        "description": item.title,
+        "scope": scope_told(item.scope),
+        "origin": origin_told(item),
+    }
+
+
+def _hit(hit: Recalled, *, whole: bool) -> dict[str, Any]:
+    return {
+        "kind": "memory",
+        "id": hit.item.item_id,
+        "description": hit.item.title,
+        "body_preview": preview(hit.item.text, whole=whole),
+        "similarity": round(hit.similarity, 3),
+        "source": SOURCES.get(hit.source, "text"),
+    }

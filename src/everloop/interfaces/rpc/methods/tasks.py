@@ -1,0 +1,50 @@
+"""`task.*`: how far a host's task has come."""
+
+from typing import Any
+
+import msgspec
+
+from everloop.interfaces.rpc.host import Host
+from everloop.interfaces.rpc.shapes import time_told
+from everloop.lessons.model.commands import LogPhase
+from everloop.memory.projections.queries import asker
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """A phase that a task reached."""
+
+    task_id: str
+    phase: str
+    note: str = ""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """Which task."""
+
+    task_id: str
+
+
+def log_phase(host: Host, asked: Phase) -> dict[str, Any]:
+    """Note that a phase was reached; each counts once."""
+    command = LogPhase(asked.task_id, asked.phase, asked.note)
+    new = host.engine.lessons.log_phase(command, by=host.by)
+    told = {"ok": True, "task_id": asked.task_id, "phase": asked.phase}
+    return {**told, "newly_recorded": new}
+
+
+def ledger(host: Host, asked: Task) -> dict[str, Any]:
+    """The phases that a task has reached. A host that nobody let in sees none."""
+    with host.engine.reading() as reader:
+        admitted = bool(asker(reader, host.actor).scopes)
+    entries = host.engine.lessons.ledger_of(asked.task_id) if admitted else []
+    return {
+        "task_id": asked.task_id,
+        "entries": [
+            {
+                "phase": entry.phase,
+                "recorded_at": time_told(entry.recorded_at),
+                "note": entry.note or None,
+            }
+            for entry in entries
+        ],
+    }

@@ -1,0 +1,147 @@
+"""A skill as a page: the fields of its front matter in the words of its hosts, and back. Pure.
+
+The words are those of the Agent Skills format, with what Claude Code adds to it: `allowed-tools`,
+`argument-hint`, `disable-model-invocation`, `hooks`. Either spelling of a name is understood.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from everloop.lessons.crew.events import HookGroup, HookHandler, Skill, SkillFile
+from everloop.lessons.crew.fields import converted, text, texts, value
+from everloop.lessons.crew.validation import DESCRIPTION_MAX
+
+WORDS: Final = (
+    "type",
+    "version",
+    "when_to_use",
+    "argument_hint",
+    "model",
+    "effort",
+    "context",
+    "agent",
+)
+
+_TOOLS = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+_ARGUMENTS = re.compile(r"[^\s,]+")
+_PATHS = re.compile(r"[^\s,][^,]*(?<!\s)")
+
+
+def skill_of(said: Mapping[str, Any], head: str = "", files: tuple[SkillFile, ...] = ()) -> Skill:
+    """The skill that named fields describe; those that no skill has are passed over.
+
+    Raises:
+        Invalid: a field cannot be read.
+    """
+    said = {**said, "argument_hint": _hint(said.get("argument_hint"))}
+    words = {name: word for name in WORDS if (word := text(said, name))}
+    return Skill(
+        description=text(said, "description") or _first_words(text(said, "body")),
+        body=text(said, "body"),
+        **words,
+        arguments=_several(said, "arguments", _ARGUMENTS),
+        allowed_tools=_several(said, "allowed_tools", _TOOLS),
+        hooks=_hooks(said.get("hooks")),
+        paths=_several(said, "paths", _PATHS),
+        activation=_activation(said),
+        front_matter=head,
+        files=files,
+    )
+
+
+def head_of(name: str, skill: Skill) -> dict[str, Any]:
+    """What a page's front matter says of a skill, in the words that hosts understand."""
+    said: dict[str, Any] = {
+        "name": name,
+        "description": skill.description,
+        "type": skill.type if skill.type != "generative" else "",
+        "version": skill.version,
+        "when_to_use": skill.when_to_use,
+        "argument-hint": skill.argument_hint,
+        "arguments": list(skill.arguments),
+        "allowed-tools": list(skill.allowed_tools),
+        "model": skill.model,
+        "effort": skill.effort,
+        "context": skill.context if skill.context != "inherit" else "",
+        "agent": skill.agent,
+        "paths": list(skill.paths),
+        "disable-model-invocation": skill.activation == "user-triggered",
+        "activation": "auto" if skill.activation == "auto" and skill.paths else "",
+        "hooks": {happening: _groups(groups) for happening, groups in skill.hooks.items()},
+    }
+    return {field: given for field, given in said.items() if given}
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _hint(given: Any) -> Any:
+    """A hint as it is typed: `[version]` is a list to YAML, and a hint to everyone else."""
+    return f"[{', '.join(cast('list[str]', given))}]" if isinstance(given, list) else given
+
+
+def _first_words(body: str) -> str:
+    """What a page without a description is for: the first line that is no heading."""
+    lines = (line.strip() for line in body.splitlines())
+    return next((line for line in lines if line and not line.startswith("#")), "")[:DESCRIPTION_MAX]
+
+
+def _activation(said: Mapping[str, Any]) -> str:
+    if chosen := text(said, "activation"):
+        return chosen
+    if value(said, "disable_model_invocation", bool, default=False):
+        return "user-triggered"
+    return "path-triggered" if texts(said, "paths") else "auto"
+
+
+def _several(said: Mapping[str, Any], field: str, each: re.Pattern[str]) -> tuple[str, ...]:
+    """A list, or one text that holds several: `Read, Grep, Bash(git diff *)`."""
+    given = said.get(field)
+    if isinstance(given, str):
+        return tuple(each.findall(given))
+    return tuple(texts(said, field))
+
+
+def _hooks(given: Any) -> dict[str, tuple[HookGroup, ...]]:
+    raw = converted("hooks", given or {}, dict[str, list[dict[str, Any]]])
+    return {happening: tuple(map(_group, groups)) for happening, groups in raw.items()}
+
+
+def _group(raw: Mapping[str, Any]) -> HookGroup:
+    given = raw.get("handlers", raw.get("hooks", []))
+    handlers = converted("handlers of a hook", given, list[dict[str, Any]])
+    return HookGroup(tuple(map(_handler, handlers)), text(raw, "matcher"))
+
+
+def _handler(raw: Mapping[str, Any]) -> HookHandler:
+    known = {"type", "timeout", "once"}
+    return HookHandler(
+        type=text(raw, "type"),
+        settings={name: given for name, given in raw.items() if name not in known},
+        timeout_s=value(raw, "timeout", float, default=0.0),
+        once=value(raw, "once", bool, default=False),
+    )
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def _groups(groups: Sequence[HookGroup]) -> list[dict[str, Any]]:
+    return [
+        {
+            **({"matcher": group.matcher} if group.matcher else {}),
+            "hooks": [_handler_said(handler) for handler in group.handlers],
+        }
+        for group in groups
+    ]
+
+
+def _handler_said(handler: HookHandler) -> dict[str, Any]:
+    said: dict[str, Any] = {"type": handler.type, **handler.settings}
+    if handler.timeout_s:
+        whole = handler.timeout_s.is_integer()
+        said["timeout"] = int(handler.timeout_s) if whole else handler.timeout_s
+    if handler.once:
+        said["once"] = True
+    return said

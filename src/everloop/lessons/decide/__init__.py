@@ -1,0 +1,1 @@
+"""Decisions about lessons: pure functions from state and command to events."""

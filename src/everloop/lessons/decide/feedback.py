@@ -1,0 +1,190 @@
+"""Decisions about what is heard of a lesson: uses, praise, blame, verdicts; and the promotion.
+
+Who speaks decides what counts: the door says it, and nothing in a request can.
+"""
+
+import msgspec
+
+from everloop.errors import Forbidden, Invalid, NotFound
+from everloop.lessons.decide.lesson import (
+    check_seen,
+    checked_evidence,
+    citations,
+    demotion,
+    known_lesson,
+    on,
+)
+from everloop.lessons.gate import checks
+from everloop.lessons.gate.case import Case
+from everloop.lessons.model.commands import (
+    GiveFeedback,
+    NarrateLesson,
+    PromoteLesson,
+    RecordVerdict,
+    RefuseNarrative,
+    UseLesson,
+    WithdrawFeedback,
+)
+from everloop.lessons.model.events import (
+    FeedbackGiven,
+    FeedbackWithdrawn,
+    LessonNarrated,
+    LessonPromoted,
+    LessonUsed,
+    NarrativeRefused,
+    PromotionRefused,
+    VerdictRecorded,
+)
+from everloop.lessons.model.lifecycle import Operation, Status, after
+from everloop.lessons.model.narrative import check_narrative
+from everloop.lessons.model.state import Lesson
+from everloop.lessons.settings import GateRules
+from everloop.log import Asking, Draft
+from everloop.memory.model.decide import ENGINE
+from everloop.memory.model.scopes import OWNER
+
+CHANNELS = ("thumbs", "sentiment")
+OUTSIDE = (OWNER, ENGINE)  # whose runners are not in an agent's hands
+
+
+def use_lesson(lesson: Lesson | None, command: UseLesson, asking: Asking) -> list[Draft]:
+    """Note a use. `asking.known` tells who has noted it already: the same use counts once."""
+    known = known_lesson(lesson, command.lesson_id)
+    after(known.status, Operation.USE, known.lesson_id)
+    if asking.known and (asking.by.actor, asking.by.session) in asking.known:
+        return []
+    used = LessonUsed(known.lesson_id, known.digest, asking.by.session, command.use_id)
+    return [on(known, used)]
+
+
+def give_feedback(lesson: Lesson | None, command: GiveFeedback, asking: Asking) -> list[Draft]:
+    """Note praise or blame; what is not the user's own is passed on. Blame ends a promotion."""
+    known = known_lesson(lesson, command.lesson_id)
+    _check_feedback(command)
+    named = (asking.by.actor, command.signal_id)
+    if named in {(signal.actor, signal.signal_id) for signal in known.signals}:
+        return []
+    if command.helpful:
+        check_seen(known, command.text_digest)
+    after(known.status, Operation.PRAISE if command.helpful else Operation.BLAME, known.lesson_id)
+    given = FeedbackGiven(
+        lesson_id=known.lesson_id,
+        text_digest=known.digest,
+        helpful=command.helpful,
+        signal_id=command.signal_id,
+        channel=command.channel,
+        confidence=command.confidence,
+        relayed=asking.by.actor != OWNER,
+        session=asking.by.session,
+    )
+    blamed = [] if command.helpful else demotion(known, "someone says that it harmed")
+    return [on(known, given, *command.because), *blamed]
+
+
+def withdraw_feedback(
+    lesson: Lesson | None, command: WithdrawFeedback, asking: Asking
+) -> list[Draft]:
+    """Take a signal back: only the user can, in person. A promotion that stood on it goes too."""
+    known = known_lesson(lesson, command.lesson_id)
+    if asking.by.actor != OWNER:
+        raise Forbidden(
+            f"{asking.by.actor} may not withdraw feedback", hint="Only the user can, in person."
+        )
+    named = [signal for signal in known.signals if signal.signal_id == command.signal_id]
+    if not named:
+        raise NotFound(
+            f"no signal {command.signal_id!r} of {known.lesson_id!r}",
+            hint="`everloop gate` shows what was heard of a lesson.",
+        )
+    taken = [signal.position for signal in named if signal.open]
+    if not taken:
+        return []
+    after(known.status, Operation.WITHDRAW, known.lesson_id)
+    withdrawn = on(known, FeedbackWithdrawn(known.lesson_id, command.signal_id), *taken)
+    stood_on = set(taken) & set(known.grounds)
+    lost = demotion(known, "praise that it stood on was withdrawn") if stood_on else []
+    return [withdrawn, *lost]
+
+
+def record_verdict(lesson: Lesson | None, command: RecordVerdict, asking: Asking) -> list[Draft]:
+    """Note what a runner found. A runner in an agent's hands makes a claim, not a verdict."""
+    known = known_lesson(lesson, command.lesson_id)
+    if command.passed and command.exit_code != 0:
+        raise Invalid(
+            f"a run that passed does not end with exit code {command.exit_code}",
+            hint="Say what the runner said.",
+        )
+    outside = asking.by.actor in OUTSIDE
+    after(known.status, Operation.PASS if command.passed else Operation.FAIL, known.lesson_id)
+    recorded = VerdictRecorded(
+        lesson_id=known.lesson_id,
+        text_digest=command.text_digest,
+        passed=command.passed,
+        exit_code=command.exit_code,
+        command=command.command,
+        output_digest=command.output_digest,
+        outside=outside,
+        session=asking.by.session,
+    )
+    fails = outside and not command.passed and command.text_digest == known.digest
+    return [on(known, recorded), *(demotion(known, "a verdict on it failed") if fails else [])]
+
+
+def narrate_lesson(lesson: Lesson | None, command: NarrateLesson, asking: Asking) -> list[Draft]:
+    """Note why it holds, and link the memories that this names."""
+    known = known_lesson(lesson, command.lesson_id)
+    after(known.status, Operation.NARRATE, known.lesson_id)
+    check_narrative(command.narrative)
+    evidence = checked_evidence(command.narrative.evidence, asking)
+    narrative = msgspec.structs.replace(command.narrative, evidence=evidence)
+    session = asking.by.session
+    narrated = LessonNarrated(known.lesson_id, known.digest, narrative, command.model, session)
+    new = tuple(each for each in evidence if getattr(each, "item_id", "") not in known.cites)
+    cited = citations(known.lesson_id, new, asking, by_user=known.immune)
+    return [on(known, narrated), *cited]
+
+
+def refuse_narrative(
+    lesson: Lesson | None, command: RefuseNarrative, asking: Asking
+) -> list[Draft]:
+    """Note that a model could not say why it holds."""
+    del asking
+    known = known_lesson(lesson, command.lesson_id)
+    after(known.status, Operation.NARRATE, known.lesson_id)
+    refused = NarrativeRefused(known.lesson_id, known.digest, command.reason, command.model)
+    return [on(known, refused)]
+
+
+def promote_lesson(
+    lesson: Lesson | None, command: PromoteLesson, asking: Asking, rules: GateRules
+) -> list[Draft]:
+    """Ask the gate. `asking.known` is the lesson's case, from facts alone, whoever asks."""
+    known = known_lesson(lesson, command.lesson_id)
+    if known.status is Status.PROMOTED:
+        return []
+    case: Case = msgspec.structs.replace(asking.known, now=asking.now)
+    found = checks.violations(case, rules)
+    if found:
+        reasons = tuple(violation.message for violation in found)
+        if _kept(reasons) == _kept(known.refused):
+            return []
+        return [on(known, PromotionRefused(known.lesson_id, known.digest, reasons))]
+    after(known.status, Operation.PROMOTE, known.lesson_id)
+    cited = tuple(memory.item_id for memory in checks.good_citations(case))
+    promoted = LessonPromoted(known.lesson_id, known.digest, cited)
+    return [Draft(promoted, checks.grounds(case, rules))]
+
+
+def _kept(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    """Reasons without what changes by itself: a lesson's age is no news."""
+    floor = "time-floor"
+    return tuple(floor if reason.startswith(floor) else reason for reason in reasons)
+
+
+def _check_feedback(command: GiveFeedback) -> None:
+    if not command.signal_id:
+        raise Invalid("feedback needs a signal id", hint="Name it, so that it counts once.")
+    if command.channel not in CHANNELS:
+        raise Invalid(f"{command.channel!r} is no channel", hint=f"Use {' or '.join(CHANNELS)}.")
+    if not 0 <= command.confidence <= 1:
+        raise Invalid(f"confidence {command.confidence} is not between 0 and 1")

@@ -1,0 +1,63 @@
+"""Decisions about hosts: whom the user trusts, what a host was shown, how far its task has come."""
+
+import re
+
+from everloop.errors import Forbidden, Invalid
+from everloop.lessons.model.commands import DistrustHost, LogPhase, ShowManifest, TrustHost
+from everloop.lessons.model.events import HostDistrusted, HostTrusted, ManifestShown, PhaseLogged
+from everloop.lessons.model.state import Host, Shown, Task
+from everloop.log import Asking, Draft, Event
+from everloop.memory.model.scopes import OWNER
+
+PHASES = ("pre_research", "learn", "code", "test", "audit", "post_research", "fix")
+NOTE_BYTES_MAX = 16_384
+_TASK = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def trust_host(host: Host | None, command: TrustHost, asking: Asking) -> list[Event]:
+    """Let a host pass on the user's words. Only the user says so, in person."""
+    _check_user(asking, command.host)
+    return [] if host is not None and host.trusted else [HostTrusted(command.host)]
+
+
+def distrust_host(host: Host | None, command: DistrustHost, asking: Asking) -> list[Draft]:
+    """Let it no longer: that takes the place of the trust, so what rested on it is gone."""
+    _check_user(asking, command.host)
+    if host is None or not host.trusted:
+        return []
+    return [Draft(HostDistrusted(command.host), (host.trusted_at,))]
+
+
+def log_phase(task: Task | None, command: LogPhase, asking: Asking) -> list[Event]:
+    """Note that a phase was reached; each is noted once."""
+    del asking
+    if not _TASK.fullmatch(command.task_id):
+        raise Invalid(
+            f"{command.task_id!r} is not a task's id",
+            hint="Use up to 128 letters, digits, hyphens and underscores.",
+        )
+    if command.phase not in PHASES:
+        raise Invalid(f"{command.phase!r} is no phase", hint=f"Use {', '.join(PHASES)}.")
+    if len(command.note.encode()) > NOTE_BYTES_MAX:
+        raise Invalid(f"a note has at most {NOTE_BYTES_MAX:,} bytes", hint="Keep it short.")
+    if task is not None and command.phase in task.phases:
+        return []
+    return [PhaseLogged(command.task_id, command.phase, command.note)]
+
+
+def show_manifest(shown: Shown | None, command: ShowManifest, asking: Asking) -> list[Event]:
+    """Note which lessons were shown, once for each manifest."""
+    if shown is not None:
+        return []
+    return [ManifestShown(command.lesson_ids, command.context_id, asking.by.session)]
+
+
+def _check_user(asking: Asking, host: str) -> None:
+    if asking.by.actor != OWNER:
+        raise Forbidden(
+            f"{asking.by.actor} may not say whom the user trusts",
+            hint="Only the user can, at a terminal: `everloop hosts`.",
+        )
+    if not _HOST.fullmatch(host):
+        raise Invalid(f"{host!r} is not a host's name", hint="Name it as `--as NAME` does.")

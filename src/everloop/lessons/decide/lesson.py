@@ -1,0 +1,368 @@
+"""Decisions about a lesson's words and its life: pure, from its state and who asks.
+
+Every fact about a lesson stands on its proposal; what follows from another fact of the same append
+stands beside that one. So taking a fact back takes back exactly what it led to.
+"""
+
+import re
+
+from everloop.errors import Conflict, Forbidden, Invalid, NotFound
+from everloop.lessons.model.commands import (
+    ActivateLesson,
+    DemoteLesson,
+    DiscardLesson,
+    EditLesson,
+    ProposeLesson,
+    SupersedeLesson,
+)
+from everloop.lessons.model.decision_context import (
+    around,
+    check_speaks_for_user,
+    may_see,
+    speaks_for_user,
+    trust_behind,
+)
+from everloop.lessons.model.events import (
+    Evidence,
+    LessonActivated,
+    LessonDemoted,
+    LessonDiscarded,
+    LessonEdited,
+    LessonProposed,
+    LessonSeeded,
+    LessonSuperseded,
+    MemoryEvidence,
+    QuoteEvidence,
+)
+from everloop.lessons.model.lifecycle import LIVE, Operation, Status, after
+from everloop.lessons.model.state import IMMUNE, Lesson, text_digest
+from everloop.log import Asking, Draft, Event
+from everloop.memory.model.decide import ENGINE
+from everloop.memory.model.events import CitationClosed, Cited
+from everloop.memory.model.scopes import OWNER, check_scope
+
+AUTHORS = ("user", "agent", "pack")
+DESCRIPTION_MAX = 1_024
+BODY_MAX = 50_000
+_LESSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking) -> list[Draft]:
+    """Take a proposal in. Asking twice is harmless; a pack's known lesson gets the new words."""
+    author = _author(command, asking)
+    _check_proposal(command, author)
+    if lesson is not None:
+        return _propose_again(lesson, command, asking)
+    proposed = LessonProposed(
+        lesson_id=command.lesson_id,
+        description=command.description.strip(),
+        body=command.body.strip(),
+        scope=check_scope(command.scope),
+        author=author,
+        session=asking.by.session,
+        evidence=checked_evidence(command.evidence, asking),
+        pack_id=command.pack_id if author == "pack" else "",
+        external_id=command.external_id if author == "pack" else "",
+        source=command.source,
+        target_skill=command.target_skill,
+    )
+    cited = citations(command.lesson_id, proposed.evidence, asking, by_user=author in IMMUNE)
+    drafts = [Draft(proposed, command.because), *cited]
+    if author == "pack" and speaks_for_user(asking):
+        drafts.append(_granted(LessonActivated(command.lesson_id), asking))
+    if _seeds(command, asking):
+        digest = text_digest(proposed.description, proposed.body)
+        seeded = LessonSeeded(command.lesson_id, digest, command.pack_id)
+        drafts.append(_granted(seeded, asking))
+    return drafts
+
+
+def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> list[Draft]:
+    """Change what is given. What a user wrote, only the user changes.
+
+    Once it is on trial, or promoted, its words are those that the user or the gate saw: no agent
+    puts others in their place.
+    """
+    known = known_lesson(lesson, command.lesson_id)
+    after(known.status, Operation.EDIT, known.lesson_id)
+    if known.immune and asking.by.actor != OWNER:
+        raise Forbidden(
+            f"{known.lesson_id!r} was written by a user",
+            hint="Propose a lesson of your own; the user decides which one stays.",
+        )
+    if known.status is not Status.PENDING and not speaks_for_user(asking):
+        raise Forbidden(
+            f"{known.lesson_id!r} is {known.status}, so {asking.by.actor} may not reword it",
+            hint="Propose it anew with the other words, and let that one supersede this one.",
+        )
+    description = known.description if command.description is None else command.description.strip()
+    body = known.body if command.body is None else command.body.strip()
+    _check_words(description, body)
+    if (description, body) == (known.description, known.body):
+        return []
+    edited = LessonEdited(known.lesson_id, description, body, asking.by.session)
+    return [on(known, edited), *demotion(known, "its words were changed")]
+
+
+def activate_lesson(lesson: Lesson | None, command: ActivateLesson, asking: Asking) -> list[Draft]:
+    """Put it on trial. Only the user's word does that."""
+    known = known_lesson(lesson, command.lesson_id)
+    check_speaks_for_user(asking, f"activate {known.lesson_id!r}")
+    check_seen(known, command.text_digest)
+    if after(known.status, Operation.ACTIVATE, known.lesson_id) is None:
+        return []
+    activated = LessonActivated(known.lesson_id)
+    return [on(known, activated, known.words_at, *trust_behind(asking))]
+
+
+def demote_lesson(lesson: Lesson | None, command: DemoteLesson, asking: Asking) -> list[Draft]:
+    """Put a promoted lesson on trial again: the user's word, or the engine's if support is gone.
+
+    If a fact ended the promotion, that is said of one that was demoted before as well.
+    """
+    known = known_lesson(lesson, command.lesson_id)
+    if asking.by.actor != ENGINE:
+        check_speaks_for_user(asking, f"demote {known.lesson_id!r}")
+    repeated = after(known.status, Operation.DEMOTE, known.lesson_id) is None
+    if repeated and not (command.because and known.promoted_at):
+        return []
+    demoted = LessonDemoted(known.lesson_id, command.reason)
+    return [on(known, demoted, known.promoted_at, *command.because)]
+
+
+def discard_lesson(lesson: Lesson | None, command: DiscardLesson, asking: Asking) -> list[Draft]:
+    """Let it go, and let go of what it stood on."""
+    known = known_lesson(lesson, command.lesson_id)
+    if after(known.status, Operation.DISCARD, known.lesson_id) is None:
+        return []
+    forced = _forced(known, asking, force=command.force)
+    return _retired(known, LessonDiscarded(known.lesson_id, command.reason, forced))
+
+
+def supersede_lesson(
+    lesson: Lesson | None, command: SupersedeLesson, asking: Asking
+) -> list[Draft]:
+    """Let another take its place. Who follows the chain of replacements must come to an end.
+
+    Raises:
+        Conflict: the other is itself, is not there, was discarded, or leads back to this one.
+    """
+    known = known_lesson(lesson, command.lesson_id)
+    if known.status is Status.SUPERSEDED and known.superseded_by == command.by:
+        return []
+    _check_replacement(known, command, asking)
+    after(known.status, Operation.SUPERSEDE, known.lesson_id)
+    forced = _forced(known, asking, force=command.force)
+    replacement = around(asking).replacement
+    assert replacement is not None, "it was checked"
+    superseded = LessonSuperseded(known.lesson_id, command.by, forced)
+    return _retired(known, superseded, replacement.position)
+
+
+# -- what other decisions about lessons use --------------------------------------------------------
+
+
+def known_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
+    """The lesson.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if lesson is None:
+        raise NotFound(f"no lesson {lesson_id!r}", hint="`everloop lessons` lists them.")
+    return lesson
+
+
+def check_seen(lesson: Lesson, text_digest: str) -> None:
+    """Make sure that a lesson still says what somebody saw before they agreed to it.
+
+    Raises:
+        Conflict: it says something else by now.
+    """
+    if text_digest not in ("", lesson.digest):
+        raise Conflict(
+            f"the words of {lesson.lesson_id!r} have changed since", hint="Read it again."
+        )
+
+
+def on(lesson: Lesson, happened: Event, *because: int) -> Draft:
+    """A fact about a lesson stands on the lesson: without it, it does not count either."""
+    return Draft(happened, tuple(dict.fromkeys((lesson.position, *because))))
+
+
+def demotion(lesson: Lesson, reason: str) -> list[Draft]:
+    """A promoted lesson goes back on trial because of the first fact of the same append.
+
+    One that was demoted before is demoted again: the earlier reason may be taken back.
+    """
+    if not lesson.promoted_at or lesson.status not in LIVE:
+        return []
+    demoted = LessonDemoted(lesson.lesson_id, reason)
+    return [Draft(demoted, (lesson.position, lesson.promoted_at), beside=(0,))]
+
+
+def citations(
+    lesson_id: str, evidence: tuple[Evidence, ...], asking: Asking, *, by_user: bool
+) -> list[Draft]:
+    """Links from the first fact of the append to each memory that it names, if there is one."""
+    named = {each.item_id: None for each in evidence if isinstance(each, MemoryEvidence)}
+    seen = {item_id: around(asking).seen(asking.by, item_id) for item_id in named}
+    return [
+        Draft(Cited(item_id, lesson_id, by_user), (item.position,), beside=(0,))
+        for item_id, item in seen.items()
+        if item is not None
+    ]
+
+
+def checked_evidence(evidence: tuple[Evidence, ...], asking: Asking) -> tuple[Evidence, ...]:
+    """The evidence; a quote that is not found where it is said to be is nobody's words."""
+    return tuple(_checked(each, asking) for each in evidence)
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+
+def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> list[Draft]:
+    words = (command.description.strip(), command.body.strip())
+    same = words == (lesson.description, lesson.body)
+    named = (command.pack_id, command.external_id)
+    if not command.external_id or named != (lesson.pack_id, lesson.external_id):
+        if same:
+            return []
+        raise Conflict(
+            f"there is a lesson {lesson.lesson_id!r} with other words", hint="Edit that one."
+        )
+    if lesson.status not in LIVE:
+        return []  # a pack brings nothing back that was let go
+    own = asking.by.actor == lesson.writer and lesson.status is Status.PENDING
+    if not (same or own or speaks_for_user(asking)):
+        raise Forbidden(
+            f"{lesson.lesson_id!r} came with a pack that the user installed",
+            hint="Let the user install the new one.",
+        )
+    return _upsert(lesson, command, asking, same=same)
+
+
+def _upsert(lesson: Lesson, command: ProposeLesson, asking: Asking, *, same: bool) -> list[Draft]:
+    """A pack's lesson once more: new words; and if the user installs it, what that grants."""
+    words = (command.description.strip(), command.body.strip())
+    session = asking.by.session
+    drafts = [] if same else [on(lesson, LessonEdited(lesson.lesson_id, *words, session))]
+    seeded = _seeds(command, asking)
+    if not (same or seeded):
+        drafts += demotion(lesson, "its words were changed")
+    if speaks_for_user(asking) and lesson.status is Status.PENDING:
+        drafts.append(_regranted(lesson, LessonActivated(lesson.lesson_id), asking, same=same))
+    if seeded and not (same and lesson.status is Status.PROMOTED):
+        happened = LessonSeeded(lesson.lesson_id, text_digest(*words), command.pack_id)
+        drafts.append(_regranted(lesson, happened, asking, same=same))
+    return drafts
+
+
+def _seeds(command: ProposeLesson, asking: Asking) -> bool:
+    """Whether the user installs it as promoted: in person, since that passes the gate by."""
+    return command.seed_as_promoted and asking.by.actor == OWNER
+
+
+def _regranted(lesson: Lesson, happened: Event, asking: Asking, *, same: bool) -> Draft:
+    """What the user's word grants to a known lesson; it rests on that word, and on the words."""
+    if same:
+        return on(lesson, happened, lesson.words_at, *trust_behind(asking))
+    return Draft(happened, (lesson.position, *trust_behind(asking)), beside=(0,))
+
+
+def _granted(happened: Event, asking: Asking) -> Draft:
+    """What the user's word grants to a lesson that is being proposed; it rests on that word."""
+    return Draft(happened, trust_behind(asking), beside=(0,))
+
+
+def _author(command: ProposeLesson, asking: Asking) -> str:
+    """Whose words they are. The user's own are theirs, whatever the request says."""
+    if command.author not in AUTHORS:
+        raise Invalid(f"{command.author!r} is no author", hint=f"Use {', '.join(AUTHORS)}.")
+    if asking.by.actor == OWNER and command.author != "pack":
+        return "user"
+    return command.author
+
+
+def _check_proposal(command: ProposeLesson, author: str) -> None:
+    if not _LESSON.fullmatch(command.lesson_id):
+        raise Invalid(
+            f"{command.lesson_id!r} is not a lesson's id",
+            hint="Use up to 128 letters, digits, dots, hyphens and underscores.",
+        )
+    _check_words(command.description, command.body)
+    if author == "pack" and not command.pack_id:
+        raise Invalid("a pack's lesson names its pack", hint="Say `pack_id`.")
+    if command.seed_as_promoted and author != "pack":
+        raise Invalid(
+            "only a pack's lesson can be seeded as promoted", hint="Others pass the gate."
+        )
+
+
+def _check_words(description: str, body: str) -> None:
+    for name, text, most in (
+        ("description", description, DESCRIPTION_MAX),
+        ("body", body, BODY_MAX),
+    ):
+        if not text.strip():
+            raise Invalid(f"a lesson needs a {name}", hint="Say it in at least one word.")
+        if len(text) > most:
+            raise Invalid(f"a {name} has at most {most:,} characters", hint="Shorten it.")
+
+
+def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: Asking) -> None:
+    replacement = around(asking).replacement
+    if command.by == lesson.lesson_id:
+        raise Conflict(f"{lesson.lesson_id!r} cannot replace itself", hint="Name another lesson.")
+    who = around(asking).asker(asking.by)
+    if replacement is None or not may_see(who, replacement.scope, replacement.writer):
+        raise Conflict(
+            f"there is no lesson {command.by!r} to take its place", hint="Propose it first."
+        )
+    if replacement.status is Status.DISCARDED:
+        raise Conflict(f"{command.by!r} was discarded", hint="Name a lesson that still stands.")
+    if lesson.lesson_id in replacement.chain:
+        raise Conflict(
+            f"{command.by!r} was itself superseded by {lesson.lesson_id!r}, directly or not",
+            hint="Name a lesson outside this circle.",
+        )
+    if lesson.status is Status.SUPERSEDED:
+        raise Conflict(
+            f"{lesson.lesson_id!r} was superseded by {lesson.superseded_by!r} already",
+            hint="Supersede that one instead.",
+        )
+
+
+def _forced(lesson: Lesson, asking: Asking, *, force: bool) -> bool:
+    """Whether it takes force to retire the lesson.
+
+    Raises:
+        Forbidden: it does, and this is not the user's word.
+    """
+    if not lesson.immune:
+        return False
+    if not force:
+        raise Forbidden(
+            f"{lesson.lesson_id!r} was written by a user", hint="Say it with force if you mean it."
+        )
+    check_speaks_for_user(asking, f"retire {lesson.lesson_id!r}, which a user wrote")
+    return True
+
+
+def _retired(lesson: Lesson, happened: Event, *because: int) -> list[Draft]:
+    """It goes, and with it every link to what it stood on."""
+    closed = [
+        Draft(CitationClosed(item_id, lesson.lesson_id), (position,), beside=(0,))
+        for item_id, position in lesson.cites.items()
+    ]
+    return [on(lesson, happened, *because), *closed]
+
+
+def _checked(evidence: Evidence, asking: Asking) -> Evidence:
+    if not isinstance(evidence, QuoteEvidence) or not evidence.found_in:
+        return evidence
+    item = around(asking).seen(asking.by, evidence.found_in)
+    words = evidence.text.strip()
+    found = item is not None and bool(words) and words in item.text
+    return evidence if found else QuoteEvidence(evidence.text)

@@ -1,0 +1,1 @@
+"""Feedback found in a user's own words: detection, classification, attribution."""

@@ -1,0 +1,19 @@
+"""What can be asked about a turn."""
+
+from everloop.lessons.feedback.events import Reading, Signal
+from everloop.log import Command
+
+
+class WeighTurn(Command, frozen=True):
+    """Note what a turn came to: signals, or the reasons why there are none."""
+
+    session: str
+    turn_id: str
+    text_digest: str
+    lesson_ids: tuple[str, ...]
+    signals: tuple[Signal, ...] = ()
+    reasons: tuple[str, ...] = ()
+    reading: Reading = Reading()
+    model: str = ""
+    cooldown_s: float = 0.0
+    because: tuple[int, ...] = ()

@@ -1,0 +1,119 @@
+"""What a turn comes to, given what a classifier read in it: pure, and every step may say no."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from everloop.lessons.feedback.abstain_reasons import (
+    ATTRIBUTION_DIFFERS,
+    BELOW_THRESHOLD,
+    CLASSIFIER_ABSTAINED,
+    HAZARD,
+    NEUTRAL,
+    UNATTRIBUTED,
+    UNTESTED_HOST,
+)
+from everloop.lessons.feedback.attribution import Pick
+from everloop.lessons.feedback.events import Hazard, Opinion, Reading, Signal
+from everloop.lessons.feedback.settings import SentimentSettings
+from everloop.lessons.feedback.turns import Heard, Turn
+
+TOO_RISKY: Final[tuple[Hazard, ...]] = (
+    "sarcasm",
+    "ambiguous-referent",
+    "out-of-distribution",
+    "self-directed",
+)
+
+
+class Weighing(msgspec.Struct, frozen=True):
+    """Signals, or the reasons why there are none."""
+
+    signals: tuple[Signal, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def untested(heard: Heard, limits: SentimentSettings) -> tuple[str, ...]:
+    """The reason against a host of a version whose turns nobody has checked, if it says one."""
+    major = heard.host_version.partition(".")[0].strip()
+    known = {version.strip() for version in limits.host_versions.split(",")}
+    return () if not major or major in known else (f"{UNTESTED_HOST}: {heard.host_version[:40]}",)
+
+
+def standing(
+    heard: Heard, reading: Reading, limits: SentimentSettings
+) -> tuple[Opinion | None, tuple[str, ...]]:
+    """The classifier's opinion if one stands, else the reasons against all of them."""
+    if reading.abstain:
+        return None, (CLASSIFIER_ABSTAINED,)
+    if risky := _risks(reading.hazards):
+        return None, risky
+    voiced = [opinion for opinion in reading.opinions if _is_voiced(opinion, heard)]
+    if not voiced:
+        return None, (NEUTRAL,)
+    clear = [opinion for opinion in voiced if not _risks(opinion.hazards)]
+    if not clear:
+        return None, _each(_risks(opinion.hazards) for opinion in voiced)
+    sure = [opinion for opinion in clear if not _doubts(opinion, limits)]
+    if not sure:
+        return None, _each(_doubts(opinion, limits) for opinion in clear)
+    return max(sure, key=lambda opinion: opinion.confidence), ()
+
+
+def weigh(opinion: Opinion, picked: Pick | None) -> Weighing:
+    """The signal, if classifier and attribution mean the same lesson. It is as sure as the less."""
+    if picked is None:
+        return Weighing(reasons=(UNATTRIBUTED,))
+    if picked.lesson_id != opinion.lesson_id:
+        differs = f"{ATTRIBUTION_DIFFERS}: {picked.lesson_id} is not {opinion.lesson_id}"
+        return Weighing(reasons=(differs,))
+    sure = min(opinion.confidence, picked.confidence)
+    helpful = opinion.polarity == "positive"
+    return Weighing((Signal(opinion.lesson_id, helpful, sure, picked.told_by),))
+
+
+def weigh_interrupt(heard: Heard, limits: SentimentSettings) -> Weighing:
+    """An interrupt speaks against what the turn it stopped acted on, if it came soon enough."""
+    last = heard.answer
+    if last is None or not _is_soon(last, heard, limits):
+        return Weighing(reasons=(UNATTRIBUTED,))
+    sure = limits.interrupt_confidence
+    if sure < limits.negative_min:
+        return Weighing(reasons=(_below("negative", sure, limits.negative_min),))
+    lessons = heard.among_shown(last.lesson_ids)
+    signals = tuple(Signal(name, False, sure, "interrupt") for name in lessons)
+    return Weighing(signals) if signals else Weighing(reasons=(UNATTRIBUTED,))
+
+
+def _is_soon(turn: Turn, heard: Heard, limits: SentimentSettings) -> bool:
+    if turn.at is None or heard.at is None:
+        return False
+    return timedelta() <= heard.at - turn.at <= timedelta(seconds=limits.interrupt_within_s)
+
+
+def _is_voiced(opinion: Opinion, heard: Heard) -> bool:
+    """Whether it is for or against a lesson that was shown, in words that the user did say."""
+    shown = any(each.lesson_id == opinion.lesson_id for each in heard.shown)
+    return shown and opinion.polarity != "neutral" and opinion.evidence in heard.text
+
+
+def _risks(hazards: Sequence[Hazard]) -> tuple[str, ...]:
+    return tuple(f"{HAZARD}: {hazard}" for hazard in TOO_RISKY if hazard in hazards)
+
+
+def _doubts(opinion: Opinion, limits: SentimentSettings) -> tuple[str, ...]:
+    positive = opinion.polarity == "positive"
+    least = limits.positive_min if positive else limits.negative_min
+    if opinion.confidence >= least:
+        return ()
+    return (_below(opinion.polarity, opinion.confidence, least),)
+
+
+def _below(polarity: str, confidence: float, least: float) -> str:
+    return f"{BELOW_THRESHOLD}: {polarity} {confidence:.2f} < {least:.2f}"
+
+
+def _each(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(reason for group in groups for reason in group))

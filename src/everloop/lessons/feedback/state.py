@@ -1,0 +1,54 @@
+"""What decisions about a session's turns need to know of it."""
+
+import msgspec
+
+from everloop.lessons.feedback.events import Signal, TurnWeighed
+from everloop.lessons.model.events import SentimentAbstained
+from everloop.log import Fact, Fold
+
+
+class Weighed(msgspec.Struct, frozen=True):
+    """What a turn came to, and where that was recorded."""
+
+    position: int
+    signals: tuple[Signal, ...]
+    reasons: tuple[str, ...] = ()
+
+
+class Hearing(msgspec.Struct, frozen=True):
+    """The turns of a session that were weighed, and when each lesson last got a signal."""
+
+    turns: dict[str, dict[str, Weighed]] = {}  # by name, then by digest of the words
+    signalled_us: dict[str, int] = {}
+
+    def known(self, turn_id: str, text_digest: str) -> Weighed | None:
+        """What a turn came to, if it was weighed."""
+        return self.turns.get(turn_id, {}).get(text_digest)
+
+
+def evolve(hearing: Hearing | None, fact: Fact) -> Hearing:
+    """The session after a fact."""
+    before = hearing or Hearing()
+    match fact.event:
+        case TurnWeighed(turn_id=turn_id, text_digest=digest, signals=signals):
+            at = {signal.lesson_id: fact.recorded_us for signal in signals}
+            weighed = Weighed(fact.position, signals)
+            named = {**before.turns.get(turn_id, {}), digest: weighed}
+            return Hearing({**before.turns, turn_id: named}, {**before.signalled_us, **at})
+        case SentimentAbstained(turn_id=turn_id, reasons=reasons) if turn_id in before.turns:
+            named = before.turns[turn_id]
+            digest, weighed = max(named.items(), key=lambda each: each[1].position)
+            told = msgspec.structs.replace(weighed, reasons=reasons)
+            return msgspec.structs.replace(
+                before, turns={**before.turns, turn_id: {**named, digest: told}}
+            )
+        case _:
+            return before
+
+
+HEARING = Fold("lessons.hearing", Hearing, evolve)
+
+
+def stream_of(session: str) -> str:
+    """The stream of a session's turns."""
+    return f"sentiment:{session}"

@@ -1,0 +1,1 @@
+"""The promotion gate: its checks, and the evidence that they look at."""

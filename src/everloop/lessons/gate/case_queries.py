@@ -1,0 +1,177 @@
+"""Cases for the gate: everything it may know of many lessons, in a handful of queries.
+
+It looks at what counts in the reader's sight, and asks nobody's leave: who may see a lesson is
+decided before, and a decision sees all.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from everloop.lessons.gate.case import Case, CitedMemory, Hand, Heard, Told, Tried, Use
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.projections.hosts import trusted_actors
+from everloop.lessons.projections.queries import STATUS, WITHDRAWN, WORDING
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.summaries.zoom import RETIRED
+
+T = TypeVar("T")
+Groups = dict[int, list[T]]
+
+
+def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]:
+    """The cases of the lessons that were proposed at these positions, in this order."""
+    wanted = msgspec.json.encode(positions).decode()
+    uses = _grouped((row[1], Use(row[0], *row[2:])) for row in reader.rows(_USES, (wanted,)))
+    heard = _heard(reader, wanted)
+    tried = _grouped(
+        (row[1], Tried(row[0], row[2], bool(row[3]), bool(row[4])))
+        for row in reader.rows(_TRIED, (wanted,))
+    )
+    told = {
+        row[1]: Told(row[0], row[2], row[3], bool(row[4])) for row in reader.rows(_TOLD, (wanted,))
+    }
+    cited, hands = _cited(reader, wanted), _hands(reader, wanted)
+    rows = {row[0]: row for row in reader.rows(_LESSONS, (wanted,))}
+    return [
+        Case(
+            lesson_id=rows[at][1],
+            status=Status(rows[at][2]),
+            scope=rows[at][3],
+            position=at,
+            words_at=rows[at][4],
+            written_at=moment(rows[at][5]),
+            now=now,
+            digest=rows[at][6],
+            hands=frozenset(hands[at]),
+            uses=tuple(uses.get(at, ())),
+            heard=tuple(heard.get(at, ())),
+            tried=tuple(tried.get(at, ())),
+            told=told.get(at),
+            cited=tuple(cited.get(at, ())),
+        )
+        for at in positions
+        if at in rows
+    ]
+
+
+def _heard(reader: Reader, wanted: str) -> Groups[Heard]:
+    trusted = trusted_actors(reader)
+    return _grouped(
+        (
+            row[1],
+            Heard(
+                row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0), bool(row[6])
+            ),
+        )
+        for row in reader.rows(_HEARD, (wanted,))
+    )
+
+
+def _hands(reader: Reader, wanted: str) -> Groups[Hand]:
+    """Who wrote each lesson.
+
+    A pack that the user installed wrote its own; a user's words that a host passed on are by both.
+    """
+    hands: Groups[Hand] = {}
+    for lesson, position, actor, session, author, pack_id in reader.rows(_WRITTEN, (wanted,)):
+        own = hands.setdefault(lesson, [])
+        if author == "pack" and actor == OWNER and position == lesson:
+            own.append(Hand(f"pack:{pack_id}", ""))
+        else:
+            own.append(Hand(actor, session))
+        if author == OWNER and actor != OWNER:
+            own.append(Hand(OWNER, ""))
+    return hands
+
+
+def _cited(reader: Reader, wanted: str) -> Groups[CitedMemory]:
+    """The memories that each lesson names, with all who had a hand in them."""
+    named: Groups[str] = _grouped((row[0], row[1]) for row in reader.rows(_NAMED, (wanted,)))
+    ids = msgspec.json.encode(sorted({each for group in named.values() for each in group})).decode()
+    touched: dict[str, set[Hand]] = {}
+    for item_id, actor, session in reader.rows(_TOUCHED, (ids,)):
+        touched.setdefault(item_id, set()).add(Hand(actor, session))
+    found = {
+        row[0]: CitedMemory(
+            item_id=row[0],
+            position=row[1],
+            changed_at=row[2],
+            scope=row[3],
+            restricted=bool(row[4]),
+            retired=bool(row[5]),
+            hands=frozenset(touched[row[0]]),
+        )
+        for row in reader.rows(_ITEMS, (ids,))
+    }
+    return {
+        lesson: [found.get(each) or CitedMemory(each) for each in group]
+        for lesson, group in named.items()
+    }
+
+
+def _grouped(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
+    groups: Groups[T] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+# In each, `j` holds where the wanted lessons were proposed; CROSS JOIN fixes the order of loops.
+_LESSONS = f"""
+SELECT l.position, l.lesson_id, ({STATUS}), l.scope, t.position, t.recorded_at, t.digest
+FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
+JOIN lesson_texts t ON t.position = ({WORDING}) WHERE {visible("l")}
+"""  # noqa: S608 - our own conditions
+_WRITTEN = f"""
+SELECT t.lesson, t.position, t.actor, t.session, l.author, l.pack_id FROM json_each(?) j
+CROSS JOIN lesson_texts t ON t.lesson = j.value JOIN lessons l ON l.position = t.lesson
+WHERE {visible("t")}
+"""  # noqa: S608 - our own condition
+_USES = f"""
+SELECT u.position, u.lesson, u.digest, u.actor, u.session FROM json_each(?) j
+CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} ORDER BY u.position
+"""  # noqa: S608 - our own condition
+_HEARD = f"""
+SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session, f.channel = 'sentiment'
+FROM json_each(?) j CROSS JOIN lesson_feedback f ON f.lesson = j.value
+WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
+"""  # noqa: S608 - our own conditions
+_TRIED = f"""
+SELECT v.position, v.lesson, v.digest, v.passed, v.outside FROM json_each(?) j
+CROSS JOIN lesson_verdicts v ON v.lesson = j.value WHERE {visible("v")} ORDER BY v.position
+"""  # noqa: S608 - our own condition
+_TOLD = f"""
+SELECT n.position, n.lesson, n.digest, n.confidence, n.evidenced FROM json_each(?) j
+CROSS JOIN lesson_narratives n ON n.lesson = j.value WHERE {visible("n")} ORDER BY n.position
+"""  # noqa: S608 - the newest comes last, and stays
+_NAMED = f"""
+SELECT DISTINCT e.lesson, e.item_id FROM json_each(?) j
+CROSS JOIN lesson_evidence e ON e.lesson = j.value WHERE {visible("e")} ORDER BY e.item_id
+"""  # noqa: S608 - our own condition
+_ITEMS = f"""
+SELECT i.item_id, i.position, v.position, v.scope, v.restricted, {RETIRED} FROM json_each(?) j
+CROSS JOIN memory_items i ON i.item_id = j.value
+JOIN memory_versions v ON v.position = (
+    SELECT x.position FROM memory_versions x WHERE x.item = i.position AND {visible("x")}
+    ORDER BY x.position DESC LIMIT 1)
+WHERE {visible("i")}
+"""  # noqa: S608 - our own conditions
+# Who wrote an item, or a version of it, or of anything it was made from. The run is known of the
+# one who took an item in; of one who revised it, it is not.
+_TOUCHED = f"""
+WITH RECURSIVE kin(root, item_id) AS (
+    SELECT value, value FROM json_each(?)
+    UNION
+    SELECT kin.root, s.source_id FROM kin JOIN memory_items i ON i.item_id = kin.item_id
+    JOIN memory_sources s ON s.position = i.position WHERE {visible("i")}
+)
+SELECT DISTINCT kin.root, w.actor, iif(v.position = i.position, i.session, '') FROM kin
+CROSS JOIN memory_items i ON i.item_id = kin.item_id
+CROSS JOIN memory_versions v ON v.item = i.position CROSS JOIN log w ON w.position = v.position
+WHERE {visible("i")} AND {visible("v")}
+"""  # noqa: S608 - our own conditions

@@ -1,0 +1,58 @@
+"""How lessons stand: before the gate, and in the ears of those who could say something."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from everloop.lessons.gate import checks as gate
+from everloop.lessons.gate.case_queries import cases
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.projections import queries
+from everloop.lessons.projections.queries import LessonSeen
+from everloop.lessons.settings import GateRules, LessonSettings
+from everloop.log import Reader
+from everloop.memory.model.scopes import Asker
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How a lesson stands before the gate: every check with its fact, in order."""
+
+    lesson: LessonSeen
+    checks: tuple[gate.Check, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """All that stands in the way."""
+        return tuple(found.message for check in self.checks for found in check.violations)
+
+
+class StaleLesson(msgspec.Struct, frozen=True):
+    """A lesson on trial that too little is heard of: `none` at all, or `below density`."""
+
+    lesson: LessonSeen
+    reason: str
+
+
+def standings(
+    reader: Reader, lessons: Sequence[LessonSeen], rules: GateRules, now: datetime
+) -> list[Standing]:
+    """How these lessons stand before the gate, in this order."""
+    found = cases(reader, [lesson.position for lesson in lessons], now)
+    return [
+        Standing(lesson, gate.checks(case, rules))
+        for lesson, case in zip(lessons, found, strict=True)
+    ]
+
+
+def stale(reader: Reader, who: Asker, settings: LessonSettings, now: datetime) -> list[StaleLesson]:
+    """Lessons on trial to ask the user about, oldest first: nobody says if they help."""
+    before = now - timedelta(days=settings.stale_days)
+    active = queries.load(reader, queries.positions(reader, who, [Status.ACTIVE]))
+    quiet = [
+        lesson
+        for lesson in active
+        if lesson.created_at <= before and len(lesson.sources) < settings.stale_signals_min
+    ]
+    asked = quiet[: settings.stale_asked_max]
+    return [StaleLesson(each, "below density" if each.sources else "none") for each in asked]

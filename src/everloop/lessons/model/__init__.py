@@ -1,0 +1,1 @@
+"""The lessons domain: events, commands, state and lifecycle. Pure."""

@@ -1,0 +1,54 @@
+"""The rules of a causal narrative, whoever wrote it: its lengths, and what its confidence needs."""
+
+from typing import Final
+
+from everloop.errors import Invalid
+from everloop.lessons.model.events import Narrative, QuoteEvidence
+
+CONFIDENCES: Final = ("observed", "inferred", "speculative")
+TRIGGER_MAX: Final = 140
+FAILURE_MAX: Final = 200
+CORRECTION_MAX: Final = 200
+QUOTE_MAX: Final = 80
+POTENTIAL: Final = "Potential:"
+
+
+def check_narrative(narrative: Narrative) -> None:
+    """Make sure that a narrative may be kept.
+
+    Raises:
+        Invalid: it may not.
+    """
+    if fault := narrative_fault(narrative):
+        raise Invalid(fault, hint="Say trigger, failure and correction in a sentence each.")
+
+
+def narrative_fault(narrative: Narrative) -> str:
+    """What is wrong with a narrative, as a sentence; empty if nothing is."""
+    for name, text, most in (
+        ("trigger", narrative.trigger, TRIGGER_MAX),
+        ("failure_mode", narrative.failure_mode, FAILURE_MAX),
+        ("correction", narrative.correction, CORRECTION_MAX),
+    ):
+        if not text.strip():
+            return f"{name} is empty"
+        if len(text) > most:
+            return f"{name} has {len(text)} characters, and at most {most} are allowed"
+    return _quote_fault(narrative) or _confidence_fault(narrative)
+
+
+def _quote_fault(narrative: Narrative) -> str:
+    quotes = [each.text for each in narrative.evidence if isinstance(each, QuoteEvidence)]
+    if any(len(quote) > QUOTE_MAX for quote in quotes):
+        return f"a quote has at most {QUOTE_MAX} characters"
+    return "" if all(quote.strip() for quote in quotes) else "a quote is empty"
+
+
+def _confidence_fault(narrative: Narrative) -> str:
+    if narrative.confidence not in CONFIDENCES:
+        return f"confidence {narrative.confidence!r} is none of {', '.join(CONFIDENCES)}"
+    if narrative.confidence == "observed" and not narrative.evidence:
+        return "what was observed needs evidence"
+    if narrative.confidence == "speculative" and not narrative.failure_mode.startswith(POTENTIAL):
+        return f"a speculative failure_mode begins with {POTENTIAL!r}"
+    return ""

@@ -1,0 +1,1 @@
+"""Lesson tables and their queries; every read says who asks."""

@@ -1,0 +1,264 @@
+"""The one query layer of lessons: every read says who asks.
+
+A lesson is seen by those whom its scope admits, and by the host that proposed it. Lists, counts,
+single lessons and recall all pass the same condition; there is no other way to a lesson.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.lessons.model.events import Evidence, Narrative, Source
+from everloop.lessons.model.lifecycle import Status
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+from everloop.memory.model.scopes import Asker
+
+LISTED = (Status.PENDING, Status.ACTIVE, Status.PROMOTED, Status.SUPERSEDED)  # by default
+
+# What every query asks of a lesson `l` or of feedback `f`, in the reader's sight.
+WORDING = f"""
+SELECT x.position FROM lesson_texts x WHERE x.lesson = l.position AND {visible("x")}
+ORDER BY x.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition
+NEWEST_STATUS = f"""
+FROM lesson_statuses s WHERE s.lesson = l.position AND {visible("s")}
+ORDER BY s.position DESC LIMIT 1
+"""
+STATUS = f"SELECT s.status {NEWEST_STATUS}"
+WITHDRAWN = f"""EXISTS (SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.lesson
+    AND w.signal_id = f.signal_id AND w.position > f.position AND {visible("w")})"""  # noqa: S608 - our own condition
+
+
+class LessonSeen(msgspec.Struct, frozen=True):
+    """A lesson as an asker sees it.
+
+    `note` says why it was demoted or discarded, by which lesson it was superseded, or which pack
+    seeded it. `sources` names the kinds of signals that were heard of it.
+    """
+
+    position: int
+    lesson_id: str
+    description: str
+    body: str
+    digest: str
+    status: Status
+    note: str
+    scope: str
+    author: str
+    actor: str
+    session: str
+    pack_id: str
+    external_id: str
+    target_skill: str
+    evidence: tuple[Evidence, ...]
+    source: Source | None
+    created_at: datetime
+    written_at: datetime
+    updated_at: datetime
+    uses: int = 0
+    last_used_at: datetime | None = None
+    thumbs_up: int = 0
+    thumbs_down: int = 0
+    sources: tuple[str, ...] = ()
+    narrative: Narrative | None = None
+
+
+class LessonPage(msgspec.Struct, frozen=True):
+    """A part of a list, and how long the whole is."""
+
+    total: int
+    lessons: tuple[LessonSeen, ...]
+
+
+def find(reader: Reader, who: Asker, lesson_id: str) -> LessonSeen:
+    """One lesson, whatever its status.
+
+    Raises:
+        NotFound: there is none that this asker may see; it says no more than that.
+    """
+    found = [row[0] for row in _standing(reader, who, "l.lesson_id = :id", id=lesson_id)]
+    if not found:
+        raise NotFound(f"no lesson {lesson_id!r}", hint="`everloop lessons` lists them.")
+    return load(reader, found)[0]
+
+
+def page(
+    reader: Reader, who: Asker, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
+) -> LessonPage:
+    """Lessons by status, then by id; by default, all that were not discarded.
+
+    Raises:
+        Invalid: there is no such status.
+    """
+    wanted = {status_of(name) for name in statuses} or set(LISTED)
+    rows = [row for row in _standing(reader, who) if row[2] in wanted]
+    rows.sort(key=lambda row: (row[2], row[1]))
+    shown = [row[0] for row in rows[offset : offset + limit]]
+    return LessonPage(len(rows), tuple(load(reader, shown)))
+
+
+def positions(reader: Reader, who: Asker, statuses: Iterable[Status] = LISTED) -> list[int]:
+    """Where the lessons of these statuses were proposed, oldest first."""
+    wanted = set(statuses)
+    return sorted(row[0] for row in _standing(reader, who) if row[2] in wanted)
+
+
+def known_to(reader: Reader, who: Asker, lesson_ids: Iterable[str]) -> set[str]:
+    """Those of these lessons that this asker may see, whatever their status."""
+    where = "l.lesson_id IN (SELECT value FROM json_each(:ids))"
+    return {row[1] for row in _standing(reader, who, where, ids=_json(sorted(lesson_ids)))}
+
+
+def audible(reader: Reader, who: Asker, wordings: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """Those of these wordings that hold now, of lessons for this asker that were not discarded.
+
+    For each: where its lesson was proposed, and its id.
+    """
+    sql = f"""
+    SELECT t.position, l.position, l.lesson_id, ({STATUS}) AS status FROM json_each(:wordings) j
+    CROSS JOIN lesson_texts t ON t.position = j.value JOIN lessons l ON l.position = t.lesson
+    WHERE {visible("t")} AND {visible("l")} AND {_AUDIENCE} AND t.position = ({WORDING})
+    """  # noqa: S608 - our own conditions
+    rows = reader.rows(sql, {**_bound(who), "wordings": _json(wordings)})
+    return {row[0]: (row[1], row[2]) for row in rows if row[3] != Status.DISCARDED}
+
+
+def load(reader: Reader, found: Sequence[int]) -> list[LessonSeen]:
+    """The lessons that were proposed at these positions, in this order. It asks nobody's leave."""
+    wanted = _json(found)
+    counts = {row[0]: row[1:] for row in reader.rows(_COUNTS, (wanted,))}
+    heard: dict[int, list[tuple[str, bool]]] = {}
+    for lesson, channel, helpful in reader.rows(_HEARD, (wanted,)):
+        heard.setdefault(lesson, []).append((channel, bool(helpful)))
+    verdicts: dict[int, list[str]] = {}
+    for lesson, passed in reader.rows(_VERDICTS, (wanted,)):
+        verdicts.setdefault(lesson, []).append("runner_passed" if passed else "runner_failed")
+    rows = {row[0]: row for row in reader.rows(_LESSONS, (wanted,))}
+    return [
+        _lesson(
+            rows[position],
+            counts.get(position, (0, None)),
+            heard.get(position, []),
+            verdicts.get(position, []),
+        )
+        for position in found
+        if position in rows
+    ]
+
+
+def status_of(name: str) -> Status:
+    """The status of that name.
+
+    Raises:
+        Invalid: there is none.
+    """
+    try:
+        return Status(name)
+    except ValueError as problem:
+        raise Invalid(
+            f"{name!r} is no status of a lesson", hint=f"Use {', '.join(Status)}."
+        ) from problem
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+_AUDIENCE = """(:everything OR l.actor = :principal
+    OR l.scope IN (SELECT value FROM json_each(:scopes))
+    OR substr(l.scope, 1, instr(l.scope, ':')) IN (SELECT value FROM json_each(:kinds)))"""
+_STANDING = f"""
+SELECT l.position, l.lesson_id, ({STATUS}) FROM lessons l
+WHERE {{where}} AND {visible("l")} AND {_AUDIENCE}
+"""  # noqa: S608 - our own conditions
+_LESSONS = f"""
+SELECT l.position, l.lesson_id, t.description, t.body, t.digest, s.status, s.note,
+    l.scope, l.author, l.actor, l.session, l.pack_id, l.external_id, l.target_skill, l.evidence,
+    l.source, l.recorded_at, t.recorded_at, max(t.recorded_at, s.recorded_at), (
+        SELECT n.narrative FROM lesson_narratives n
+        WHERE n.lesson = l.position AND n.digest = t.digest AND {visible("n")}
+        ORDER BY n.position DESC LIMIT 1)
+FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
+JOIN lesson_texts t ON t.position = ({WORDING})
+JOIN lesson_statuses s ON s.position = (SELECT s.position {NEWEST_STATUS})
+"""  # noqa: S608 - our own conditions
+_COUNTS = f"""
+SELECT u.lesson, count(*), max(u.recorded_at) FROM json_each(?) j
+CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} GROUP BY u.lesson
+"""  # noqa: S608 - our own condition
+_HEARD = f"""
+SELECT f.lesson, f.channel, f.helpful FROM json_each(?) j
+CROSS JOIN lesson_feedback f ON f.lesson = j.value
+WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
+"""  # noqa: S608 - our own conditions
+_VERDICTS = f"""
+SELECT v.lesson, v.passed FROM json_each(?) j CROSS JOIN lesson_verdicts v ON v.lesson = j.value
+WHERE v.outside AND {visible("v")} ORDER BY v.position
+"""  # noqa: S608 - our own condition
+_NAMES = {
+    ("thumbs", True): "user_thumbs_up",
+    ("thumbs", False): "user_thumbs_down",
+    ("sentiment", True): "sentiment_positive",
+    ("sentiment", False): "sentiment_negative",
+}
+
+
+def _standing(
+    reader: Reader, who: Asker, where: str = "true", **bindings: Any
+) -> list[tuple[Any, ...]]:
+    """Position, id and status of each lesson that this asker may see."""
+    return reader.rows(_STANDING.format(where=where), {**_bound(who), **bindings})
+
+
+def _bound(who: Asker) -> dict[str, Any]:
+    everything = who.owner or "*" in who.scopes
+    kinds = [scope.removesuffix("*") for scope in who.scopes if scope.endswith(":*")]
+    exact = [scope for scope in who.scopes if not scope.endswith("*")]
+    return {
+        "everything": int(everything),
+        "principal": who.principal,
+        "scopes": _json(exact),
+        "kinds": _json(kinds),
+    }
+
+
+def _lesson(
+    row: Sequence[Any],
+    counted: Sequence[Any],
+    heard: Sequence[tuple[str, bool]],
+    verdicts: Sequence[str],
+) -> LessonSeen:
+    names = [_NAMES.get(each, each[0]) for each in heard]
+    return LessonSeen(
+        position=row[0],
+        lesson_id=row[1],
+        description=row[2],
+        body=row[3],
+        digest=row[4],
+        status=Status(row[5]),
+        note=row[6],
+        scope=row[7],
+        author=row[8],
+        actor=row[9],
+        session=row[10],
+        pack_id=row[11],
+        external_id=row[12],
+        target_skill=row[13],
+        evidence=msgspec.json.decode(row[14], type=tuple[Evidence, ...]),
+        source=msgspec.json.decode(row[15], type=Source) if row[15] else None,
+        created_at=moment(row[16]),
+        written_at=moment(row[17]),
+        updated_at=moment(row[18]),
+        uses=counted[0],
+        last_used_at=moment(counted[1]) if counted[1] else None,
+        thumbs_up=sum(helpful for _, helpful in heard),
+        thumbs_down=sum(not helpful for _, helpful in heard),
+        sources=tuple(dict.fromkeys([*names, *verdicts])),
+        narrative=msgspec.json.decode(row[19], type=Narrative) if row[19] else None,
+    )
+
+
+def _json(values: Sequence[int] | Sequence[str]) -> str:
+    return msgspec.json.encode(values).decode()

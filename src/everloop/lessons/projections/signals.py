@@ -1,0 +1,90 @@
+"""What was heard of one lesson, signal by signal: praise and blame, and what runners found."""
+
+from datetime import datetime
+
+import msgspec
+
+from everloop.lessons.projections.queries import WITHDRAWN
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+
+
+class SignalSeen(msgspec.Struct, frozen=True):
+    """Praise or blame. `present`: of the words as they are now; `open`: it was not withdrawn."""
+
+    position: int
+    signal_id: str
+    helpful: bool
+    channel: str
+    actor: str
+    relayed: bool
+    present: bool
+    open: bool
+    recorded_at: datetime
+
+
+class VerdictSeen(msgspec.Struct, frozen=True):
+    """What a runner found. `outside`: it was not in an agent's hands."""
+
+    position: int
+    passed: bool
+    exit_code: int
+    command: str
+    output_digest: str
+    actor: str
+    outside: bool
+    present: bool
+    recorded_at: datetime
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """Everything that was heard of a lesson, oldest first."""
+
+    signals: tuple[SignalSeen, ...]
+    verdicts: tuple[VerdictSeen, ...]
+
+
+def heard_of(reader: Reader, lesson: int, digest: str) -> Heard:
+    """What was heard of the lesson that was proposed at a position, and now has this digest."""
+    return Heard(
+        tuple(
+            SignalSeen(
+                position=row[0],
+                signal_id=row[1],
+                helpful=bool(row[2]),
+                channel=row[3],
+                actor=row[4],
+                relayed=bool(row[5]),
+                present=row[6] == digest,
+                open=bool(row[7]),
+                recorded_at=moment(row[8]),
+            )
+            for row in reader.rows(_SIGNALS, (lesson,))
+        ),
+        tuple(
+            VerdictSeen(
+                position=row[0],
+                passed=bool(row[1]),
+                exit_code=row[2],
+                command=row[3],
+                output_digest=row[4],
+                actor=row[5],
+                outside=bool(row[6]),
+                present=row[7] == digest,
+                recorded_at=moment(row[8]),
+            )
+            for row in reader.rows(_VERDICTS, (lesson,))
+        ),
+    )
+
+
+_SIGNALS = f"""
+SELECT f.position, f.signal_id, f.helpful, f.channel, f.actor, f.relayed, f.digest,
+    NOT {WITHDRAWN}, f.recorded_at
+FROM lesson_feedback f WHERE f.lesson = ? AND {visible("f")} ORDER BY f.position
+"""  # noqa: S608 - our own conditions
+_VERDICTS = f"""
+SELECT v.position, v.passed, v.exit_code, v.command, v.output_digest, v.actor, v.outside, v.digest,
+    v.recorded_at
+FROM lesson_verdicts v WHERE v.lesson = ? AND {visible("v")} ORDER BY v.position
+"""  # noqa: S608 - our own condition

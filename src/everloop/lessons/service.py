@@ -1,0 +1,351 @@
+"""The teacher of lessons: what the doors call to propose, to use, to judge and to look things up.
+
+Everything it changes, it changes by commands; who speaks is the door's `Context`. What the speaker
+may not see is to them as if it did not exist, whatever they want to do with it.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from everloop.completion import Declined
+from everloop.errors import NotFound, Unavailable
+from everloop.lessons.feedback.classifier import OFFLINE
+from everloop.lessons.gate.evidence import locate
+from everloop.lessons.gate.standing import StaleLesson, Standing, stale, standings
+from everloop.lessons.idempotent_requests import LESSON_TRACES
+from everloop.lessons.model.commands import (
+    ActivateLesson,
+    DiscardLesson,
+    DistrustHost,
+    EditLesson,
+    GiveFeedback,
+    LogPhase,
+    NarrateLesson,
+    PromoteLesson,
+    ProposeLesson,
+    RecordVerdict,
+    RefuseNarrative,
+    SupersedeLesson,
+    TrustHost,
+    UseLesson,
+    WithdrawFeedback,
+)
+from everloop.lessons.model.events import (
+    Evidence,
+    LessonPromoted,
+    LessonProposed,
+    MemoryEvidence,
+    Narrative,
+)
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.model.state import lesson_stream
+from everloop.lessons.narrative_writer import written_by
+from everloop.lessons.projections import queries
+from everloop.lessons.projections.hosts import HostStanding, PhaseEntry, host_standings, phases_of
+from everloop.lessons.projections.queries import LessonPage, LessonSeen
+from everloop.lessons.projections.search import Recalled, recall
+from everloop.lessons.settings import LessonSettings
+from everloop.log import Command, Context, Log, Reader, Receipt
+from everloop.log.idempotency import do_once, new_id
+from everloop.memory.model.decide import principal_of
+from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.projections.queries import asker
+from everloop.memory.projections.queries import find as find_item
+from everloop.ports import Clock, Ids, Model
+
+Do = Callable[..., Receipt]
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """What became of a proposal.
+
+    `updated`: the lesson was known before. `withheld`: it was to be seeded as promoted, and who
+    asked for that may not.
+    """
+
+    lesson_id: str
+    status: Status
+    updated: bool
+    created_at: datetime
+    withheld: bool
+    position: int
+
+
+class Promotion(msgspec.Struct, frozen=True):
+    """What the gate said, with all that stands in the way; `cited`: the memories it stands on."""
+
+    lesson_id: str
+    passed: bool
+    status: Status
+    before: Status
+    reasons: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+
+
+class Teacher:
+    """Lessons over one log."""
+
+    def __init__(
+        self,
+        log: Log,
+        do: Do,
+        clock: Clock,
+        ids: Ids,
+        settings: LessonSettings,
+        model: Callable[[], Model] | None = None,
+    ) -> None:
+        self.log = log
+        self.settings = settings
+        self._do = do
+        self._clock = clock
+        self._ids = ids
+        self._model = model
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def propose(
+        self, new: ProposeLesson, *, by: Context, request_id: str | None = None
+    ) -> Proposed:
+        """Put a rule forward. An empty `lesson_id` gets one; quotes are looked up in memory."""
+        command = msgspec.structs.replace(
+            new,
+            lesson_id=new.lesson_id or self._name(new, request_id),
+            evidence=self._located(new.evidence, by),
+        )
+        receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        new_here = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
+        with self.log.reading() as reader:
+            lesson = queries.find(reader, asker(reader, OWNER), command.lesson_id)
+        withheld = new.seed_as_promoted and lesson.status is not Status.PROMOTED
+        return Proposed(
+            lesson.lesson_id,
+            lesson.status,
+            not new_here,
+            lesson.created_at,
+            withheld,
+            lesson.position,
+        )
+
+    def edit(self, change: EditLesson, *, by: Context, request_id: str | None = None) -> LessonSeen:
+        """Change its words; a promoted one is on trial again."""
+        return self._act(change, change.lesson_id, by, request_id)
+
+    def narrate(
+        self,
+        lesson_id: str,
+        *,
+        by: Context,
+        narrative: Narrative | None = None,
+        request_id: str | None = None,
+    ) -> LessonSeen | Declined:
+        """Say why it holds; without a narrative, a model is asked, and may decline.
+
+        Raises:
+            ModelFailed: the model gave no usable answer.
+        """
+        lesson = self.find(by.actor, lesson_id)
+        name = ""
+        if narrative is None:
+            model = self._chosen_model()
+            written = written_by(model, lesson, self._excerpts(lesson, by), self.settings)
+            name = model.name
+            if isinstance(written, Declined):
+                self._do(RefuseNarrative(lesson_id, written.reason, name), by=by)
+                return written
+            narrative = written
+        located = self._located(narrative.evidence, by)
+        told = msgspec.structs.replace(narrative, evidence=located)
+        return self._act(NarrateLesson(lesson_id, told, name), lesson_id, by, request_id)
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def activate(
+        self, lesson_id: str, *, by: Context, text_digest: str = "", request_id: str | None = None
+    ) -> LessonSeen:
+        """Put it on trial: the user's word only, on the words that they saw, if they say which.
+
+        Raises:
+            Conflict: its words have changed since.
+        """
+        command = ActivateLesson(lesson_id, text_digest)
+        return self._act(command, lesson_id, by, request_id)
+
+    def discard(
+        self, command: DiscardLesson, *, by: Context, request_id: str | None = None
+    ) -> LessonSeen:
+        """Let it go.
+
+        Raises:
+            Forbidden: a user wrote it, and this is not the user's word with force.
+        """
+        return self._act(command, command.lesson_id, by, request_id)
+
+    def supersede(
+        self, command: SupersedeLesson, *, by: Context, request_id: str | None = None
+    ) -> LessonSeen:
+        """Let another take its place.
+
+        Raises:
+            Forbidden: a user wrote it, and this is not the user's word with force.
+            Conflict: the other cannot take its place.
+        """
+        return self._act(command, command.lesson_id, by, request_id)
+
+    def promote(self, lesson_id: str, *, by: Context, request_id: str | None = None) -> Promotion:
+        """Ask the gate. It decides from facts, whoever asks; a refusal is recorded as well."""
+        before = self.find(by.actor, lesson_id).status
+        command = PromoteLesson(lesson_id)
+        receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        if receipt.repeated:
+            with self.log.reading(as_of=receipt.facts[0].position - 1) as reader:
+                before = queries.find(reader, _asker(reader, by.actor), lesson_id).status
+        standing = self.standing(by.actor, lesson_id)
+        status = standing.lesson.status
+        if status is not Status.PROMOTED:
+            return Promotion(lesson_id, False, status, before, reasons=standing.reasons)
+        facts = receipt.facts or self.log.read(lesson_stream(lesson_id))
+        cited = [fact.event.cited for fact in facts if isinstance(fact.event, LessonPromoted)]
+        return Promotion(lesson_id, True, status, before, cited=cited[-1] if cited else ())
+
+    # -- signals -----------------------------------------------------------------------------------
+
+    def use(self, command: UseLesson, *, by: Context, request_id: str | None = None) -> LessonSeen:
+        """Note that an agent acted on it."""
+        return self._act(command, command.lesson_id, by, request_id)
+
+    def feedback(
+        self, command: GiveFeedback, *, by: Context, request_id: str | None = None
+    ) -> LessonSeen:
+        """Note praise or blame. An empty `signal_id` gets one."""
+        signal = command.signal_id or new_id(self._ids, "sig", request_id)
+        named = msgspec.structs.replace(command, signal_id=signal)
+        return self._act(named, command.lesson_id, by, request_id)
+
+    def withdraw(
+        self, command: WithdrawFeedback, *, by: Context, request_id: str | None = None
+    ) -> LessonSeen:
+        """Take a signal back: the user only, in person."""
+        return self._act(command, command.lesson_id, by, request_id)
+
+    def verdict(
+        self, command: RecordVerdict, *, by: Context, request_id: str | None = None
+    ) -> LessonSeen:
+        """Note what a runner found. An empty `text_digest` means the words as they are now."""
+        digest = command.text_digest or self.find(by.actor, command.lesson_id).digest
+        bound = msgspec.structs.replace(command, text_digest=digest)
+        return self._act(bound, command.lesson_id, by, request_id)
+
+    # -- looking things up -------------------------------------------------------------------------
+
+    def find(self, principal: str, lesson_id: str) -> LessonSeen:
+        """One lesson that a principal may see."""
+        with self.log.reading() as reader:
+            return queries.find(reader, _asker(reader, principal), lesson_id)
+
+    def page(
+        self, principal: str, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
+    ) -> LessonPage:
+        """Lessons by status, then by id; by default, all that were not discarded."""
+        with self.log.reading() as reader:
+            who = _asker(reader, principal)
+            return queries.page(reader, who, statuses, limit=limit, offset=offset)
+
+    def recall(self, principal: str, query: str, *, limit: int = 5) -> list[Recalled]:
+        """The lessons that fit a question best."""
+        with self.log.reading() as reader:
+            return recall(reader, _asker(reader, principal), query, limit=limit)
+
+    def standing(self, principal: str, lesson_id: str) -> Standing:
+        """How a lesson stands before the gate."""
+        with self.log.reading() as reader:
+            lesson = queries.find(reader, _asker(reader, principal), lesson_id)
+            return self.standings(reader, [lesson])[0]
+
+    def standings(self, reader: Reader, lessons: Sequence[LessonSeen]) -> list[Standing]:
+        """How these lessons stand before the gate, in this order."""
+        return standings(reader, lessons, self.settings, self._clock.now())
+
+    def stale(self, principal: str) -> list[StaleLesson]:
+        """Lessons on trial to ask the user about, oldest first: nobody says if they help."""
+        with self.log.reading() as reader:
+            who = _asker(reader, principal)
+            return stale(reader, who, self.settings, self._clock.now())
+
+    # -- hosts and tasks ---------------------------------------------------------------------------
+
+    def hosts(self) -> list[HostStanding]:
+        """Every host that the user has spoken of."""
+        with self.log.reading() as reader:
+            return host_standings(reader)
+
+    def trust(self, host: str, *, by: Context) -> bool:
+        """Let a host pass on the user's words; whether that is new."""
+        return bool(self._do(TrustHost(host), by=by).facts)
+
+    def distrust(self, host: str, *, by: Context) -> bool:
+        """Let it no longer. What rested on its word goes at once; whether that is new."""
+        return bool(self._do(DistrustHost(host), by=by).facts)
+
+    def log_phase(self, command: LogPhase, *, by: Context) -> bool:
+        """Note that a host reached a phase of its task; whether that is new."""
+        return bool(self._do(command, by=by).facts)
+
+    def ledger_of(self, task_id: str) -> list[PhaseEntry]:
+        """The phases that a task has reached."""
+        with self.log.reading() as reader:
+            return phases_of(reader, task_id)
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def _act(
+        self, command: Command, lesson_id: str, by: Context, request_id: str | None
+    ) -> LessonSeen:
+        self.find(by.actor, lesson_id)
+        do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        return self.find(by.actor, lesson_id)
+
+    def _name(self, new: ProposeLesson, request_id: str | None) -> str:
+        """A new name; or that which the same request, or entry of a pack or source, always has."""
+        if new.author == "pack" and new.external_id:
+            return _name_for("pack", new.pack_id, new.external_id)
+        if new.source is not None:
+            return _name_for(new.source.kind, new.source.digest, new.description, new.body)
+        return new_id(self._ids, "les", request_id)
+
+    def _located(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
+        if not evidence:
+            return ()
+        with self.log.reading() as reader:
+            return locate(reader, _asker(reader, by.actor), evidence)
+
+    def _excerpts(self, lesson: LessonSeen, by: Context) -> list[str]:
+        """The memories that a lesson cites, as far as the speaker may see them."""
+        named = [each.item_id for each in lesson.evidence if isinstance(each, MemoryEvidence)]
+        found: list[str] = []
+        with self.log.reading() as reader:
+            who = _asker(reader, by.actor)
+            for item_id in named:
+                try:
+                    found.append(find_item(reader, who, item_id).text)
+                except NotFound:
+                    continue
+        return found
+
+    def _chosen_model(self) -> Model:
+        model = None if self._model is None else self._model()
+        if model is None or model.name == OFFLINE:
+            raise Unavailable(
+                "no model is at hand to write a narrative", hint="Write it by hand, or add a model."
+            )
+        return model
+
+
+def _asker(reader: Reader, principal: str) -> Asker:
+    return asker(reader, principal_of(principal))
+
+
+def _name_for(*parts: str) -> str:
+    return f"les-{hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]}"

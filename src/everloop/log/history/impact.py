@@ -1,0 +1,188 @@
+"""What retracting, rewinding or purging would change: the difference between two folds of a log.
+
+Preview and execution use the same closure over `because` (`lineage.closure`), so what the preview
+lists is what happens.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.log.model.branches import Branch, Sight
+from everloop.log.model.facts import STREAM, Retracted
+from everloop.log.read.lineage import active_retractions, closure
+from everloop.log.read.reader import Reader
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A fact that would change sides."""
+
+    position: int
+    kind: str
+    stream: str
+
+
+class Impact(msgspec.Struct, frozen=True):
+    """What would stop counting, and what would count again."""
+
+    hides: tuple[Touched, ...]
+    restores: tuple[Touched, ...]
+
+    def kinds(self) -> dict[str, int]:
+        """How many facts of each kind would stop counting, most first."""
+        return dict(Counter(touched.kind for touched in self.hides).most_common())
+
+
+def retraction_impact(reader: Reader, positions: Sequence[int], sight: Sight) -> Impact:
+    """What retracting these facts would change for one who has this sight.
+
+    Raises:
+        NotFound: one of them does not exist or does not count here.
+        Invalid: one of them is a branch or a purge, which no retraction undoes.
+    """
+    _check(reader, positions, sight)
+    gone = closure(reader.db, positions)
+    active = active_retractions(reader.db, sight)
+    active_after = active_retractions(reader.db, sight, without=frozenset(gone))
+    touched = sorted({*gone, *_hidden_by(reader, set(active) ^ set(active_after))})
+    before = _visible(reader, touched, sight, active)
+    after = _visible(reader, sorted(set(touched) - set(gone)), sight, active_after)
+    return _difference(before, after)
+
+
+def rewind_impact(reader: Reader, to: int, line: Branch, sight: Sight) -> Impact:
+    """What going back to a position on a line would change for one who has this sight.
+
+    Retractions made since then go too, so what they hid counts again.
+    """
+    then = Sight({**sight.caps, **{name: min(cap, to) for name, cap in line.lineage()}})
+    active = active_retractions(reader.db, sight)
+    active_then = active_retractions(reader.db, then)
+    later = reader.rows("SELECT position FROM log WHERE position > ?", (to,))
+    changed = _hidden_by(reader, set(active) ^ set(active_then))
+    touched = sorted({*(row[0] for row in later), *changed})
+    before = _visible(reader, touched, sight, active)
+    after = _visible(reader, touched, then, active_then)
+    return _difference(_of_others(before), _of_others(after))
+
+
+def purge_impact(reader: Reader, positions: Sequence[int]) -> Impact:
+    """Whose payloads a purge of these facts would erase: theirs and all that was derived from them.
+
+    Raises:
+        NotFound: one of them does not exist.
+        Invalid: one of them belongs to the log itself, or there are none.
+    """
+    if not positions:
+        raise Invalid("nothing to purge", hint="Name at least one position.")
+    gone = going_with(reader, positions)
+    return Impact(hides=_touched(reader, gone, "data IS NOT NULL"), restores=())
+
+
+def going_with(reader: Reader, positions: Sequence[int]) -> list[int]:
+    """What a purge of these facts takes with it, also what was erased before.
+
+    Raises:
+        NotFound: one of them does not exist.
+        Invalid: one of them belongs to the log itself.
+    """
+    for position in positions:
+        _refuse_own(reader.record(position).kind, position)
+    return closure(reader.db, positions)
+
+
+def _check(reader: Reader, positions: Sequence[int], sight: Sight) -> None:
+    if not positions:
+        raise Invalid("nothing to retract", hint="Name at least one position.")
+    reader.look(sight)
+    for position in positions:
+        record = reader.record(position)
+        if record.kind != Retracted.wire:
+            _refuse_own(record.kind, position)
+        if not _visible(reader, [position], sight, active_retractions(reader.db, sight)):
+            raise NotFound(
+                f"position {position} does not count here",
+                hint="It is on another branch, or was retracted already.",
+            )
+
+
+def _refuse_own(kind: str, position: int) -> None:
+    if kind.startswith(f"{STREAM}."):
+        raise Invalid(
+            f"position {position} is a {kind}, which cannot be taken back this way",
+            hint="Stand on another branch instead; a purge is final.",
+        )
+
+
+def _hidden_by(reader: Reader, retractions: set[int]) -> set[int]:
+    """What these retractions cover."""
+    rows = reader.rows(
+        "SELECT DISTINCT position FROM log_hidden"
+        " WHERE hidden_by IN (SELECT value FROM json_each(?))",
+        (_json(sorted(retractions)),),
+    )
+    return {row[0] for row in rows}
+
+
+def _visible(
+    reader: Reader, positions: Sequence[int], sight: Sight, active: Sequence[int]
+) -> tuple[Touched, ...]:
+    """Which of these facts count, given the retractions that are active."""
+    hidden = {
+        row[0]
+        for row in reader.rows(
+            "SELECT DISTINCT position FROM log_hidden WHERE position IN"
+            " (SELECT value FROM json_each(?)) AND hidden_by IN (SELECT value FROM json_each(?))",
+            (_json(positions), _json(active)),
+        )
+    }
+    lacking = {
+        row[0]
+        for row in reader.rows(
+            "SELECT position, branch, at FROM log_needs WHERE position IN"
+            " (SELECT value FROM json_each(?))",
+            (_json(positions),),
+        )
+        if not sight.sees(row[1], row[2])
+    }
+    out = hidden | lacking
+    return tuple(
+        Touched(position, kind, stream)
+        for position, kind, stream, branch in reader.rows(
+            "SELECT position, kind, stream, branch FROM log WHERE position IN"
+            " (SELECT value FROM json_each(?)) ORDER BY position",
+            (_json(positions),),
+        )
+        if position not in out and sight.sees(branch, position)
+    )
+
+
+def _difference(before: Sequence[Touched], after: Sequence[Touched]) -> Impact:
+    return Impact(
+        hides=tuple(sorted(set(before) - set(after), key=_place)),
+        restores=tuple(sorted(set(after) - set(before), key=_place)),
+    )
+
+
+def _of_others(facts: Sequence[Touched]) -> list[Touched]:
+    """Without the log's own: a rewind leaves branches and purges as they are."""
+    return [fact for fact in facts if fact.stream != STREAM]
+
+
+def _touched(reader: Reader, positions: Sequence[int], condition: str) -> tuple[Touched, ...]:
+    rows = reader.rows(
+        f"SELECT position, kind, stream FROM log WHERE {condition} AND position IN"  # noqa: S608
+        " (SELECT value FROM json_each(?)) ORDER BY position",
+        (_json(positions),),
+    )
+    return tuple(Touched(*row) for row in rows)
+
+
+def _place(touched: Touched) -> int:
+    return touched.position
+
+
+def _json(values: Sequence[int]) -> str:
+    return msgspec.json.encode(list(values)).decode()

@@ -1,0 +1,1 @@
+"""Integrity: verifying digests, detecting a truncated log, rebuilding views."""

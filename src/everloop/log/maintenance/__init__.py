@@ -1,0 +1,1 @@
+"""Maintenance of a log file: checkpoints, backups and scrubbing after a purge."""

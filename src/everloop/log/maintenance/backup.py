@@ -1,0 +1,248 @@
+"""Backups: whole copies of the log file, taken while it is in use, rotated.
+
+A copy is made with SQLite's backup interface, never by copying the file, and is checked before it
+gets its name. Its name says when it was made and how far the log had come.
+"""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import apsw
+import msgspec
+from msgspec import Meta
+
+from everloop.errors import RESTORE, Corrupt, Invalid, NotFound, Unavailable
+from everloop.log.sqlite.errors import unavailable
+from everloop.log.sqlite.file import LogFile
+from everloop.ports import Clock, Progress
+
+PAGES_AT_ONCE = 1_024
+RESTORED = ".restored"  # a note in their folder: copies until then are of another past
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+
+class BackupPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When copies are made and how many are kept; section `[backups]` of the settings file."""
+
+    every_events: Annotated[
+        int, Meta(ge=0, description="Make a copy after so many events. 0: never by count.")
+    ] = 10_000
+    every_minutes: Annotated[
+        float, Meta(ge=0, description="Make a copy after so many minutes with changes. 0: never.")
+    ] = 1_440.0
+    kept: Annotated[int, Meta(ge=1, description="Copies kept; the oldest goes first.")] = 7
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A backup, as its name says it."""
+
+    path: Path
+    made_at: datetime
+    head: int
+
+
+class Backups:
+    """The rotating backups of one log file."""
+
+    def __init__(self, file: LogFile, folder: Path, plan: BackupPlan, clock: Clock) -> None:
+        self.folder = folder
+        self._file = file
+        self._plan = plan
+        self._clock = clock
+        self._newest: Copy | None = None
+        self._looked = False
+        self._lock = threading.Lock()
+
+    def due(self, head: int) -> bool:
+        """Whether the plan asks for a copy of a log that has come this far."""
+        newest = self._last()
+        since = head - (newest.head if newest else 0)
+        if since <= 0:
+            return False
+        if self._plan.every_events and since >= self._plan.every_events:
+            return True
+        minutes = self._plan.every_minutes
+        if not minutes:
+            return False
+        return newest is None or self._clock.now() - newest.made_at >= timedelta(minutes=minutes)
+
+    def make(self, progress: Progress | None = None) -> Path:
+        """Make a copy now, and drop the oldest beyond those to keep."""
+        with self._lock:
+            path = make_backup(self._file, self.folder, self._clock.now(), progress)
+            rotate(self.folder, self._plan.kept)
+            self._newest = _copy(path)
+            return path
+
+    def keep(self) -> int:
+        """Make a copy now; the newest position that is in it."""
+        copy = _copy(self.make())
+        assert copy is not None, "we gave it its name"
+        return copy.head
+
+    def _last(self) -> Copy | None:
+        if not self._looked:
+            found = backups_of_this_past(self.folder)
+            self._newest, self._looked = (found[0] if found else None), True
+        return self._newest
+
+
+def make_backup(
+    file: LogFile, folder: Path, now: datetime, progress: Progress | None = None
+) -> Path:
+    """Copy the log as it stands into a folder, checked.
+
+    Raises:
+        Unavailable: the folder cannot be written.
+        Corrupt: the copy does not check out.
+    """
+    _make_folder(folder)
+    partial = folder / f".partial-{now.strftime(_STAMP)}.db"
+    try:
+        with file.reading() as reader:
+            head = reader.head()
+            with _keeping(folder):
+                copy_pages(reader.db, partial, progress)
+        target = folder / f"everloop-{now.strftime(_STAMP)}-{head}.db"
+        partial.replace(target)
+    except apsw.Error as problem:
+        raise unavailable(problem, partial) from problem
+    except OSError as problem:
+        raise _not_written(folder, problem) from problem
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return target
+
+
+def copy_pages(source: apsw.Connection, target: Path, progress: Progress | None = None) -> None:
+    """Copy a database page by page into a file, and check the result."""
+    db = apsw.Connection(str(target))
+    try:
+        with db.backup("main", source, "main") as copying:
+            while not copying.done:
+                copying.step(PAGES_AT_ONCE)
+                if progress:
+                    progress(copying.page_count - copying.remaining, copying.page_count)
+        db.execute("PRAGMA journal_mode = DELETE")
+        found = db.execute("PRAGMA quick_check(1)").fetchone()
+        if not found or found[0] != "ok":
+            raise Corrupt(
+                f"the copy is damaged: {found[0] if found else 'unreadable'}", hint=RESTORE
+            )
+    finally:
+        db.close()
+
+
+def backups(folder: Path) -> list[Copy]:
+    """The copies in a folder, newest first."""
+    copies = [_copy(path) for path in folder.glob("everloop-*-*.db")]
+    return sorted((c for c in copies if c), key=lambda c: (c.made_at, c.head), reverse=True)
+
+
+def backups_of_this_past(folder: Path) -> list[Copy]:
+    """Those that were made since the log was last replaced by one of them, newest first."""
+    note = folder / RESTORED
+    until = note.read_text().strip() if note.exists() else ""
+    return [copy for copy in backups(folder) if copy.made_at.strftime(_STAMP) > until]
+
+
+def note_restored(folder: Path, now: datetime) -> None:
+    """Note that the log is replaced now: the copies there are say nothing of the one to come."""
+    _make_folder(folder)
+    newest = max([now, *(copy.made_at for copy in backups(folder))])
+    (folder / RESTORED).write_text(newest.strftime(_STAMP))
+
+
+def rotate(folder: Path, kept: int) -> list[Path]:
+    """Delete all but the newest copies; returns what was deleted."""
+    dropped = [copy.path for copy in backups(folder)[kept:]]
+    try:
+        for path in dropped:
+            path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise _not_written(folder, problem) from problem
+    return dropped
+
+
+def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -> None:
+    """Put a copy in the place of a log. The caller verified it and closed the log.
+
+    Raises:
+        NotFound: there is no such copy.
+        Invalid: the copy is the log itself.
+        Unavailable: another process is using the log.
+    """
+    if not copy.is_file():
+        raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
+    if target.exists() and copy.samefile(target):
+        raise Invalid("a log cannot be restored from itself", hint="Name one of its backups.")
+    _make_folder(target.parent)
+    source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
+    db = apsw.Connection(str(target))
+    try:
+        with db.backup("main", source, "main") as copying:
+            while not copying.done:
+                copying.step(PAGES_AT_ONCE)
+                if progress:
+                    progress(copying.page_count - copying.remaining, copying.page_count)
+        db.execute("PRAGMA journal_mode = WAL")
+    except apsw.BusyError as problem:
+        raise Unavailable(
+            "another process is using the log", hint="Stop it, then restore again."
+        ) from problem
+    except apsw.Error as problem:
+        raise unavailable(problem, target) from problem
+    finally:
+        db.close()
+        source.close()
+
+
+def _copy(path: Path) -> Copy | None:
+    try:
+        _, stamp, head = path.stem.split("-")
+        return Copy(path, datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC), int(head))
+    except ValueError:
+        return None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as problem:
+        raise _not_written(folder, problem) from problem
+
+
+@contextmanager
+def _keeping(folder: Path) -> Generator[None]:
+    """Blame the folder, and not the log, if there is no room for the copy."""
+    try:
+        yield
+    except (apsw.FullError, apsw.CantOpenError, apsw.ReadOnlyError) as problem:
+        raise _not_written(folder, problem) from problem
+
+
+def _not_written(folder: Path, problem: OSError | apsw.Error) -> Unavailable:
+    words = getattr(problem, "strerror", None) or problem
+    return Unavailable(
+        f"no copy can be kept in {folder}: {words}",
+        hint="Choose another place, or free some space.",
+    )
+
+
+__all__ = [
+    "BackupPlan",
+    "Backups",
+    "Copy",
+    "backups",
+    "backups_of_this_past",
+    "copy_pages",
+    "make_backup",
+    "note_restored",
+    "restore_backup",
+    "rotate",
+]

@@ -1,0 +1,1 @@
+"""Events, records and branches: the values that the log stores."""

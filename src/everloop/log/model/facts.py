@@ -1,0 +1,58 @@
+"""What can happen to the log itself: branches, standing, retraction, purge.
+
+These are ordinary facts in the stream `log`. Branch facts are read whatever branch one stands on;
+a retraction counts on the branches that see it; a purge counts everywhere.
+"""
+
+from everloop.log.model.event import Event, event
+
+STREAM = "log"
+
+
+@event("log.branch_planted")
+class BranchPlanted(Event, frozen=True):
+    """A new tree began: a root branch for the streams named after it, with no history."""
+
+    branch: str
+
+
+@event("log.branch_forked")
+class BranchForked(Event, frozen=True):
+    """A branch left its parent after position `at`; what the parent did later it does not see."""
+
+    branch: str
+    parent: str
+    at: int
+
+
+@event("log.branch_stood")
+class BranchStood(Event, frozen=True):
+    """Someone moved to `branch`: from here on it is the present of its tree."""
+
+    branch: str
+
+
+@event("log.retracted")
+class Retracted(Event, frozen=True):
+    """These facts, and all that was derived from them, no longer count. Retract it to undo it."""
+
+    positions: tuple[int, ...]
+    reason: str
+
+
+@event("log.purged")
+class Purged(Event, frozen=True):
+    """The payloads at these positions were erased for good. Their tombstones stay in the chain."""
+
+    positions: tuple[int, ...]
+    reason: str
+
+
+@event("notes.note_written")
+class NoteWritten(Event, frozen=True):
+    """A remark that someone left in the log, for whoever reads it later."""
+
+    text: str
+
+
+LogEvent = BranchPlanted | BranchForked | BranchStood | Retracted | Purged

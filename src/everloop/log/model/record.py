@@ -1,0 +1,202 @@
+"""A record is an event with its envelope and its proof; a fact is what folds see of it.
+
+Each record's digest covers its whole envelope, a commitment to its payload (the seal) and the
+digest of the record before it in its stream. `verify.py` recomputes all of them. The seal is
+salted, and salt and payload go together when a record is purged: the chain still verifies, and the
+erased text cannot be confirmed by guessing.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import msgspec
+
+from everloop.errors import RESTORE, Corrupt
+from everloop.log.model.event import MISFITS, Event, Unknown, decode, decoder, misfit
+from everloop.log.sql_rows import Row
+
+GENESIS = bytes(32)
+SALT_BYTES = 16
+FACT_COLUMNS = "kind, schema, data, position, version, actor, because, request_id, recorded_at"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+_encode = msgspec.json.Encoder().encode
+_decode_positions = msgspec.json.Decoder(tuple[int, ...]).decode
+
+
+# Records and facts come by the thousand and hold nothing that leads back to them, so the garbage
+# collector need not look at them (`gc=False`).
+
+# What a digest covers, in this order: the digest before it, position, stream, branch, version,
+# kind, schema, actor, because, request id, time and seal.
+Envelope = tuple[bytes, int, str, str, int, str, int, str, str | None, str, int, bytes]
+# The same of many in one append. What they share: the digest before the first, stream, branch,
+# actor, request id and time. The rest: position, version, kind, schema, because and seal.
+Shared = tuple[bytes, str, str, str, str, int]
+Rest = tuple[int, int, str, int, str | None, bytes]
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """One row of the log, exactly as stored."""
+
+    position: int
+    stream: str
+    branch: str
+    version: int
+    kind: str
+    schema: int
+    data: str | None
+    actor: str
+    because: str | None
+    request_id: str
+    recorded_us: int
+    salt: bytes | None
+    seal: bytes | None
+    digest: bytes
+
+    @property
+    def purged(self) -> bool:
+        """Whether the payload was erased."""
+        return self.data is None
+
+
+class Fact(msgspec.Struct, frozen=True, gc=False):
+    """An event as recorded: what folds and views are given."""
+
+    event: Event
+    position: int
+    stream: str
+    branch: str
+    version: int
+    actor: str
+    because: tuple[int, ...]
+    request_id: str
+    recorded_us: int
+
+    @property
+    def recorded_at(self) -> datetime:
+        """When the store took it in, in UTC."""
+        return moment(self.recorded_us)
+
+
+def seal_of(salt: bytes, data: bytes) -> bytes:
+    """The commitment to a payload that the digest covers."""
+    return sha256(salt + data).digest()
+
+
+def link(envelope: Envelope) -> bytes:
+    """The digest of a record."""
+    return sha256(_encode(envelope)).digest()
+
+
+def seals_of(salts: Iterable[bytes], data: Iterable[bytes]) -> list[bytes]:
+    """As `seal_of`, for many."""
+    return [sha256(salt + text).digest() for salt, text in zip(salts, data, strict=True)]
+
+
+def links(shared: Shared, envelopes: Iterable[Rest]) -> list[bytes]:
+    """As `link`, for many of one append, each of which follows the one before it."""
+    digest, stream, branch, actor, request, now_us = shared
+    found: list[bytes] = []
+    for position, version, kind, schema, because, seal in envelopes:
+        digest = sha256(_encode((
+            digest, position, stream, branch, version, kind, schema,
+            actor, because, request, now_us, seal,
+        ))).digest()  # fmt: skip
+        found.append(digest)
+    return found
+
+
+def chain(previous: bytes, record: Record) -> bytes:
+    """The digest that a stored record should have.
+
+    Raises:
+        Corrupt: the record has neither payload nor seal.
+    """
+    seal = record.seal
+    if record.data is not None and record.salt is not None:
+        seal = seal_of(record.salt, record.data.encode())
+    if seal is None:
+        raise Corrupt(f"record {record.position} has neither payload nor seal", hint=RESTORE)
+    return link((
+        previous, record.position, record.stream, record.branch, record.version, record.kind,
+        record.schema, record.actor, record.because, record.request_id, record.recorded_us, seal,
+    ))  # fmt: skip
+
+
+def fact_of(record: Record) -> Fact:
+    """The fact a record states."""
+    return Fact(
+        _event_of(record),
+        record.position,
+        record.stream,
+        record.branch,
+        record.version,
+        record.actor,
+        positions(record.because),
+        record.request_id,
+        record.recorded_us,
+    )
+
+
+def _event_of(record: Record) -> Event:
+    """The event of a record. Of a purged one only the envelope is known."""
+    if record.data is None:
+        return Unknown(kind=record.kind, kind_schema=record.schema)
+    return decode(record.kind, record.schema, record.data)
+
+
+def facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
+    """The facts that rows of `FACT_COLUMNS` state, all of one stream on one branch.
+
+    Every replay goes through here, so a row becomes a fact with no record in between, and the
+    decoder is looked up only where the kind changes.
+    """
+    known_kind, known_schema, read = "", 0, decoder("", 0)
+    for kind, schema, data, position, version, actor, because, request_id, recorded_us in rows:
+        if kind != known_kind or schema != known_schema:
+            known_kind, known_schema, read = kind, schema, decoder(kind, schema)
+        try:
+            happened = Unknown(kind=kind, kind_schema=schema) if data is None else read(data)
+        except MISFITS as problem:
+            raise misfit(kind, schema, problem) from problem
+        yield Fact(
+            happened,
+            position,
+            stream,
+            branch,
+            version,
+            actor,
+            positions(because) if because else (),
+            request_id,
+            recorded_us,
+        )
+
+
+def positions(text: str | None) -> tuple[int, ...]:
+    """The positions a stored `because` names.
+
+    Raises:
+        Corrupt: the text is no list of positions.
+    """
+    try:
+        return _decode_positions(text) if text else ()
+    except (msgspec.MsgspecError, TypeError) as problem:
+        raise Corrupt(f"a record's sources cannot be read: {problem}", hint=RESTORE) from problem
+
+
+def encode_positions(because: tuple[int, ...]) -> str | None:
+    """Positions as they are stored."""
+    return _encode(because).decode() if because else None
+
+
+def moment(microseconds: int) -> datetime:
+    """A stored time as an aware datetime."""
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
+def microseconds(at: datetime) -> int:
+    """An aware datetime as the log stores it."""
+    return (at - EPOCH) // MICROSECOND

@@ -1,0 +1,193 @@
+"""Following the server: what other nodes append arrives in this node's copy within milliseconds.
+
+The server announces each commit. An announcement only says that there is something to fetch, so
+losing one costs time and nothing else: the follower also looks once in a while, and after every
+reconnection. It never gives up; while the server is away, reads go on from the copy.
+
+It also keeps the copy honest: a file that was deleted, damaged or is not the server's log is begun
+anew, and text that another node purged is scrubbed from the file here as well.
+"""
+
+import os
+import selectors
+import threading
+import time
+from pathlib import Path
+from typing import Protocol
+
+import apsw
+
+from everloop.errors import Corrupt, EverloopError, Unavailable
+from everloop.log.log import Log
+from everloop.log.postgres.connection import Connection, Line
+from everloop.log.postgres.schema import Tenant
+from everloop.log.read.reader import Reader
+from everloop.log.replica_lag import Level, LevelMark
+from everloop.log.sql_rows import number
+from everloop.log.write.append import Copy
+from everloop.ports import World
+
+LOOK_EVERY_S = 1.0
+BREATH_S = 0.004
+PAUSE_MIN_S = 0.05
+PAUSE_MAX_S = 2.0
+
+_NEWEST_PURGE = "SELECT max(position) FROM log_retractions WHERE everywhere"
+
+
+class CatchUp(Protocol):
+    """Adopts what a copy lacks, in its transaction; says whether it is level then."""
+
+    def __call__(self, copy: Copy, *, at_once: bool) -> bool:
+        """Adopt all of it, or one page."""
+        ...
+
+
+class Follower:
+    """A thread with a connection of its own, on which the server announces what is new."""
+
+    def __init__(
+        self, log: Log, catch_up: CatchUp, line: Line, tenant: Tenant, world: World
+    ) -> None:
+        self._log = log
+        self._catch_up = catch_up
+        self._line = line
+        self._tenant = tenant
+        self._entropy, self._clock = world.entropy, world.clock
+        self._scrub_mark = Path(f"{log.file.path}.scrubbed")
+        self._level = LevelMark(log.file.path)
+        self._checked = 0  # how far we know that nothing is left to scrub
+        self._failures = 0
+        self._tried = threading.Event()  # whether it is known that following works, or does not
+        self._closed = threading.Event()
+        self._ear, self._bell = os.pipe()
+        self._thread = threading.Thread(target=self._serve, name="everloop-follower", daemon=True)
+        self._problem: Exception | None = None
+
+    def start(self) -> None:
+        """Bring the copy up to date, then follow."""
+        self._pull()
+        self._note_level()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop following."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        os.write(self._bell, b"!")
+        if self._thread.is_alive():
+            self._thread.join()
+        self._line.drop()
+        os.close(self._ear)
+        os.close(self._bell)
+
+    def trouble(self) -> EverloopError | None:
+        """Why the server cannot be followed now; None if it is."""
+        self._tried.wait(LOOK_EVERY_S)
+        problem = self._problem
+        if problem is None:
+            return None
+        return Unavailable(
+            "what other nodes append does not arrive here, though this node's own appends may work:"
+            f" {problem}",
+            hint=getattr(problem, "hint", "") or "Look at the server's own log; it is tried again.",
+        )
+
+    def scrubbed(self) -> None:
+        """Note that the file was scrubbed after the newest purge it knows."""
+        self._scrub_mark.write_text(str(self._newest_purge()))
+
+    def _serve(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self._follow()
+            except Exception as problem:  # noqa: BLE001 - the thread's outermost frame
+                self._problem = problem
+                self._tried.set()
+                self._line.drop()
+                self._closed.wait(self._pause_s())
+                self._failures += 1
+
+    def _follow(self) -> None:
+        """Follow until something fails or we are closed."""
+        db = self._line.connected()
+        db.execute(self._tenant.listen)
+        self._pull()  # what was announced while nobody listened
+        self._failures, self._problem = 0, None
+        self._tried.set()
+        with selectors.DefaultSelector() as ears:
+            ears.register(self._ear, selectors.EVENT_READ)
+            ears.register(db.fileno(), selectors.EVENT_READ)
+            look_at = time.monotonic() + LOOK_EVERY_S
+            while not self._closed.is_set():
+                ears.select(max(0.0, look_at - time.monotonic()))
+                due = time.monotonic() >= look_at
+                if due:
+                    db.execute(b"SELECT")  # so that a line that went dead is noticed
+                    look_at = time.monotonic() + LOOK_EVERY_S
+                if self._announced(db) > self._log.scribe.head or due:
+                    self._pull()
+                if due:
+                    self._note_level()
+                self._closed.wait(BREATH_S)  # what is announced meanwhile is fetched together
+
+    def _announced(self, db: Connection) -> int:
+        return max((int(note.payload) for note in db.notifies(timeout=0)), default=0)
+
+    def _pull(self) -> None:
+        """Bring the copy up to date, a page at a time, so that writers get their turn between."""
+        level = False
+        while not level and not self._closed.is_set():
+            with self._log.writer.pen:
+                level = self._adopt_page()
+                head = self._log.scribe.head
+                if head != self._checked:
+                    self._log.heard(head)
+                    self._log.upkeep.written(head)
+        self._scrub_if_due()
+
+    def _note_level(self) -> None:
+        self._level.note(Level(self._clock.now(), self._log.scribe.head))
+
+    def _adopt_page(self) -> bool:
+        scribe = self._log.scribe
+
+        def act(_: Reader) -> bool:
+            return self._catch_up(scribe, at_once=False)
+
+        try:
+            return scribe.transaction(act)
+        except Corrupt as problem:
+            if not isinstance(problem.__cause__, apsw.Error | UnicodeDecodeError):
+                raise  # it is not the file that is damaged
+        scribe.close()
+        self._log.file.discard()
+        return scribe.transaction(act)
+
+    def _scrub_if_due(self) -> None:
+        head = self._log.scribe.head
+        if head == self._checked:
+            return
+        if self._newest_purge() > self._read_scrub_mark():
+            with self._log.writer.pen:
+                self._log.scribe.close()
+                self._log.upkeep.scrub()
+            self._log.upkeep.purged_elsewhere()
+            self.scrubbed()
+        self._checked = head
+
+    def _newest_purge(self) -> int:
+        with self._log.file.reading() as reader:
+            return number(reader.db, _NEWEST_PURGE)
+
+    def _read_scrub_mark(self) -> int:
+        try:
+            return int(self._scrub_mark.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def _pause_s(self) -> float:
+        """How long to wait before the next try: longer each time, and not all nodes at once."""
+        jitter = 0.5 + self._entropy.draw(1)[0] / 510
+        return jitter * min(PAUSE_MIN_S * 2.0 ** min(self._failures, 16), PAUSE_MAX_S)

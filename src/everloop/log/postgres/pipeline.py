@@ -1,0 +1,155 @@
+"""Several prepared statements in one trip to the server.
+
+The time of an append is the time of its trips, so it makes two: one to take the turn, one to write
+and commit. The driver's own pipeline looks after every statement whether something came back, which
+costs more than the server's work. So this speaks to libpq: send everything, then wait. While it
+waits, other threads run.
+"""
+
+import select
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import psycopg
+from psycopg import pq
+from psycopg.errors import error_from_result
+
+from everloop.log.model.record import Record
+from everloop.log.postgres.connection import Connection
+
+Value = bytes | None
+Row = Sequence[Value]
+
+_GOOD = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+_INTEGER = struct.Struct(">q")
+
+
+class Call(NamedTuple):
+    """A statement by its name, and the values for it in the server's binary form."""
+
+    statement: str
+    values: Row = ()
+
+
+class Trip:
+    """Trips over one connection, which nobody else uses meanwhile."""
+
+    def __init__(self, db: Connection, statements: Mapping[str, bytes]) -> None:
+        self.db = db
+        self._pgconn = db.pgconn
+        self._socket = select.poll()
+        self._unprepared = dict(statements)
+
+    def make(self, calls: Sequence[Call]) -> list[list[Row]]:
+        """Carry out all calls, in order, up to the first that fails; the rows that each gave.
+
+        A statement that is called for the first time is prepared by a trip of its own.
+
+        Raises:
+            psycopg.Error: what the first failure was.
+        """
+        if self.db.closed:
+            raise psycopg.OperationalError("the connection is closed")
+        try:
+            for name in {call.statement for call in calls} & self._unprepared.keys():
+                _check(self._pgconn.prepare(name.encode(), self._unprepared.pop(name)))
+            results = self._exchange(calls)
+        except BaseException:
+            self.db.close()  # who knows what is still under way
+            raise
+        for result in results:
+            _check(result)
+        return [_rows(result) for result in results]
+
+    def _exchange(self, calls: Sequence[Call]) -> list[pq.abc.PGresult]:
+        self._pgconn.enter_pipeline_mode()
+        for name, values in calls:
+            formats = [pq.Format.BINARY] * len(values)
+            self._pgconn.send_query_prepared(name.encode(), values, formats, pq.Format.BINARY)
+        self._pgconn.pipeline_sync()
+        while self._pgconn.flush():
+            self._wait(select.POLLIN | select.POLLOUT)
+            self._pgconn.consume_input()
+        results = self._receive()
+        self._pgconn.exit_pipeline_mode()
+        return results
+
+    def _receive(self) -> list[pq.abc.PGresult]:
+        results: list[pq.abc.PGresult] = []
+        while True:
+            while self._pgconn.is_busy():
+                self._wait(select.POLLIN)
+                self._pgconn.consume_input()
+            result = self._pgconn.get_result()
+            if result is None:  # the results of one statement end here
+                if self._pgconn.status == pq.ConnStatus.BAD:
+                    raise psycopg.OperationalError("the server closed the connection")
+            elif result.status == pq.ExecStatus.PIPELINE_SYNC:
+                return results
+            else:
+                results.append(result)
+
+    def _wait(self, events: int) -> None:
+        self._socket.register(self._pgconn.socket, events)
+        self._socket.poll()
+
+
+def _check(result: pq.abc.PGresult) -> None:
+    if result.status not in _GOOD:
+        raise error_from_result(result)
+
+
+def _rows(result: pq.abc.PGresult) -> list[Row]:
+    columns = range(result.nfields)
+    return [[result.get_value(row, at) for at in columns] for row in range(result.ntuples)]
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+def pack(number: int) -> bytes:
+    """A bigint as the server has it."""
+    return _INTEGER.pack(number)
+
+
+def unpack(value: Value) -> int:
+    """A bigint from the server."""
+    assert value is not None, "a number that may be missing is not asked for"
+    number: int = _INTEGER.unpack(value)[0]
+    return number
+
+
+def pack_record(record: Record) -> Row:
+    """A record as the values of an insert."""
+    values = msgspec.structs.astuple(record)
+    return [
+        None if value is None else encode(value)
+        for encode, value in zip(_ENCODE, values, strict=True)
+    ]
+
+
+def unpack_record(row: Row) -> Record:
+    """The record that a row holds."""
+    values: list[Any] = [
+        None if value is None else decode(value) for decode, value in zip(_DECODE, row, strict=True)
+    ]
+    return Record(*values)
+
+
+def _same(value: bytes) -> bytes:
+    return value
+
+
+_CODECS: dict[Any, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
+    int: (pack, unpack),
+    str: (str.encode, bytes.decode),
+    bytes: (_same, _same),
+}
+_SHAPE = [
+    next(kind for kind in _CODECS if field.type in (kind, kind | None))
+    for field in msgspec.structs.fields(Record)
+]
+_ENCODE = [_CODECS[kind][0] for kind in _SHAPE]
+_DECODE = [_CODECS[kind][1] for kind in _SHAPE]

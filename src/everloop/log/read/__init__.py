@@ -1,0 +1,1 @@
+"""Reading: the visible part of a branch, projections and folded state."""

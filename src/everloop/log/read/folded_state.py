@@ -1,0 +1,200 @@
+"""Folded state of a stream: kept in memory, and in snapshots so that opening costs only the tail.
+
+Both are caches. Drop them and nothing changes but time: a kept state is used only for the same
+fold, stream and branch, and only while exactly the same facts of that stream are hidden.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from everloop.log.model.branches import Branch, Sight
+from everloop.log.model.event import Unknown
+from everloop.log.model.limits import Limits
+from everloop.log.model.record import Fact
+from everloop.log.read.reader import Reader
+from everloop.log.sql_rows import one
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Generic[S]):
+    """A pure fold over one stream. Raise `version` when `evolve` or the state's shape changes."""
+
+    name: str
+    state: type[S]
+    evolve: Callable[[S | None, Fact], S]
+    version: int = 1
+
+    @property
+    def key(self) -> str:
+        """The name under which its snapshots are stored."""
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A state, what went into it, and the version at which it was last saved as a snapshot."""
+
+    value: Any
+    version: int
+    position: int
+    hidden: str
+    saved: int
+
+
+Place = tuple[str, str]  # stream, branch
+Folded = tuple[Fold[Any], Kept]
+
+_NEWEST = (
+    "SELECT state, version, position FROM snapshots WHERE fold = ? AND stream = ?"
+    " AND branch = ? AND position <= ? AND hidden = ? ORDER BY version DESC LIMIT 1"
+)
+
+
+class States:
+    """The states of one file, folded on demand."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._snapshot_every = limits.snapshot_every
+        self._snapshots_kept = limits.snapshots_kept
+        self._kept_max = limits.states_kept
+        self.kept: OrderedDict[Place, dict[str, Folded]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def load(
+        self, reader: Reader, fold: Fold[S], stream: str, branch: Branch, sight: Sight
+    ) -> S | None:
+        """The state of a stream on a branch."""
+        value: S | None = self._fold(reader, fold, stream, branch, sight).value
+        return value
+
+    def load_and_save(
+        self, reader: Reader, fold: Fold[S], stream: str, branch: Branch, sight: Sight
+    ) -> S | None:
+        """As `load`, and write a snapshot if one is due. For the writer only."""
+        kept = self._fold(reader, fold, stream, branch, sight)
+        if kept.value is not None and kept.version - kept.saved >= self._snapshot_every:
+            self._save(reader, fold, stream, branch, kept)
+            self._keep((stream, branch.name), fold, replace(kept, saved=kept.version))
+        value: S | None = kept.value
+        return value
+
+    def advance(self, place: Place, facts: Sequence[Fact]) -> None:
+        """Take freshly appended facts into the states kept of their stream."""
+        with self._lock:
+            here = self.kept.get(place, {})
+            for key, (fold, kept) in list(here.items()):
+                if kept.version == facts[0].version - 1:
+                    value = kept.value
+                    for fact in facts:
+                        value = fold.evolve(value, fact)
+                    last = facts[-1]
+                    moved = replace(kept, value=value, version=last.version, position=last.position)
+                    here[key] = (fold, moved)
+
+    def clear(self) -> None:
+        """Forget everything kept in memory, as after a rollback."""
+        with self._lock:
+            self.kept.clear()
+
+    def _fold(
+        self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
+    ) -> Kept:
+        tail = reader.tail(stream, branch)
+        hidden = _hidden(reader, stream, sight)
+        place = (stream, branch.name)
+        start = self._known(place, fold, tail.version, hidden)
+        if start is None:
+            start = _snapshot(reader, fold, stream, branch, hidden)
+        if start.version == tail.version:
+            return start
+        value, evolve = start.value, fold.evolve
+        for fact in reader.stream(stream, branch, sight, after_version=start.version):
+            # Not `isinstance`: it is slow on classes that have a metaclass, as events do.
+            if type(fact.event) is not Unknown:
+                value = evolve(value, fact)
+        kept = Kept(value, tail.version, tail.position, hidden, start.saved)
+        self._keep(place, fold, kept)
+        return kept
+
+    def _known(self, place: Place, fold: Fold[Any], version: int, hidden: str) -> Kept | None:
+        with self._lock:
+            found = self.kept.get(place, {}).get(fold.key)
+        if found and found[1].version <= version and found[1].hidden == hidden:
+            return found[1]
+        return None
+
+    def _keep(self, place: Place, fold: Fold[Any], kept: Kept) -> None:
+        with self._lock:
+            self.kept.setdefault(place, {})[fold.key] = (fold, kept)
+            self.kept.move_to_end(place)
+            while len(self.kept) > self._kept_max:
+                self.kept.popitem(last=False)
+
+    def _save(
+        self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, kept: Kept
+    ) -> None:
+        reader.db.execute(
+            "REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                fold.key,
+                stream,
+                branch.name,
+                kept.version,
+                kept.position,
+                kept.hidden,
+                msgspec.msgpack.encode(kept.value),
+            ),
+        )
+        reader.db.execute(
+            "DELETE FROM snapshots WHERE fold = ?1 AND stream = ?2 AND branch = ?3 AND version <="
+            " (SELECT version FROM snapshots WHERE fold = ?1 AND stream = ?2 AND branch = ?3"
+            "  ORDER BY version DESC LIMIT 1 OFFSET ?4)",
+            (fold.key, stream, branch.name, self._snapshots_kept),
+        )
+
+
+def _snapshot(reader: Reader, fold: Fold[Any], stream: str, branch: Branch, hidden: str) -> Kept:
+    """The newest snapshot that holds on a branch, or a state in which nothing has happened."""
+    for name, cap in branch.lineage():
+        row = one(reader.db, _NEWEST, (fold.key, stream, name, cap, hidden))
+        if row is not None:
+            value = msgspec.msgpack.decode(row[0], type=fold.state)
+            return Kept(value, row[1], row[2], hidden, row[1])
+    return Kept(None, 0, 0, hidden, 0)
+
+
+def _hidden(reader: Reader, stream: str, sight: Sight) -> str:
+    """A name for the set of this stream's facts that are hidden in a sight; empty if none are."""
+    if not reader.has_hidden(stream):
+        return ""
+    reader.look(sight)
+    rows = reader.rows(
+        """
+        WITH RECURSIVE needed (branch) AS (
+            SELECT min(branch) FROM log_needs WHERE stream = ?1
+            UNION ALL
+            SELECT (SELECT min(n.branch) FROM log_needs n
+                    WHERE n.stream = ?1 AND n.branch > needed.branch)
+            FROM needed WHERE needed.branch IS NOT NULL
+        )
+        SELECT h.position FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+        WHERE h.stream = ?1
+        UNION
+        SELECT n.position FROM needed LEFT JOIN temp.sight s ON s.branch = needed.branch
+        CROSS JOIN log_needs n
+        WHERE n.stream = ?1 AND n.branch = needed.branch AND n.at > ifnull(s.cap, -1)
+        ORDER BY 1
+        """,
+        (stream,),
+    )
+    if not rows:
+        return ""
+    return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()

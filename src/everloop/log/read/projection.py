@@ -1,0 +1,231 @@
+"""Views: tables folded from the log, in the transaction that appends.
+
+A projection declares its tables and one handler per event it cares for. Its rows are immutable and
+carry the position they came from (and the branch, where queries need it); a change is a newer row.
+That makes purging, branching and reading the past the same for every view: filter by position.
+
+Promise: `rebuild` from an empty table gives the same rows as folding live. Projections are never
+migrated: raise `version` and they are dropped and folded again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import apsw
+
+from everloop.log.model.branches import ALL
+from everloop.log.model.event import Event
+from everloop.log.model.record import Fact
+from everloop.log.sql_rows import Row, number, rows
+
+Handler = Callable[[Any, apsw.Connection, Any, Fact], None]
+Added = tuple[str, Row]  # a statement that adds a row, and the row
+Adder = Callable[[Any, Any, Fact], Iterable[Added]]
+_Handling = tuple["Projection", Handler]
+_Adding = tuple["Projection", Adder]
+H = TypeVar("H", bound=Callable[..., None])
+A = TypeVar("A", bound=Callable[..., Iterable[Added]])
+
+# A view's position is how far it has been folded, or ALL: whoever writes folds it as well. A writer
+# that does not know a view says before its first append where it leaves it (`Views.keep_up`). So a
+# commit need not note how far each view is, which would be one more page to write.
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS views (
+    name     TEXT PRIMARY KEY,
+    version  INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT
+"""
+
+
+def on(*kinds: type[Event]) -> Callable[[H], H]:
+    """Mark a method `(self, db, event, fact)` as the handler of these events."""
+
+    def mark(handler: H) -> H:
+        handler.__dict__["everloop_kinds"] = tuple(kind.wire for kind in kinds)
+        return handler
+
+    return mark
+
+
+def adds(*kinds: type[Event]) -> Callable[[A], A]:
+    """Mark a method `(self, event, fact)` that says which rows these events add.
+
+    It is pure: it gives statements with their rows and reads nothing. So the rows of many facts go
+    in together, which costs much less. Statements are carried out in the order in which they first
+    come, each with all of its rows.
+    """
+
+    def mark(adder: A) -> A:
+        adder.__dict__["everloop_added"] = tuple(kind.wire for kind in kinds)
+        return adder
+
+    return mark
+
+
+class Projection:
+    """A view. Subclasses name their tables, say their schema, and take events in.
+
+    For each event they have a method marked `@adds`, if it only adds rows, or `@on`.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    tables: ClassVar[tuple[str, ...]]
+    schema: ClassVar[str]
+    handlers: ClassVar[dict[str, Handler]] = {}
+    adders: ClassVar[dict[str, Adder]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Collect what `@on` and `@adds` marked."""
+        cls.handlers, cls.adders = dict(cls.handlers), dict(cls.adders)
+        for member in vars(cls).values():
+            for kind in getattr(member, "everloop_kinds", ()):
+                cls.handlers[kind] = member
+            for kind in getattr(member, "everloop_added", ()):
+                cls.adders[kind] = member
+
+    def trace(self, db: apsw.Connection, fact: Fact) -> None:
+        """Take in what a fact was derived from; called for all that name sources, of any kind.
+
+        It reads the log and what `@on` and `trace` wrote, for added rows may still be on their way.
+        """
+
+    def fold(self, db: apsw.Connection, fact: Fact) -> None:
+        """Take one fact in. Override it only to see every kind."""
+        if fact.because:
+            self.trace(db, fact)
+        event = fact.event
+        if handler := self.handlers.get(event.wire):
+            handler(self, db, event, fact)
+        if adder := self.adders.get(event.wire):
+            for statement, row in adder(self, event, fact):
+                db.execute(statement, row)
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Erase the rows that came from these positions, because their text was purged."""
+        for table in self.tables:
+            db.executemany(
+                f"DELETE FROM {table} WHERE position = ?",  # noqa: S608 - our own table names
+                [(position,) for position in positions],
+            )
+
+    def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+        """Every row of every table, in a fixed order: what two equal views have in common."""
+        for table in self.tables:
+            content = rows(db, f"SELECT * FROM {table}")  # noqa: S608 - our own names
+            yield (table, *sorted(content, key=repr))
+
+    @property
+    def sees_every_kind(self) -> bool:
+        """Whether `fold` was overridden."""
+        return type(self).fold is not Projection.fold
+
+
+class Views:
+    """The registered projections of one file, and how far each has been folded."""
+
+    def __init__(self, projections: Iterable[Projection]) -> None:
+        self.all = tuple(projections)
+        self._everything = tuple(view for view in self.all if view.sees_every_kind)
+        self._tracing = tuple(view for view in self.all if not view.sees_every_kind)
+        self._by_kind: dict[str, tuple[list[_Handling], list[_Adding]]] = {}
+        for view in self._tracing:
+            for kind, handler in view.handlers.items():
+                self._by_kind.setdefault(kind, ([], []))[0].append((view, handler))
+            for kind, adder in view.adders.items():
+                self._by_kind.setdefault(kind, ([], []))[1].append((view, adder))
+        named = ", ".join(f"'{view.name}'" for view in self.all)
+        ours = f"UPDATE views SET position = {ALL} WHERE position < {ALL} AND name IN ({named})"  # noqa: S608
+        others = f"UPDATE views SET position = ?1 WHERE position > ?1 AND name NOT IN ({named})"  # noqa: S608
+        self._keep_up = (ours, others)
+        self._least = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
+
+    def install(self, db: apsw.Connection) -> None:
+        """Create what is missing; make anew what is of another version, or lacks a table."""
+        db.execute(_SCHEMA)
+        for view in self._unfit(db):
+            self.reset(db, view)
+
+    def stale(self, db: apsw.Connection) -> bool:
+        """Whether a view is missing here, wholly or in part, or of another version than ours."""
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'views'").fetchone():
+            return True
+        return bool(self._unfit(db))
+
+    def _unfit(self, db: apsw.Connection) -> list[Projection]:
+        """The views that have to be folded from the beginning."""
+        known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
+        there = {name for (name,) in rows(db, "SELECT name FROM sqlite_master")}
+        return [
+            view
+            for view in self.all
+            if known.get(view.name) != view.version or not there.issuperset(view.tables)
+        ]
+
+    def reset(self, db: apsw.Connection, view: Projection) -> None:
+        """Empty one view, so that it is folded from the beginning."""
+        for table in view.tables:
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+        db.execute(view.schema)
+        db.execute("REPLACE INTO views VALUES (?, ?, 0)", (view.name, view.version))
+
+    def position(self, db: apsw.Connection) -> int:
+        """How far all of them have been folded."""
+        return min(number(db, self._least), number(db, "SELECT max(position) FROM log"))
+
+    def behind(self, db: apsw.Connection, head: int) -> list[tuple[Projection, int]]:
+        """The views that lack something of the first `head` positions, with where they stand."""
+        at: dict[str, int] = dict(rows(db, "SELECT name, position FROM views"))
+        return [(view, at[view.name]) for view in self.all if at[view.name] < head]
+
+    def fold(self, db: apsw.Connection, facts: Iterable[Fact]) -> None:
+        """Take facts into every view, one after the other; rows that are only added, together."""
+        by_kind = self._by_kind
+        added: dict[str, list[Row]] = {}
+        for fact in facts:
+            if fact.because or self._everything:
+                self._fold_any(db, fact, added)
+            event = fact.event
+            if (kind := event.wire) in by_kind:
+                handling, adding = by_kind[kind]
+                if handling:
+                    _put(db, added)  # they may read it
+                    for view, handler in handling:
+                        handler(view, db, event, fact)
+                for view, adder in adding:
+                    for statement, row in adder(view, event, fact):
+                        added.setdefault(statement, []).append(row)
+        if added:
+            _put(db, added)
+
+    def _fold_any(self, db: apsw.Connection, fact: Fact, added: dict[str, list[Row]]) -> None:
+        """Take a fact into those views that want it whatever its kind."""
+        if self._everything:
+            _put(db, added)
+            for view in self._everything:
+                view.fold(db, fact)
+        if fact.because:
+            for view in self._tracing:
+                view.trace(db, fact)
+
+    def keep_up(self, db: apsw.Connection, head: int) -> None:
+        """Note that ours are folded up to `head` and from here on; others' are left there."""
+        ours, others = self._keep_up
+        db.execute(ours)
+        db.execute(others, (head,))
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Erase what every view took from these positions."""
+        for view in self.all:
+            view.forget(db, positions)
+
+
+def _put(db: apsw.Connection, added: dict[str, list[Row]]) -> None:
+    """Add rows, those of one statement together."""
+    for statement, some in added.items():
+        if len(some) == 1:
+            db.execute(statement, some[0])
+        else:
+            db.executemany(statement, some)
+    added.clear()

@@ -1,0 +1,196 @@
+"""Questions people ask about the log: what is newest, what is behind one fact, which branches are.
+
+Pure reading through a `Reader`, so that every door gives the same answers. A listing shows records
+as stored, whether or not they count, and says of each how it stands for one who looks from here.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from everloop.log.model.branches import ALL, Branches
+from everloop.log.model.facts import STREAM, BranchForked, BranchPlanted, BranchStood, Purged
+from everloop.log.model.record import Record, positions
+from everloop.log.read.lineage import closure, load_branches, visible
+from everloop.log.read.reader import Reader
+from everloop.log.schema import COLUMNS
+
+Verdict = Literal["counts", "retracted", "purged", "elsewhere"]
+
+DEPENDANTS_MAX = 100
+
+# Branches and purges count wherever one stands; `facts.py` says so.
+_EVERYWHERE = ", ".join(
+    f"'{kind.wire}'" for kind in (BranchPlanted, BranchForked, BranchStood, Purged)
+)
+_SIGHTING = f"""
+SELECT {COLUMNS}, CASE
+    WHEN data IS NULL THEN 'purged'
+    WHEN kind IN ({_EVERYWHERE}) OR {visible("log")} THEN 'counts'
+    WHEN EXISTS (SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+                 WHERE h.position = log.position)
+     AND EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = log.branch AND log.position <= s.cap)
+    THEN 'retracted'
+    ELSE 'elsewhere' END AS verdict
+FROM log
+"""  # noqa: S608 - our own names only
+
+
+class Sighting(msgspec.Struct, frozen=True):
+    """A record, and how it stands for one who looks from here.
+
+    `retracted`: taken back, or derived from something taken back. `purged`: its payload is gone.
+    `elsewhere`: on a branch, or derived from one, that is not in sight.
+    """
+
+    record: Record
+    verdict: Verdict
+
+
+class NewestFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest records, oldest of them first. Names may contain `*`."""
+
+    limit: int
+    after: int = 0
+    before: int = ALL
+    stream: str | None = None
+    kind: str | None = None
+    actor: str | None = None
+    counting: bool = False
+
+    def answer(self, reader: Reader) -> list[Sighting]:
+        """The answer, as this reader's sight has it."""
+        rows = reader.rows(
+            f"SELECT * FROM ({_SIGHTING} WHERE position > :after AND position < :before"  # noqa: S608
+            " AND (:stream IS NULL OR stream GLOB :stream)"
+            " AND (:kind IS NULL OR kind GLOB :kind)"
+            " AND (:actor IS NULL OR actor GLOB :actor)"
+            " ORDER BY position DESC) WHERE NOT :counting OR verdict = 'counts' LIMIT :limit",
+            msgspec.structs.asdict(self),
+        )
+        return [_sighting(row) for row in reversed(rows)]
+
+
+class TheseFacts(msgspec.Struct, frozen=True):
+    """The records at some positions, in order; those that do not exist are left out."""
+
+    positions: tuple[int, ...]
+
+    def answer(self, reader: Reader) -> tuple[Sighting, ...]:
+        """The answer, as this reader's sight has it."""
+        return _at(reader, self.positions)
+
+
+class Story(msgspec.Struct, frozen=True):
+    """One record, what it came from and what came of it."""
+
+    fact: Sighting
+    sources: tuple[Sighting, ...]
+    dependants: tuple[Sighting, ...]  # the direct ones, at most `DEPENDANTS_MAX`
+    dependants_count: int  # all of them, the indirect ones too
+    hidden_by: tuple[Sighting, ...]
+
+
+class FactStory(msgspec.Struct, frozen=True):
+    """What is behind one fact."""
+
+    position: int
+
+    def answer(self, reader: Reader) -> Story:
+        """The answer, as this reader's sight has it.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        record = reader.record(self.position)
+        return Story(
+            fact=_sightings(reader, "position = ?1", self.position)[0],
+            sources=_at(reader, positions(record.because)),
+            dependants=_sightings(
+                reader,
+                "position IN (SELECT dependant FROM log_because WHERE source = ?1"
+                " ORDER BY dependant LIMIT ?2)",
+                self.position,
+                DEPENDANTS_MAX,
+            ),
+            dependants_count=len(closure(reader.db, [self.position])) - 1,
+            hidden_by=_sightings(
+                reader,
+                "position IN (SELECT h.hidden_by FROM log_hidden h"
+                " JOIN temp.active a ON a.position = h.hidden_by WHERE h.position = ?1)",
+                self.position,
+            ),
+        )
+
+
+class BranchLine(msgspec.Struct, frozen=True):
+    """A branch as a person sees it."""
+
+    name: str
+    root: str
+    parent: str | None
+    at: int
+    standing: bool
+    facts: int  # recorded on it, not those it sees of its ancestors
+    newest: int  # the position of the last of them; 0 if there is none
+
+
+class BranchList(msgspec.Struct, frozen=True):
+    """Every branch, each after its parent."""
+
+    def answer(self, reader: Reader) -> list[BranchLine]:
+        """The answer; the same from wherever one looks."""
+        branches = Branches()
+        load_branches(reader.db, branches)
+        grown: dict[str, tuple[int, int]] = {
+            name: (facts, newest)
+            for name, facts, newest in reader.rows(
+                "SELECT branch, count(*), max(position) FROM log WHERE stream <> ? GROUP BY branch",
+                (STREAM,),
+            )
+        }
+        return [
+            BranchLine(
+                name=branch.name,
+                root=branch.root,
+                parent=branch.parent.name if branch.parent else None,
+                at=branch.at,
+                standing=branches.standing[branch.root] == branch.name,
+                facts=grown.get(branch.name, (0, 0))[0],
+                newest=grown.get(branch.name, (0, 0))[1],
+            )
+            for branch in branches.by_name.values()
+        ]
+
+
+class ViewLine(msgspec.Struct, frozen=True):
+    """A view and how far it has been folded."""
+
+    name: str
+    version: int
+    position: int
+
+
+class ViewList(msgspec.Struct, frozen=True):
+    """Every view in the file."""
+
+    def answer(self, reader: Reader) -> list[ViewLine]:
+        """The answer; the same from wherever one looks."""
+        rows = reader.rows(
+            "SELECT name, version, min(position, ?) FROM views ORDER BY name", (reader.head(),)
+        )
+        return [ViewLine(*row) for row in rows]
+
+
+def _at(reader: Reader, places: tuple[int, ...]) -> tuple[Sighting, ...]:
+    chosen = msgspec.json.encode(places).decode()
+    return _sightings(reader, "position IN (SELECT value FROM json_each(?1))", chosen)
+
+
+def _sightings(reader: Reader, condition: str, *bindings: Any) -> tuple[Sighting, ...]:
+    rows = reader.rows(f"{_SIGHTING} WHERE {condition} ORDER BY position", bindings)
+    return tuple(_sighting(row) for row in rows)
+
+
+def _sighting(row: tuple[Any, ...]) -> Sighting:
+    return Sighting(Record(*row[:-1]), row[-1])

@@ -1,0 +1,1 @@
+"""The SQLite file of a log: connections and errors."""

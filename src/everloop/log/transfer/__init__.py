@@ -1,0 +1,1 @@
+"""Moving logs: archives, other stores, warehouses and restored backups."""

@@ -1,0 +1,332 @@
+"""The log as a text file: one JSON object per line, exact enough to give an equal log back.
+
+The first line says what it is, the last one how much it was; between them stands one record per
+line, with its proof. An archive is checked as a whole before anything of it is taken in: what is
+damaged or cut short is refused, and the first bad line is named.
+"""
+
+import gzip
+import hashlib
+import tempfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import apsw
+import msgspec
+
+from everloop.errors import Corrupt, EverloopError, Invalid, NotFound, Unavailable
+from everloop.log.integrity.verify import Damage, reach, scan
+from everloop.log.log import Log
+from everloop.log.model.record import Record, microseconds, moment
+from everloop.log.transfer.move import move
+from everloop.ports import Progress
+
+FORMAT = 1
+BATCH = 1_000
+HEADING_BYTES_MAX = 1_000
+UNTOUCHED = "Nothing was taken in. Try another copy."
+Place = Callable[[int], str]  # where in an archive the record of a position stands
+_UNREADABLE = (OSError, EOFError, zlib.error)
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """The first line."""
+
+    everloop: str
+    format: int
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """The last line: how many records, and one digest over all of theirs."""
+
+    records: int
+    sum: str
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A record as text."""
+
+    position: int
+    stream: str
+    branch: str
+    version: int
+    kind: str
+    schema: int
+    data: msgspec.Raw
+    actor: str
+    because: list[int]
+    request_id: str
+    recorded_at: datetime
+    salt: bytes | None
+    seal: bytes | None
+    digest: bytes
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Line).decode
+
+
+def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
+    """Write the whole log to a file (compressed if it ends in `.gz`) and return how many records.
+
+    Raises:
+        Corrupt: something could not be read. All that could be is in the file.
+        Unavailable: the file cannot be written.
+    """
+    damage: list[Damage] = []
+    total = hashlib.sha256()
+    count = 0
+    with log.file.reading() as reader, writing(path), _open(path, "wb") as out:
+        head = reach(reader)
+        out.write(_encode(Heading("log", FORMAT)) + b"\n")
+        for item in _lines(scan(reader, 0, head)):
+            if isinstance(item, Damage):
+                damage.append(item)
+                continue
+            line, digest = item
+            out.write(line + b"\n")
+            total.update(digest)
+            count += 1
+            if progress and count % BATCH == 0:
+                progress(count, head)
+        out.write(_encode(Ending(count, total.hexdigest())) + b"\n")
+    if damage:
+        raise Corrupt(
+            f"{len(damage)} records could not be read, the first at {damage[0].first};"
+            f" the other {count} are in {path.name}",
+            hint="Run `everloop verify` to see what is damaged.",
+        )
+    if progress:
+        progress(count, count)
+    return count
+
+
+def import_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
+    """Take an archive into a log that is empty, or that an interrupted import left partly filled.
+
+    Raises:
+        Corrupt: the archive is damaged; the first bad line is named and nothing was taken in.
+        Conflict: the log already holds something else.
+    """
+    return import_records(log, read_jsonl(path), progress, place=lambda at: f"line {at + 1}")
+
+
+def import_records(
+    log: Log, records: Iterable[Record], progress: Progress | None = None, *, place: Place
+) -> int:
+    """Check records as a whole in a scratch log, then take them in."""
+    with tempfile.TemporaryDirectory(prefix="everloop-import-") as folder:
+        scratch = log.beside(Path(folder) / "import.db")
+        try:
+            _fill(scratch, records, place)
+            if log.backups and log.head:
+                log.backups.make()
+            return move(scratch, log, progress)
+        finally:
+            scratch.close()
+
+
+def read_jsonl(path: Path) -> Iterator[Record]:
+    """The records of an archive, checked for being a whole one.
+
+    Raises:
+        Corrupt: a line is damaged or missing.
+        Invalid: it is not an archive of ours.
+        NotFound: there is no such file.
+    """
+    check_there(path)
+    total = hashlib.sha256()
+    count = 0
+    with _open(path, "rb") as lines:
+        _check_heading(path, lines)
+        while True:
+            number = count + 2
+            line = _next(lines, number)
+            if line.startswith(b'{"records":'):
+                break
+            record = _record(line, number)
+            if record.position != count + 1:
+                raise Corrupt(
+                    f"line {number} of the archive holds record {record.position}, not {count + 1}",
+                    hint=UNTOUCHED,
+                )
+            total.update(record.digest)
+            count += 1
+            yield record
+        _check_ending(line, count, total.hexdigest())
+        if _read(lines, number + 1):
+            raise Corrupt(f"line {number + 1} of the archive follows its end", hint=UNTOUCHED)
+
+
+def check_there(path: Path) -> None:
+    """See that there is a file that can be read.
+
+    Raises:
+        NotFound: there is none.
+        Unavailable: it cannot be read.
+    """
+    if not path.is_file():
+        raise NotFound(f"no file {path}", hint="Name an archive: FILE.jsonl or FILE.parquet.")
+    try:
+        path.open("rb").close()
+    except OSError as problem:
+        raise Unavailable(
+            f"{path} cannot be read: {problem.strerror}", hint="See whose it is: ls -l"
+        ) from problem
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Tell what goes wrong with a file as it is written.
+
+    Raises:
+        Unavailable: it cannot be written; what is there of it is no whole archive.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise Unavailable(
+            f"{path} cannot be written: {problem.strerror or problem}",
+            hint="Choose a folder that is there and has room.",
+        ) from problem
+
+
+def _lines(items: Iterable[Record | Damage]) -> Iterator[tuple[bytes, bytes] | Damage]:
+    """Each record as a line of its own, with its digest, or why it cannot be one."""
+    for item in items:
+        if isinstance(item, Damage):
+            yield item
+            continue
+        try:
+            if item.data is not None:
+                msgspec.json.decode(item.data)  # what is no JSON could break the line in two
+            yield _encode(line_of(item)), item.digest
+        except (msgspec.MsgspecError, OverflowError, ValueError) as problem:
+            yield Damage(item.position, item.position, f"cannot be written: {problem}")
+
+
+def line_of(record: Record) -> Line:
+    """A record as it stands in an archive."""
+    return Line(
+        record.position,
+        record.stream,
+        record.branch,
+        record.version,
+        record.kind,
+        record.schema,
+        msgspec.Raw(record.data.encode() if record.data is not None else b"null"),
+        record.actor,
+        msgspec.json.decode(record.because) if record.because else [],
+        record.request_id,
+        moment(record.recorded_us),
+        record.salt,
+        record.seal,
+        record.digest,
+    )
+
+
+def record_of(line: Line) -> Record:
+    """The record that a line of an archive states."""
+    data = bytes(line.data).decode()
+    return Record(
+        line.position,
+        line.stream,
+        line.branch,
+        line.version,
+        line.kind,
+        line.schema,
+        None if line.salt is None else data,
+        line.actor,
+        _encode(line.because).decode() if line.because else None,
+        line.request_id,
+        microseconds(line.recorded_at),
+        line.salt,
+        line.seal,
+        line.digest,
+    )
+
+
+def _fill(scratch: Log, records: Iterable[Record], place: Place) -> None:
+    rest = iter(records)
+    while batch := list(islice(rest, BATCH)):
+        _take(scratch, batch, place)
+
+
+def _take(scratch: Log, batch: list[Record], place: Place) -> None:
+    try:
+        scratch.take_over(batch)
+    except EverloopError as problem:
+        at = scratch.head
+        for record in batch:
+            try:
+                scratch.take_over([record])
+            except (EverloopError, apsw.Error):
+                raise Corrupt(
+                    f"{place(record.position)} of the archive is damaged: {problem}",
+                    hint=UNTOUCHED,
+                ) from problem
+        raise Corrupt(
+            f"the archive is damaged after record {at}: {problem}", hint=UNTOUCHED
+        ) from problem
+
+
+def _record(line: bytes, number: int) -> Record:
+    try:
+        return record_of(_decode(line))
+    except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError) as problem:
+        raise Corrupt(
+            f"line {number} of the archive is damaged: {problem}",
+            hint=UNTOUCHED,
+        ) from problem
+
+
+def _next(lines: IO[bytes], number: int) -> bytes:
+    line = _read(lines, number)
+    if not line.endswith(b"\n"):
+        raise Corrupt(f"the archive is cut short at line {number}", hint=UNTOUCHED)
+    return line
+
+
+def _read(lines: IO[bytes], number: int) -> bytes:
+    try:
+        return lines.readline()
+    except _UNREADABLE as problem:
+        raise Corrupt(
+            f"line {number} of the archive cannot be read: {problem}", hint=UNTOUCHED
+        ) from problem
+
+
+def _check_heading(path: Path, lines: IO[bytes]) -> None:
+    try:
+        heading = msgspec.json.decode(lines.readline(HEADING_BYTES_MAX), type=Heading)
+    except (msgspec.MsgspecError, *_UNREADABLE) as problem:
+        raise Invalid(
+            f"{path.name} is not an archive of a log", hint="`everloop log export` makes one."
+        ) from problem
+    if heading.format > FORMAT:
+        raise Invalid(f"{path.name} was written by a newer Everloop", hint="Upgrade Everloop.")
+
+
+def _check_ending(line: bytes, count: int, total: str) -> None:
+    where = f"line {count + 2} of the archive"
+    try:
+        ending = msgspec.json.decode(line, type=Ending)
+    except msgspec.MsgspecError as problem:
+        raise Corrupt(f"{where} is damaged: {problem}", hint=UNTOUCHED) from problem
+    if ending != Ending(count, total):
+        raise Corrupt(
+            f"{where} says that there should be {ending.records} records;"
+            f" there are {count}, or others",
+            hint=UNTOUCHED,
+        )
+
+
+def _open(path: Path, mode: str) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, mode)  # type: ignore[return-value]
+    return path.open(mode)

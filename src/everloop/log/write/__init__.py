@@ -1,0 +1,1 @@
+"""Appending: group commit, one transaction for many callers, hash-chained records."""

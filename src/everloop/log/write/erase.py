@@ -1,0 +1,22 @@
+"""Erasing: payloads leave the log for good, and their records keep a seal in place of them."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from everloop.log.model.record import seal_of
+from everloop.log.sql_rows import one
+
+
+def erase(db: apsw.Connection, positions: Iterable[int]) -> None:
+    """Take payloads out of the log, with the snapshots that were folded from them."""
+    for position in positions:
+        row = one(db, _PAYLOAD, (position,))
+        if row is not None:
+            salt, data, stream = row
+            db.execute(_SEALED, (seal_of(salt, data.encode()), position))
+            db.execute("DELETE FROM snapshots WHERE stream = ?", (stream,))
+
+
+_PAYLOAD = "SELECT salt, data, stream FROM log WHERE position = ? AND data IS NOT NULL"
+_SEALED = "UPDATE log SET data = NULL, salt = NULL, seal = ? WHERE position = ?"

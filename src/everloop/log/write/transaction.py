@@ -1,0 +1,396 @@
+"""The scribe writes: it carries out a batch of works in one transaction, all durable at its end.
+
+A work decides inside the transaction, on state that nobody else can change meanwhile, so decisions
+never race. Positions, versions, times and digests are given here and nowhere else. Views are folded
+in the same transaction.
+
+An error from COMMIT does not say that nothing was written. After one, the file is opened anew and
+each request id is looked up before anybody is answered.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import apsw
+from msgspec.structs import astuple
+
+from everloop.errors import RESTORE, Conflict, Corrupt, EverloopError, Rejected, Unavailable
+from everloop.log.model.branches import Branch
+from everloop.log.model.facts import STREAM, Purged
+from everloop.log.model.limits import Limits
+from everloop.log.model.record import (
+    GENESIS,
+    Fact,
+    Record,
+    chain,
+    fact_of,
+)
+from everloop.log.read.folded_state import States
+from everloop.log.read.reader import Reader
+from everloop.log.sql_rows import Row, let_go, number, one
+from everloop.log.sqlite.errors import unavailable
+from everloop.log.sqlite.file import LogFile
+from everloop.log.write.append import Desk, Receipt, Sequencer, Work
+from everloop.log.write.erase import erase
+from everloop.log.write.record_encoder import Quill
+from everloop.log.write.stream_heads import Tails
+from everloop.log.write.write_buffer import Pending
+from everloop.ports import World
+
+S = TypeVar("S")
+
+
+class Scribe:
+    """The one writer of a file. Callers hold the writer's lock around every method."""
+
+    def __init__(
+        self,
+        file: LogFile,
+        states: States,
+        world: World,
+        *,
+        limits: Limits,
+        sequencer: Sequencer | None = None,
+    ) -> None:
+        self.file = file
+        self.states = states
+        self.head = 0
+        self._clock = world.clock
+        self._sequencer = sequencer
+        self._quill = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
+        self._last_us = 0
+        self._began = 0  # the newest position before the batch at hand
+        self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
+        self._tails = Tails()
+        self._pending = Pending(file.views)
+        self._put = self._pending.write  # or `keep`, while several works share a transaction
+        self._homes: dict[str, Branch] = {}  # where streams go on, as the branches are now
+        self._written: list[Row] = []  # what a sequencer is to publish
+        self._published = False  # whether they are durable, whatever becomes of the file
+        self._reader: Reader | None = None
+        self.gather: Callable[[], None] | None = None  # lets latecomers join a batch as it begins
+
+    def open(self) -> None:
+        """Open the file for writing; create or lift its schema; fold what the views lack."""
+        db = self.file.connect(synchronous="NORMAL" if self._sequencer else "FULL")
+        try:
+            if not self.file.prepared(db):
+                db.execute("BEGIN IMMEDIATE")
+                self.file.prepare(db)
+                db.execute("COMMIT")
+            self._reader = Reader(db)
+        except apsw.Error as problem:
+            let_go(db)
+            raise unavailable(problem, self.file.path) from problem
+        except EverloopError:
+            let_go(db)
+            raise
+        self._forget_memory()
+
+    def pages_written(self) -> int:
+        """How many pages of the file were written since it was opened."""
+        reader = self._reader
+        return reader.db.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)[0] if reader else 0
+
+    def close(self) -> None:
+        """Close the file for writing."""
+        if self._reader is not None:
+            let_go(self._reader.db)
+            self._reader = None
+
+    def commit(self, batch: Sequence[Work]) -> None:
+        """Carry out every work, each with its own receipt or error."""
+        try:
+            self._attempt(batch)
+        except Unavailable as problem:
+            self._settle(batch, problem)
+        except Exception as problem:  # noqa: BLE001 - a disk's fault, or a view's own
+            if self._published:  # it is part of the log, whatever became of the file
+                self._settle(batch, Unavailable(str(problem)))
+                return
+            if isinstance(problem, apsw.Error) and not isinstance(problem, _VIEWS_FAULTS):
+                self._settle(batch, unavailable(problem, self.file.path))
+                return
+            self._roll_back()
+            if len(batch) == 1:
+                if isinstance(problem, UnicodeDecodeError):  # a flipped byte in a text it read
+                    problem = unavailable(problem, self.file.path)
+                batch[0].error = problem
+                return
+            for work in batch:  # find out whose work it was
+                self.commit([work])
+        except BaseException:
+            self._roll_back()
+            for work in batch:
+                work.interrupt()
+            raise
+
+    def adopt(self, records: Sequence[Record]) -> None:
+        """Take in records that another store ordered, in the caller's transaction.
+
+        Raises:
+            Corrupt: a record does not follow from what is here.
+        """
+        reader = self._open_reader()
+        for record in records:
+            digest, facts = self._follows(reader, record), [fact_of(record)]
+            self.head, self._last_us = record.position, record.recorded_us
+            self._pending.keep(reader, [astuple(record)], facts)
+            self._tails[record.stream, record.branch] = (record.version, digest)
+            if record.stream == STREAM:
+                self._take_effect(reader, facts)
+        self._pending.flush()
+
+    def tip(self) -> tuple[int, bytes] | None:
+        """The newest position in the file and its digest; None if the file itself is lost."""
+        if self.file.lost():
+            return None
+        row = one(self._open_reader().db, _TIP)
+        return (row[0], row[1]) if row else (0, GENESIS)
+
+    def renew(self) -> None:
+        """Begin the file anew, empty, in a new transaction: what it held is not to be trusted."""
+        self.close()
+        self.file.discard()
+        reader = self._open_reader()
+        reader.db.execute("BEGIN IMMEDIATE")
+        self._catch_up(reader)
+
+    def take_over(self, records: Sequence[Record]) -> None:
+        """Make records of another log the next ones of this one, all or nothing, durably."""
+
+        def act(_: Reader) -> None:
+            if self._sequencer:
+                self._sequencer.begin(self)
+            self.adopt(records)
+            if self._sequencer:
+                self._sequencer.publish(records)
+
+        self.transaction(act)
+
+    def transaction(self, act: Callable[[Reader], S]) -> S:
+        """Do something to the file, all or nothing."""
+        try:
+            result = act(self._begin())
+            self._commit(self._open_reader())  # `act` may have renewed the file
+        except (apsw.Error, UnicodeDecodeError) as problem:
+            self._roll_back()
+            raise unavailable(problem, self.file.path) from problem
+        except BaseException:
+            self._roll_back()
+            raise
+        return result
+
+    def _begin(self) -> Reader:
+        """Begin a transaction beside which nobody writes, with all that was written before."""
+        reader = self._reader or self._open_reader()
+        try:
+            reader.cursor.execute("BEGIN IMMEDIATE")
+        except apsw.ReadOnlyError:  # so it was when it was opened; perhaps it is no longer
+            self.close()
+            self.file.release()
+            reader = self._open_reader()
+            reader.db.execute("BEGIN IMMEDIATE")
+        if reader.db.data_version() != self._seen:  # else nobody wrote since we did
+            self._catch_up(reader)
+        return reader
+
+    def _attempt(self, batch: Sequence[Work]) -> None:
+        self._written, self._published = [], False
+        reader = self._begin()
+        if self._sequencer:
+            now_us = self._sequencer.begin(self)
+            reader = self._open_reader()  # the file may have been renewed
+            if self.gather:
+                self.gather()
+        else:
+            now_us = self._clock.now_us()
+        if now_us < self._last_us:
+            now_us = self._last_us
+        self._began, shared = self.head, len(batch) > 1
+        if shared:
+            self._put, self._tails.coming = self._pending.keep, batch
+        for work in batch:
+            before = self.head
+            work.receipt = work.error = None
+            try:
+                self._carry_out(reader, work, now_us)
+            except Rejected as refusal:
+                if self.head != before:
+                    raise  # it came too late: something of it is already in the transaction
+                work.error = refusal
+        if shared:
+            self._pending.flush()
+            self._put, self._tails.coming = self._pending.write, ()
+        if self._sequencer:
+            self._sequencer.publish([Record(*row) for row in self._written])
+            self._published = True
+        self._commit(reader)
+
+    def _commit(self, reader: Reader) -> None:
+        reader.cursor.execute("COMMIT")
+        if self.file.drafted:
+            self.file.settle(committed=True)
+        self._seen = reader.db.data_version()
+
+    def _catch_up(self, reader: Reader) -> None:
+        """Take in what other processes wrote, and fold what views lack."""
+        head = reader.head()
+        if head < self.head:
+            self._forget_memory()  # a backup was restored under us
+        if head != self.head:
+            self._tails.clear()
+            self.head = head
+            self._last_us = number(reader.db, _RECORDED_AT, (head,))
+            self.file.refresh(reader.db, head)
+        if self.file.views.position(reader.db) < head:
+            self._fold_missing(reader, head)
+            self.file.forget_memory()  # a view that was begun anew knew no branches until now
+            self.file.refresh(reader.db, head)
+        self.file.views.keep_up(reader.db, head)
+        self._homes.clear()
+
+    def _fold_missing(self, reader: Reader, head: int) -> None:
+        behind = self.file.views.behind(reader.db, head)
+        for record in reader.records(min(position for _, position in behind), head):
+            fact = fact_of(record)
+            for view, position in behind:
+                if record.position > position:
+                    view.fold(reader.db, fact)
+
+    def _carry_out(self, reader: Reader, work: Work, now_us: int) -> None:
+        if not work.fresh:
+            self._pending.flush()
+            if done := reader.requested(work.request_id):
+                work.repeat(done)
+                return
+        stream = work.stream
+        if work.branch:
+            branch = self.file.branches[work.branch]
+        else:
+            branch = self._homes.get(stream) or self._home(stream)
+        place = (stream, branch.name)
+        tail = self._tails.get(place) or self._tails.find(reader, stream, branch)
+        version, expected = tail[0], work.expected
+        if expected is not None and expected != version:
+            raise Conflict(
+                f"stream {stream!r} is at version {version}, not {expected}",
+                hint="Read the stream again and decide again.",
+            )
+        desk = Desk(reader, self._pending, self.states, self.file, branch, now_us, stream, version)
+        asked = work.asked
+        drafts = asked(desk) if callable(asked) else asked
+        rows, facts, digest = self._quill.write(work, desk, drafts, self.head, tail)
+        if rows:
+            version += len(rows)
+            self.head, self._last_us = facts[-1].position, now_us
+            self._put(reader, rows, facts)
+            if self._sequencer:
+                self._written += rows
+            self._tails[place] = (version, digest)
+            if place in self.states.kept:
+                self.states.advance(place, facts)
+            if stream == STREAM:
+                self._take_effect(reader, facts)
+        work.receipt = Receipt(work.request_id, stream, branch.name, version, facts)
+
+    def _home(self, stream: str) -> Branch:
+        """The branch on which a stream goes on now."""
+        home = self._homes[stream] = self.file.branches.home_of(stream)
+        return home
+
+    def _follows(self, reader: Reader, record: Record) -> bytes:
+        """The digest of a record that comes next, once it is sure that it does."""
+        branch = self.file.branches[record.branch]
+        version, previous = self._tails.find(reader, record.stream, branch)
+        if record.position != self.head + 1 or record.version != version + 1:
+            raise Corrupt(
+                f"record {record.position} does not follow position {self.head},"
+                f" version {version} of {record.stream!r}",
+                hint=RESTORE,
+            )
+        if chain(previous, record) != record.digest:
+            raise Corrupt(f"record {record.position} does not match its digest", hint=RESTORE)
+        return record.digest
+
+    def _take_effect(self, reader: Reader, facts: Sequence[Fact]) -> None:
+        """Do what facts about the log itself say: to branches, and to what is purged."""
+        self._pending.flush()
+        for fact in facts:
+            if type(fact.event) is Purged:
+                erase(reader.db, fact.event.positions)
+                self.file.views.forget(reader.db, fact.event.positions)
+                self.states.clear()
+        self.file.draft(reader.db, self.head)
+        self._homes.clear()
+
+    def _settle(self, batch: Sequence[Work], problem: EverloopError) -> None:
+        """After a failure that may have come too late: look each request up, then answer."""
+        self._roll_back()
+        self.close()
+        if self._sequencer and isinstance(problem, Corrupt):
+            self.file.discard()  # a damaged copy is made anew
+        try:
+            found = self._look_up(batch)
+        except apsw.Error as reason:
+            found, problem = {}, unavailable(reason, self.file.path)
+        except EverloopError:
+            found = {}
+        self.close()  # it may have been opened read-only, and so may its shared memory;
+        self.file.release()  # the next append begins anew
+        for work in batch:
+            if work.request_id in found:
+                work.repeat(found[work.request_id])
+            elif work.error is None and not self._published:
+                work.receipt, work.error = None, problem
+
+    def _look_up(self, batch: Sequence[Work]) -> dict[str, list[Record]]:
+        if self._sequencer:
+            self.transaction(lambda _: self._sequencer and self._sequencer.begin(self))
+            self._sequencer.abort()
+        else:  # what a failed sync left behind is made durable, or we do not vouch for it
+            result = one(self._open_reader().db, "PRAGMA wal_checkpoint(FULL)")
+            if result and result[0]:
+                raise Unavailable(
+                    "the log could not be brought to the disk",
+                    hint="Look at the disk, then repeat the request with the same id.",
+                )
+        reader = self._open_reader()
+        found = {
+            work.request_id: reader.written(work.request_id, self._began)
+            if work.fresh
+            else reader.requested(work.request_id)
+            for work in batch
+        }
+        return {request: records for request, records in found.items() if records}
+
+    def _open_reader(self) -> Reader:
+        if self._reader is None:
+            self.open()
+        assert self._reader is not None, "open() sets it or raises"
+        return self._reader
+
+    def _roll_back(self) -> None:
+        if self._sequencer:
+            self._sequencer.abort()
+        if self._reader is not None and not self._reader.leave():
+            self._reader = None
+        self.file.settle(committed=False)
+        self._forget_written()
+
+    def _forget_memory(self) -> None:
+        self._forget_written()
+        self.file.forget_memory()
+
+    def _forget_written(self) -> None:
+        self._pending.clear()
+        self._put, self._tails.coming = self._pending.write, ()
+        self.head = self._seen = -1
+        self._tails.clear()
+        self._homes.clear()
+        self.states.clear()
+
+
+_RECORDED_AT = "SELECT recorded_at FROM log WHERE position = ?"
+_TIP = "SELECT position, digest FROM log ORDER BY position DESC LIMIT 1"
+_VIEWS_FAULTS = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError)  # never a disk's

@@ -1,0 +1,1 @@
+"""Browsing memory: lists, item history, pins and snippets."""

@@ -1,0 +1,266 @@
+"""Looking around in memory: items by a handle, page by page, and one of them with its whole life.
+
+Every read passes through the sieve of `shelf`. An item that the asker may not see is named by no
+handle, is on no page, and leaves no trace in another item's life.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+from everloop.memory.model.commands import GrantAudience
+from everloop.memory.model.events import PIVOTAL
+from everloop.memory.model.scopes import Asker
+from everloop.memory.projections.citations import Known, Link, links, nobody
+from everloop.memory.projections.queries import (
+    COLUMNS,
+    PAIRS,
+    Filter,
+    Item,
+    Sieve,
+    complete,
+    find,
+    item_of,
+)
+
+HANDLE: Final = 8  # characters of an id's end that are shown; enough to be unique for a person
+HANDLE_MIN: Final = 4
+NAMESAKES_MAX: Final = 4
+
+
+def newest_mark(*marks: str, what: str = "value") -> str:
+    """A query for the newest mark of these sorts on the item `i`."""
+    sorts = ", ".join(f"'{mark}'" for mark in marks)
+    return (
+        f"SELECT m.{what} FROM memory_marks m WHERE m.item = i.position AND m.mark IN ({sorts})"  # noqa: S608
+        f" AND {visible('m')} ORDER BY m.position DESC LIMIT 1"
+    )
+
+
+# By hand; else by being pivotal, if it gave way to no other since it was rated so.
+PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated', 'gave_way')}) = {PIVOTAL}, 0)"
+
+
+class Version(msgspec.Struct, frozen=True):
+    """What an item said from then on, and who wrote that."""
+
+    position: int
+    title: str
+    text: str
+    scope: str
+    witnesses: tuple[str, ...]
+    by: str
+    at: datetime
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """The same thing, said again."""
+
+    position: int
+    text: str
+    similarity: float
+    by: str
+    at: datetime
+
+
+class Life(msgspec.Struct, frozen=True):
+    """An item and all that is known about it: oldest versions, repeats and citations first."""
+
+    item: Item
+    because: tuple[int, ...]
+    versions: tuple[Version, ...]
+    repeats: tuple[Repeat, ...]
+    citations: tuple[Link, ...]
+    contradictions: tuple[Item, ...]
+    variants: tuple[Item, ...]  # what says nearly the same
+    retired_because: str
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """Who may ask, and within which scopes."""
+
+    principal: str
+    scopes: tuple[str, ...]
+    position: int
+    since: datetime
+
+
+def handle(item_id: str) -> str:
+    """The end of an id: short, and enough to name the item."""
+    return item_id if len(item_id) <= HANDLE + 4 else item_id[-HANDLE:]
+
+
+def named(reader: Reader, who: Asker, name: str) -> Item:
+    """The item of this id, or the only one whose id ends so, or whose handle begins so.
+
+    Raises:
+        NotFound: there is none that this asker may see.
+        Invalid: there are several.
+    """
+    try:
+        return find(reader, who, name)
+    except NotFound:
+        if len(name) < HANDLE_MIN:
+            raise
+    sieve = Sieve(who, Filter(retired=True))
+    ends, begins = "substr(i.item_id, -length(:name))", "substr(i.item_id, -:handle, length(:name))"
+    said = f":name IN ({ends}, {begins})"
+    found = sieve.rows(reader, COLUMNS, said, "ORDER BY i.position", name=name, handle=HANDLE)
+    if not found:
+        raise NotFound(f"no item {name!r}", hint="`everloop memories` lists them.")
+    if len(found) > 1:
+        ids = ", ".join(row[2] for row in found[:NAMESAKES_MAX])
+        raise Invalid(f"{name!r} could be several items", hint=f"Say more of the id: {ids}")
+    return complete(reader, who, [item_of(row) for row in found])[0]
+
+
+def page(
+    reader: Reader,
+    who: Asker,
+    only: Filter,
+    *,
+    pinned: bool = False,
+    limit: int = 50,
+    offset: int = 0,
+) -> tuple[list[Item], int]:
+    """Items by the time they happened, newest first, and how many there are in all."""
+    where = PINNED if pinned else "true"
+    return _page(reader, Sieve(who, only), where, _NEWEST_FIRST, limit=limit, offset=offset)
+
+
+def page_by_id(
+    reader: Reader, who: Asker, only: Filter, *, limit: int = 50, offset: int = 0
+) -> tuple[list[Item], int]:
+    """Items by their ids, and how many there are in all."""
+    order = "ORDER BY i.item_id"
+    return _page(reader, Sieve(who, only), "true", order, limit=limit, offset=offset)
+
+
+def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+    """Those of these items that the asker may see, newest first."""
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:ids))"
+    ids = msgspec.json.encode(list(item_ids)).decode()
+    rows = sieve.rows(reader, COLUMNS, where, _NEWEST_FIRST, ids=ids)
+    return complete(reader, who, [item_of(row) for row in rows])
+
+
+def revised_at(reader: Reader, seen: Sequence[Item]) -> dict[str, datetime]:
+    """When each of these items was given the words it has now."""
+    versions = msgspec.json.encode([item.version for item in seen]).decode()
+    times = {position: moment(at) for position, at in reader.rows(_RECORDED, (versions,))}
+    return {item.item_id: times[item.version] for item in seen}
+
+
+def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
+    """An item with its versions, repeats, citations, contradictions and variants.
+
+    An older version that was not for this asker stays hidden, and so does what repeated it. `known`
+    says which citers of other domains they may know of.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    item = named(reader, who, name)
+    written = [_version(reader, row) for row in reader.rows(_VERSIONS, (item.position,))]
+    seen = [version for version in written if who.may_see(version.scope, version.witnesses)]
+    repeats = [
+        Repeat(position, text, similarity, by, moment(at))
+        for position, text, similarity, by, at in reader.rows(_REPEATS, (item.position,))
+        if _in_force(written, position) in seen
+    ]
+    notes = reader.rows(_RETIRED, (item.position,))
+    return Life(
+        item=item,
+        because=tuple(r[0] for r in reader.rows(_BECAUSE, (item.position,))) if who.owner else (),
+        versions=tuple(seen),
+        repeats=tuple(repeats),
+        citations=tuple(links(reader, who, item.item_id, known)),
+        contradictions=tuple(these(reader, who, item.contradicts)),
+        variants=tuple(these(reader, who, _variants(reader, item))),
+        retired_because=str(notes[0][0]) if notes and who.owner else "",
+    )
+
+
+def grants(reader: Reader) -> list[Grant]:
+    """Who may ask now, by name. For the owner's eyes."""
+    newest = {row[0]: row for row in reader.rows(_GRANTS)}
+    granted = [
+        Grant(principal, tuple(msgspec.json.decode(scopes)), position, moment(at))
+        for principal, scopes, position, at in newest.values()
+    ]
+    return [grant for grant in granted if grant.scopes]
+
+
+def spoken_of(reader: Reader, command: GrantAudience) -> bool:
+    """Whether anything was ever said in this line of history about whether a principal may ask.
+
+    What was retracted counts here: to take a grant back is to say something too.
+    """
+    return bool(reader.rows(_SPOKEN_OF, (command.principal,)))
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+
+def _page(
+    reader: Reader, sieve: Sieve, where: str, order: str, *, limit: int, offset: int
+) -> tuple[list[Item], int]:
+    rest = f"{order} LIMIT :limit OFFSET :offset"
+    rows = sieve.rows(reader, COLUMNS, where, rest, limit=limit, offset=offset)
+    number = int(sieve.rows(reader, "count(*)", where)[0][0])
+    return complete(reader, sieve.asker, [item_of(row) for row in rows]), number
+
+
+def _variants(reader: Reader, item: Item) -> list[str]:
+    asked = {"items": f"[{item.position}]", "relation": "repeats"}
+    return [row[0] for row in reader.rows(_VARIANTS, asked)]
+
+
+def _version(reader: Reader, row: Sequence[Any]) -> Version:
+    position, title, text, scope, by, at = row
+    witnesses = tuple(found[0] for found in reader.rows(_WITNESSES, (position,)))
+    return Version(position, title, text, scope, witnesses, by, moment(at))
+
+
+def _in_force(written: Sequence[Version], position: int) -> Version:
+    """What the item said at a position; it was taken in before anything repeated it."""
+    return [version for version in written if version.position <= position][-1]
+
+
+_NEWEST_FIRST = "ORDER BY i.happened_at DESC, i.position DESC"
+_VERSIONS = f"""
+SELECT v.position, v.title, v.text, v.scope, l.actor, l.recorded_at
+FROM memory_versions v JOIN log l ON l.position = v.position
+WHERE v.item = ? AND {visible("v")} ORDER BY v.position
+"""  # noqa: S608 - our own condition
+_WITNESSES = "SELECT principal FROM memory_witnesses WHERE position = ? ORDER BY principal"
+_REPEATS = f"""
+SELECT r.position, r.text, r.similarity, l.actor, l.recorded_at
+FROM memory_repeats r JOIN log l ON l.position = r.position
+WHERE r.item = ? AND {visible("r")} ORDER BY r.position
+"""  # noqa: S608 - our own condition
+_VARIANTS = f"{PAIRS} SELECT i.item_id FROM pairs p JOIN memory_items i ON i.position = p.other"  # noqa: S608
+_BECAUSE = "SELECT source FROM log_because WHERE dependant = ? ORDER BY source"
+_RETIRED = f"""
+SELECT m.note FROM memory_marks m
+WHERE m.item = ? AND m.mark IN ('retired', 'demoted') AND {visible("m")}
+ORDER BY m.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition
+_GRANTS = f"""
+SELECT a.principal, a.scopes, a.position, l.recorded_at
+FROM memory_audiences a JOIN log l ON l.position = a.position
+WHERE {visible("a")} ORDER BY a.principal, a.position
+"""  # noqa: S608 - our own condition
+_RECORDED = (
+    "SELECT l.position, l.recorded_at FROM json_each(?) j JOIN log l ON l.position = j.value"
+)
+_SPOKEN_OF = """
+SELECT 1 FROM memory_audiences a
+JOIN temp.sight s ON s.branch = a.branch AND a.position <= s.cap WHERE a.principal = ? LIMIT 1
+"""

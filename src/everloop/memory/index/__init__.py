@@ -1,0 +1,1 @@
+"""The in-memory search index: passages, visibility masks, posting lists and vectors."""

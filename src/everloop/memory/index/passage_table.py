@@ -1,0 +1,314 @@
+"""The passages of a log in memory: one row each, in the order of their numbers.
+
+A cache, made from the views and kept up with them. It holds what recall weighs (when, how long,
+what follows what), no text, and decides nothing about who may see what: `standing.py` asks the
+sieve for that. Ids, scopes and speakers are small numbers here; a group is one item id.
+
+Rows are only added. If the log is no longer the one that was read (a purge, a restored backup),
+`register.py` begins a new roster, and whoever keeps something beside the old one drops it.
+
+Row 0 and group 0 stand for nothing: every chain ends there, and every mask lets row 0 through. So
+chains are followed by plain indexing, without asking at each step whether there is a next one.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from everloop.log import Reader
+from everloop.memory.index.row_sets import NONE, Mask, Rows, passing
+from everloop.memory.index.snapshot import Arrays
+from everloop.memory.text.passages import PASSAGES_MAX
+
+CHUNK = 5_000  # rows read at a time
+NAMES, IDS = "names", "ids"  # of scopes, kinds and speakers; of items
+
+_SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
+_WORD = re.compile(r"\w+")
+_LOAD = """
+SELECT p.passage, v.item, p.item_id, p.follows, p.length, i.happened_at, i.holds_until, v.scope,
+       i.kind, CASE i.kind WHEN 'message' THEN substr(v.text, 1, 48) ELSE '' END
+FROM memory_passages p JOIN memory_versions v ON v.position = p.position
+JOIN memory_items i ON i.position = v.item
+WHERE p.passage > ? ORDER BY p.passage
+"""
+
+
+class Codes:
+    """Small numbers for names; 0 is no name."""
+
+    def __init__(self, names: Iterable[str] = ("",)) -> None:
+        self.names: list[str] = list(names)
+        self._codes = {name: code for code, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        """How many names there are, with the empty one."""
+        return len(self.names)
+
+    def of(self, name: str) -> int:
+        """The number of a name, new or known."""
+        code = self._codes.setdefault(name, len(self.names))
+        if code == len(self.names):
+            self.names.append(name)
+        return code
+
+    def known(self, names: Iterable[str]) -> list[int]:
+        """The numbers of those names that have one."""
+        return [self._codes[name] for name in names if name in self._codes]
+
+
+class Column:
+    """An array that grows. Its first place stands for nothing and holds 0."""
+
+    def __init__(self, dtype: Any, known: NDArray[Any] | None = None) -> None:
+        self._room: NDArray[Any] = np.zeros(1, dtype) if known is None else known
+        self.all: NDArray[Any] = self._room
+
+    def grow(self, by: int) -> None:
+        """Make room for so many more, all 0 for now."""
+        size = len(self.all)
+        if size + by > len(self._room):
+            room = np.empty(max(size + by, 2 * len(self._room), 1_024), self._room.dtype)
+            room[:size] = self.all
+            self._room = room
+        self._room[size : size + by] = NONE
+        self.all = self._room[: size + by]
+
+    def extend(self, values: Sequence[int] | NDArray[Any]) -> None:
+        """Add values."""
+        size = len(self.all)
+        self.grow(len(values))
+        self.all[size:] = values
+
+
+COLUMNS: dict[str, Any] = {
+    "passage": np.int64,
+    "item": np.int64,
+    "length": np.int32,
+    "happened": np.int64,
+    "holds_until": np.int64,
+    "scope": np.int32,
+    "kind": np.int32,
+    "speaker": np.int32,
+    "opens": np.bool_,  # whether it is the first passage of its version
+    "group": np.int32,
+    "follows": np.int32,
+    "earlier": np.int64,  # the row of the same group before this one
+    "sibling": np.int64,  # the next row that follows the same group
+    "prior": np.int64,  # the last row of the group that this one follows
+    "next": np.int64,  # the first row that follows this one's group
+    "newest": np.int32,  # by group: its last row
+    "opener": np.int32,  # by group: the first row that follows it
+    "closer": np.int32,  # by group: the last row that follows it
+}
+
+
+class Roster:
+    """Every passage of every version, whoever may see it.
+
+    Rows that are there stay as they are while others come, so a reader of an older state may go on
+    with it: what its mask does not let through, it does not see.
+    """
+
+    passage: Column
+    item: Column
+    length: Column
+    happened: Column
+    holds_until: Column
+    scope: Column
+    kind: Column
+    speaker: Column
+    opens: Column
+    group: Column
+    follows: Column
+    earlier: Column
+    sibling: Column
+    prior: Column
+    next: Column
+    newest: Column
+    opener: Column
+    closer: Column
+
+    def __init__(self, kept: Arrays | None = None, head: int = 0) -> None:
+        known = kept or {}
+        names = _names(known)
+        self.head = head  # every passage up to this position is here, or about to be
+        for name, dtype in COLUMNS.items():
+            setattr(self, name, Column(dtype, known.pop(name, None)))
+        self.scopes, self.kinds, self.speakers = (Codes(some) for some in names)
+        self._ids = known.pop(IDS, None)
+        self._called: dict[str, list[int]] = {}  # speakers by the first word of their names
+        for code in range(1, len(self.speakers)):
+            self._call(code)
+        self.expiring = bool(self.holds_until.all.any())  # whether anything holds for a time only
+        self.beside = known  # what else was kept, for whoever keeps things by row
+
+    def __len__(self) -> int:
+        """How many rows there are, with the one that stands for nothing."""
+        return len(self.passage.all)
+
+    def load(self, reader: Reader, head: int) -> None:
+        """Take in the passages that came since, up to `head`. Only one thread at a time may."""
+        self.head = head  # before the rows: who sees them must not think that they are older
+        cursor = reader.db.execute(_LOAD, (int(self.passage.all[-1]),))
+        while chunk := list(islice(cursor, CHUNK)):
+            self._take(list(zip(*chunk, strict=True)))
+
+    def arrays(self) -> Arrays:
+        """All of it, to be kept. Only while nothing is loaded."""
+        names = (self.scopes.names, self.kinds.names, self.speakers.names)
+        columns: Arrays = {name: getattr(self, name).all.copy() for name in COLUMNS}
+        return columns | {NAMES: _written(names), IDS: _written(list(self._groups))}
+
+    def rows_of(self, items: Iterable[int]) -> list[int]:
+        """The rows of these items, by the positions at which they were taken in."""
+        found: list[int] = []
+        passages, group, earlier = self.passage.all, self.group.all, self.earlier.all
+        for item in items:
+            first = int(np.searchsorted(passages, item * PASSAGES_MAX))
+            row = int(self.newest.all[group[first]]) if first < len(passages) else NONE
+            while row != NONE:
+                if self.item.all[row] == item:
+                    found.append(row)
+                row = int(earlier[row])
+        return found
+
+    def before(self, rows: Rows, allowed: Mask) -> Rows:
+        """The last passage of what each row follows, if it is allowed; else none."""
+        return _first_allowed(self.prior.all.take(rows), self.earlier.all, allowed)
+
+    def after(self, rows: Rows, allowed: Mask) -> Rows:
+        """The first passage that follows each row's item and is allowed; else none."""
+        return _first_allowed(self.next.all.take(rows), self.sibling.all, allowed)
+
+    def named_in(self, text: str) -> list[int]:
+        """Which of the speakers a text names, by their numbers."""
+        if not self._called:
+            return []
+        words = dict.fromkeys(_WORD.findall(text.lower()))
+        called = (code for word in words for code in self._called.get(word, ()))
+        return [code for code in called if _names_whole(text, self.speakers.names[code])]
+
+    def _take(self, columns: Sequence[Sequence[Any]]) -> None:
+        passage, item, ids, follows, length, happened, holds, scopes, kinds, openings = columns
+        groups = np.array([self._group(name) for name in ids], np.int64)
+        followed = np.array([self._group(name) for name in follows], np.int64)
+        missing = len(self._groups) - len(self.newest.all)
+        for column in (self.newest, self.opener, self.closer):
+            column.grow(missing)
+        self.opens.extend(np.array(passage) % PASSAGES_MAX == 0)
+        self.item.extend(item)
+        self.length.extend(length)
+        self.happened.extend(happened)
+        self.holds_until.extend(holds)
+        self.expiring |= any(holds)
+        self.scope.extend([self.scopes.of(name) for name in scopes])
+        self.kind.extend([self.kinds.of(name) for name in kinds])
+        self.speaker.extend([self._speaker(opening) for opening in openings])
+        self.group.extend(groups)
+        self.follows.extend(followed)
+        for column in (self.earlier, self.sibling, self.prior, self.next):
+            column.grow(len(groups))
+        self._chain(len(self), groups, followed)
+        self._link(groups, followed)
+        self.passage.extend(passage)  # last, for its length is the roster's
+
+    def _chain(self, start: int, groups: Rows, follows: Rows) -> None:
+        """Join new rows to the rows of the same groups, and to those that follow the same."""
+        rows, first, last = _runs(groups, start)
+        of = groups[rows - start]
+        self.earlier.all[rows[1:]] = rows[:-1]
+        self.earlier.all[rows[first]] = self.newest.all[of[first]]
+        self.newest.all[of[last]] = rows[last]
+        rows, first, last = _runs(follows, start)
+        kept = follows[rows - start] != NONE
+        rows, first, last = rows[kept], first[kept], last[kept]
+        of = follows[rows - start]
+        self.sibling.all[rows[:-1]] = np.where(last[:-1], NONE, rows[1:])
+        heads, ends = rows[first], self.closer.all[of[first]]
+        self.opener.all[of[first][ends == NONE]] = heads[ends == NONE]
+        self.sibling.all[ends[ends != NONE]] = heads[ends != NONE]
+        self.closer.all[of[last]] = rows[last]
+
+    def _link(self, groups: Rows, follows: Rows) -> None:
+        """Say again what stands next to the rows of these groups, and to those that follow them."""
+        touched = np.unique(np.concatenate((groups, follows)))
+        for first, onward, near, what in (
+            (self.opener, self.sibling, self.prior, self.newest),
+            (self.newest, self.earlier, self.next, self.opener),
+        ):
+            row = first.all[touched].astype(np.int64)
+            while row.any():
+                near.all[row] = what.all[touched]
+                row = onward.all[row]
+            near.all[NONE] = NONE
+
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        """Groups by item id. Read when something new comes, for nobody else asks for ids."""
+        ids = (
+            [""] if self._ids is None else msgspec.json.decode(self._ids.tobytes(), type=list[str])
+        )
+        self._ids = None
+        return {item_id: group for group, item_id in enumerate(ids)}
+
+    def _group(self, item_id: str) -> int:
+        return self._groups.setdefault(item_id, len(self._groups))
+
+    def _speaker(self, opening: str) -> int:
+        found = _SPEAKER.match(opening) if opening else None
+        if found is None:
+            return NONE
+        known = len(self.speakers)
+        code = self.speakers.of(found.group(1))
+        if code == known:
+            self._call(code)
+        return code
+
+    def _call(self, code: int) -> None:
+        first = _WORD.findall(self.speakers.names[code].lower())[0]
+        self._called.setdefault(first, []).append(code)
+
+
+def _names_whole(text: str, name: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE))
+
+
+def _names(kept: Arrays) -> list[list[str]]:
+    """The names of scopes, kinds and speakers; the first of each is empty."""
+    if NAMES not in kept:
+        return [[""]] * 3
+    return msgspec.json.decode(kept.pop(NAMES).tobytes(), type=list[list[str]])
+
+
+def _written(names: object) -> NDArray[np.uint8]:
+    return np.frombuffer(msgspec.json.encode(names), np.uint8)
+
+
+def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:
+    """Rows from `start` on by their keys, and which of them are the first and last of a key."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    change = np.ones(len(keys) + 1, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=change[1:-1])
+    return order + start, change[:-1], change[1:]
+
+
+def _first_allowed(found: Rows, onward: Rows, allowed: Mask) -> Rows:
+    """Each row, or the first one further along its chain that is allowed; else none."""
+    good = passing(found, allowed)
+    if good.all():
+        return found
+    lost = (~good).nonzero()[0]
+    while len(lost):
+        further = onward[found[lost]]
+        further[further >= len(onward)] = NONE  # those came while we were looking
+        found[lost] = further
+        lost = lost[~passing(further, allowed)]
+    return found

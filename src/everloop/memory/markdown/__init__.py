@@ -1,0 +1,1 @@
+"""Memory as a folder of Markdown pages: export, edit, import."""

@@ -1,0 +1,1 @@
+"""The memory domain: events, commands, state and decisions. Pure."""

@@ -1,0 +1,374 @@
+"""Decisions about memories: pure, from the item's state and who asks."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from everloop.errors import Conflict, Forbidden, Invalid, NotFound
+from everloop.log import Asking, Draft, Event
+from everloop.memory.model.commands import (
+    CiteItem,
+    CloseCitation,
+    DemoteItem,
+    GrantAudience,
+    KeepContext,
+    PinItem,
+    RateItem,
+    RelateItems,
+    RememberItem,
+    RepeatItem,
+    RetireItem,
+    ReviseItem,
+    RevokeAudience,
+    UnpinItem,
+)
+from everloop.memory.model.events import (
+    PIVOTAL,
+    AudienceGranted,
+    AudienceRevoked,
+    CitationClosed,
+    Cited,
+    ContextAssembled,
+    Demoted,
+    Ledger,
+    PinGaveWay,
+    Pinned,
+    Rated,
+    Related,
+    Remembered,
+    Repeated,
+    Retired,
+    Revised,
+    Unpinned,
+)
+from everloop.memory.model.scopes import OWNER, check_grant, check_scope, written_by_user
+from everloop.memory.model.state import Audience, Item
+
+LEARNED = ("saw", "told", "inferred", "imported")
+RELATIONS = ("contradicts", "repeats")
+DURABLE = "durable"
+FENCES = ("```", "~~~")  # around code; the first line of it says more
+ENGINE = "engine"
+TITLE_MAX = 280
+YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond, a time cannot be told in every time zone
+
+
+def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> list[Draft]:
+    """Take an item in. Asking twice is harmless; another text under the same id is a conflict."""
+    if item is not None:
+        if item.text == command.text:
+            return []
+        raise Conflict(f"there is an item {command.item_id!r} with another text")
+    check_new(command)
+    remembered = Remembered(
+        item_id=command.item_id,
+        title=command.title.strip() or title_of(command.text),
+        text=command.text,
+        kind=command.kind,
+        scope=command.scope,
+        witnesses=tuple(sorted(set(command.witnesses))),
+        origin=command.origin,
+        learned_via=command.learned_via,
+        durability=command.durability,
+        happened_at=command.happened_at,
+        follows=command.follows,
+        derived_from=command.derived_from,
+        session=asking.by.session,
+    )
+    beside = [_related(command.item_id, *other) for other in command.related]
+    return [Draft(remembered, command.because), *(Draft(each, beside=(0,)) for each in beside)]
+
+
+def check_new(command: RememberItem) -> None:
+    """Pass what can be taken in.
+
+    Raises:
+        Invalid: it cannot, whatever is known already.
+    """
+    _check_words(command.title, command.text)
+    check_time("durability", command.durability, allowed=DURABLE)
+    check_time("happened_at", command.happened_at, allowed="")
+    if command.learned_via not in LEARNED:
+        raise Invalid(
+            f"{command.learned_via!r} is no way to learn", hint=f"Use {', '.join(LEARNED)}."
+        )
+    check_scope(command.scope)
+
+
+def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[Draft]:
+    """Note that an item was said again. It stands on the item, and on what it came from itself."""
+    del asking
+    similarity = round(command.similarity, 3)
+    repeated = Repeated(command.item_id, command.text, similarity, command.origin)
+    return _on(_known(item, command.item_id), repeated, *command.because)
+
+
+def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:
+    """Change what is given; if nothing is different, nothing happens. A user's words are theirs.
+
+    Who saw older words than those it has now may not know what would be lost, and is told.
+
+    What stays as an earlier revision said it stands on that one, and goes with it.
+
+    `asking.known` says whether a user's words were made from it: they would go with its old ones.
+    """
+    known = _known(item, command.item_id)
+    if not written_by_user(asking.by.actor) and (written_by_user(known.author) or asking.known):
+        told = "a user's words were made from it" if asking.known else "it was written by a user"
+        raise Forbidden(
+            f"{command.item_id} cannot be changed: {told}",
+            hint="Remember what you learned as an item of your own; memory shows both.",
+        )
+    witnesses = known.witnesses if command.witnesses is None else command.witnesses
+    revised = Revised(
+        item_id=command.item_id,
+        title=_new_title(known, command),
+        text=known.text if command.text is None else command.text,
+        scope=known.scope if command.scope is None else check_scope(command.scope),
+        witnesses=tuple(sorted(set(witnesses))),
+    )
+    _check_words(revised.title, revised.text)
+    after = (revised.title, revised.text, revised.scope, revised.witnesses)
+    if after == known.wording:
+        return []
+    if command.base not in (None, known.version):
+        raise Conflict(
+            f"{command.item_id!r} was changed since the version that this revision is based on",
+            hint="Read it again; revise it with the newest version as `base`, or leave it.",
+        )
+    both = zip(known.wording, after, known.said_at, strict=True)
+    kept = {at for old, new, at in both if old == new} - {known.position}
+    return _on(known, revised, *sorted(kept))
+
+
+def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draft]:
+    """Say how much it matters. What is pivotal is pinned by itself.
+
+    `asking.known` lists the automatic pins that give way to it: where each item was recorded, and
+    its id.
+    """
+    known = _known(item, command.item_id)
+    if not 0 <= command.significance <= 3:
+        raise Invalid(
+            f"significance {command.significance} is not between 0 and 3",
+            hint="0 routine, 1 notable, 2 significant, 3 pivotal.",
+        )
+    if known.significance == command.significance:
+        return []
+    giving_way: Sequence[tuple[int, str]] = asking.known or ()
+    gone = [
+        Draft(PinGaveWay(item_id, command.item_id), (position,), beside=(0,))
+        for position, item_id in giving_way
+    ]
+    return [*_on(known, Rated(command.item_id, command.significance)), *gone]
+
+
+def pin_item(item: Item | None, command: PinItem, asking: Asking) -> list[Draft]:
+    """Keep it at hand."""
+    del asking
+    known = _known(item, command.item_id)
+    return [] if known.pinned else _on(known, Pinned(command.item_id))
+
+
+def unpin_item(item: Item | None, command: UnpinItem, asking: Asking) -> list[Draft]:
+    """Take the pin off, also an automatic one, or one that might come. Twice is harmless."""
+    del asking
+    known = _known(item, command.item_id)
+    return [] if known.pinned is False else _on(known, Unpinned(command.item_id))
+
+
+def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draft]:
+    """Open a link from something that stands on it.
+
+    An agent cannot open one in a user's name: that would give immunity on its own word.
+    `asking.known` is where the citer was recorded, if it is an item: without it, no link.
+    """
+    known = _known(item, command.item_id)
+    if command.by_user and not (asking.by.actor == ENGINE or written_by_user(asking.by.actor)):
+        raise Forbidden(
+            f"{asking.by.actor} cannot cite {command.item_id!r} as the user",
+            hint="Cite it without `by_user`.",
+        )
+    if (command.citer, command.by_user) in known.citers:
+        return []
+    cited = Cited(command.item_id, command.citer, command.by_user)
+    return _on(known, cited, *command.because, *(asking.known or ()))
+
+
+def close_citation(item: Item | None, command: CloseCitation, asking: Asking) -> list[Draft]:
+    """Close it. An agent cannot close a user's: that would lift the immunity it gives."""
+    known = _known(item, command.item_id)
+    if all(citer != command.citer for citer, _ in known.citers):
+        return []
+    if command.citer in known.cited_by_user and asking.by.actor not in (OWNER, ENGINE):
+        raise Forbidden(f"a user stands on {command.item_id!r}", hint="Only the user can let go.")
+    return _on(known, CitationClosed(command.item_id, command.citer))
+
+
+def relate_items(item: Item | None, command: RelateItems, asking: Asking) -> list[Draft]:
+    """Put two items side by side."""
+    del asking
+    known = _known(item, command.item_id)
+    related = _related(command.item_id, command.other_id, command.relation)
+    if (related.other_id, related.relation) in known.related:
+        return []
+    return _on(known, related)
+
+
+def _related(item_id: str, other_id: str, relation: str) -> Related:
+    if relation not in RELATIONS:
+        raise Invalid(f"{relation!r} is no relation", hint=f"Use {' or '.join(RELATIONS)}.")
+    if other_id == item_id:
+        raise Invalid("an item cannot be related to itself")
+    return Related(item_id, other_id, relation)
+
+
+def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[Draft]:
+    """Let it step back. Against what a user wrote, or stands on, only the user's own word counts.
+
+    `asking.known` lists the citers that a user wrote, of the item and of what was made from it.
+    """
+    known = _known(item, command.item_id)
+    if known.retired:
+        return []
+    citers: Sequence[str] = asking.known or ()
+    if asking.by.actor != OWNER and (citers or written_by_user(known.author)):
+        raise Forbidden(
+            f"a user wrote {command.item_id!r} or stands on it",
+            hint="Only the user can retire it.",
+        )
+    if citers and not command.force:
+        raise Forbidden(
+            f"{command.item_id!r} is cited by {', '.join(citers)}, which a user wrote",
+            hint="Retire it with force if you mean it.",
+        )
+    return _on(known, Retired(command.item_id, command.reason))
+
+
+def demote_item(item: Item | None, command: DemoteItem, asking: Asking) -> list[Draft]:
+    """Let it step back in favour of a summary, if nothing speaks against that.
+
+    What is pinned is wanted at hand. `asking.known` lists what else speaks against it: a user's
+    citers, or a change that the summary does not know of.
+    """
+    known = _known(item, command.item_id)
+    immune = written_by_user(known.author) and asking.by.actor != OWNER
+    wanted = known.pinned or known.significance == PIVOTAL
+    already = known.retired or command.in_favour_of in known.demoted_for
+    if already or wanted or immune or asking.known:
+        return []
+    return _on(known, Demoted(command.item_id, command.in_favour_of), *command.because)
+
+
+def keep_context(kept: Ledger | None, command: KeepContext, asking: Asking) -> list[Draft]:
+    """Keep the ledger of a prompt. Asking twice is harmless; a ledger is never changed."""
+    del asking
+    if kept is not None and kept != command.ledger:
+        raise Conflict(f"there is a ledger {command.context_id!r} already", hint="Use a new id.")
+    if kept is not None:
+        return []
+    return [Draft(ContextAssembled(command.context_id, command.ledger), command.because)]
+
+
+def grant_audience(
+    audience: Audience | None, command: GrantAudience, asking: Asking
+) -> list[Event]:
+    """Let a principal ask. Only the owner lets anyone in.
+
+    The engine may admit one about whom the owner has said nothing. `asking.known` tells whether
+    anything was ever said, also what was retracted since: whom the owner shut out stays out.
+    """
+    if asking.by.actor == ENGINE and (audience is not None or asking.known):
+        return []
+    if asking.by.actor != ENGINE:
+        _check_owner(asking)
+    scopes = tuple(sorted({check_grant(scope) for scope in command.scopes}))
+    if not command.principal or command.principal == OWNER:
+        raise Invalid(f"{command.principal!r} needs no grant", hint="The owner sees everything.")
+    if audience is not None and audience.scopes == scopes:
+        return []
+    return [AudienceGranted(command.principal, scopes)]
+
+
+def revoke_audience(
+    audience: Audience | None, command: RevokeAudience, asking: Asking
+) -> list[Event]:
+    """Let a principal ask no more. Only the owner shuts anyone out."""
+    _check_owner(asking)
+    if audience is None or not audience.scopes:
+        return []
+    return [AudienceRevoked(command.principal)]
+
+
+def title_of(text: str) -> str:
+    """A title for a text without one: its first line that says something, cut at a word."""
+    lines = (line.strip().lstrip("#").strip() for line in text.split("\n"))
+    said = (line for line in lines if line and not line.startswith(FENCES))
+    first = next(said, text.strip())
+    if len(first) <= 80:
+        return first
+    return f"{first[:80].rsplit(' ', 1)[0]}…"
+
+
+def principal_of(actor: str) -> str:
+    """Through whose eyes an actor looks. The engine sees what the owner sees."""
+    return OWNER if actor == ENGINE else actor
+
+
+def _new_title(item: Item, command: ReviseItem) -> str:
+    """The title after a revision. One that was taken from the old text goes with it.
+
+    Who takes a title away gets one from the text, as who gave none.
+    """
+    text = item.text if command.text is None else command.text
+    if command.title is not None:
+        return command.title.strip() or title_of(text)
+    return title_of(text) if item.title == title_of(item.text) else item.title
+
+
+def _on(item: Item, happened: Event, *because: int) -> list[Draft]:
+    """A fact about an item stands on the item: without it, it does not count either."""
+    return [Draft(happened, (item.position, *because))]
+
+
+def _check_owner(asking: Asking) -> None:
+    if asking.by.actor != OWNER:
+        raise Forbidden(
+            f"{asking.by.actor} may not say who may ask", hint="Only the user can, at a terminal."
+        )
+
+
+def _known(item: Item | None, item_id: str) -> Item:
+    if item is None:
+        raise NotFound(f"no item {item_id!r}", hint="`everloop memories` lists them.")
+    return item
+
+
+def _check_words(title: str, text: str) -> None:
+    if not text.strip():
+        raise Invalid("there is nothing to remember", hint="Say it in at least one word.")
+    if len(title) > TITLE_MAX:
+        raise Invalid(
+            f"a title has at most {TITLE_MAX} characters", hint="Put the rest into the text."
+        )
+
+
+def check_time(name: str, value: str, *, allowed: str) -> None:
+    """Pass a time, or what may stand in its place.
+
+    Raises:
+        Invalid: it is neither.
+    """
+    if value == allowed:
+        return
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as problem:
+        raise Invalid(
+            f"{name} {value!r} is not a time", hint="Use a form such as 2026-05-17T09:30:00+02:00."
+        ) from problem
+    if moment.tzinfo is None:
+        raise Invalid(f"{name} {value!r} has no time zone", hint="Add one, such as Z or +02:00.")
+    if not YEAR_MIN <= moment.year <= YEAR_MAX:
+        raise Invalid(
+            f"{name} {value!r} is out of reach", hint=f"Use a year from {YEAR_MIN} to {YEAR_MAX}."
+        )

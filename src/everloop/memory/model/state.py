@@ -1,0 +1,161 @@
+"""What decisions about one item need to know of it."""
+
+import msgspec
+
+from everloop.errors import Corrupt
+from everloop.log import Event, Fact, Fold
+from everloop.memory.model.events import (
+    AudienceGranted,
+    AudienceRevoked,
+    CitationClosed,
+    Cited,
+    ContextAssembled,
+    Demoted,
+    Ledger,
+    Pinned,
+    Rated,
+    Related,
+    Remembered,
+    Retired,
+    Revised,
+    Unpinned,
+)
+from everloop.memory.model.scopes import written_by_user
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An item as it stands. `position` is where it was taken in: later facts stand on that one.
+
+    `version` is where its words were recorded. `author` is who took it in, or the user if the
+    user has revised it since. `said_at` tells where its title, text, scope and witnesses were said
+    as they are now.
+    """
+
+    position: int
+    version: int
+    author: str
+    title: str
+    text: str
+    scope: str
+    witnesses: tuple[str, ...]
+    derived_from: tuple[str, ...]
+    said_at: tuple[int, int, int, int]
+    significance: int = 0
+    pinned: bool | None = None  # by hand; None: nobody has said whether it is
+    retired: bool = False
+    demoted_for: frozenset[str] = frozenset()
+    citers: frozenset[tuple[str, bool]] = frozenset()
+    related: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def wording(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """What a revision can change."""
+        return self.title, self.text, self.scope, self.witnesses
+
+    @property
+    def cited_by_user(self) -> list[str]:
+        """The citers that a user wrote."""
+        return sorted(citer for citer, by_user in self.citers if by_user)
+
+
+def evolve(item: Item | None, fact: Fact) -> Item:
+    """The item after a fact."""
+    happened, at = fact.event, fact.position
+    if isinstance(happened, Remembered):
+        return Item(
+            position=at,
+            version=at,
+            author=fact.actor,
+            title=happened.title,
+            text=happened.text,
+            scope=happened.scope,
+            witnesses=happened.witnesses,
+            derived_from=happened.derived_from,
+            said_at=(at, at, at, at),
+        )
+    if item is None:
+        raise Corrupt(f"{happened.wire} came before memory.remembered")
+    changed = msgspec.structs.replace(item, **_changes(item, happened))
+    if not isinstance(happened, Revised):
+        return changed
+    author = fact.actor if written_by_user(fact.actor) else item.author
+    both = zip(item.wording, changed.wording, item.said_at, strict=True)
+    title, text, scope, witnesses = (at if old != new else said for old, new, said in both)
+    said_at = (title, text, scope, witnesses)
+    return msgspec.structs.replace(changed, version=at, author=author, said_at=said_at)
+
+
+def _changes(item: Item, happened: Event) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    match happened:
+        case Revised(title=title, text=text, scope=scope, witnesses=witnesses):
+            changes = {"title": title, "text": text, "scope": scope, "witnesses": witnesses}
+        case Rated(significance=significance):
+            changes = {"significance": significance}
+        case Pinned():
+            changes = {"pinned": True}
+        case Unpinned():
+            changes = {"pinned": False}
+        case Cited(citer=citer, by_user=by_user):
+            changes = {"citers": item.citers | {(citer, by_user)}}
+        case CitationClosed(citer=closed):
+            changes = {"citers": frozenset(c for c in item.citers if c[0] != closed)}
+        case Related(other_id=other, relation=relation):
+            changes = {"related": item.related | {(other, relation)}}
+        case Retired():
+            changes = {"retired": True}
+        case Demoted(in_favour_of=summary):
+            changes = {"demoted_for": item.demoted_for | {summary}}
+        case _:
+            pass
+    return changes
+
+
+ITEM = Fold("memory.item", Item, evolve, version=4)
+
+
+class Audience(msgspec.Struct, frozen=True):
+    """What one principal may ask for."""
+
+    scopes: tuple[str, ...] = ()
+
+
+def evolve_audience(_: Audience | None, fact: Fact) -> Audience:
+    """The audience after a fact."""
+    match fact.event:
+        case AudienceGranted(scopes=scopes):
+            return Audience(scopes)
+        case AudienceRevoked():
+            return Audience()
+        case _:
+            return Audience()
+
+
+AUDIENCE = Fold("memory.audience", Audience, evolve_audience)
+
+
+def evolve_context(kept: Ledger | None, fact: Fact) -> Ledger:
+    """The ledger of a prompt."""
+    if isinstance(fact.event, ContextAssembled):
+        return fact.event.ledger
+    if kept is None:
+        raise Corrupt(f"{fact.event.wire} came before memory.context_assembled")
+    return kept
+
+
+CONTEXT = Fold("memory.context", Ledger, evolve_context)
+
+
+def stream_of(item_id: str) -> str:
+    """The stream of an item."""
+    return f"memory:{item_id}"
+
+
+def audience_stream(principal: str) -> str:
+    """The stream of a principal's audience."""
+    return f"audience:{principal}"
+
+
+def context_stream(context_id: str) -> str:
+    """The stream of a prompt's ledger."""
+    return f"context:{context_id}"

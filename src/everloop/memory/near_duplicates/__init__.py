@@ -1,0 +1,1 @@
+"""Near-duplicate detection: what new text repeats, varies or contradicts."""

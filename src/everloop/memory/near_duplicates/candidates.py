@@ -1,0 +1,236 @@
+"""Which items share many words with something new.
+
+Only those for the very same audience are compared with it, and each audience is kept apart: what
+others see counts nowhere. The sieve decides about those that share enough, before any of their
+words is looked at.
+"""
+
+import threading
+from array import array
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from math import log1p
+
+import msgspec
+import numpy as np
+
+from everloop.log import Fact, Reader
+from everloop.log.model.record import moment
+from everloop.log.read.reader import State
+from everloop.memory.index.log_identity import Recognised
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.model.events import Remembered, Revised
+from everloop.memory.model.scopes import Asker
+from everloop.memory.near_duplicates.detect import (
+    COMPARED_MAX,
+    Alike,
+    Audience,
+    Said,
+    least_shared,
+    relations,
+    terms_of,
+)
+from everloop.memory.near_duplicates.signatures import Sketches
+from everloop.memory.projections.items import titled_passages
+from everloop.memory.projections.queries import Filter, Sieve
+from everloop.memory.text.analysis import document
+from everloop.memory.text.passages import PASSAGES_MAX
+
+TOGETHER = 32  # passages that are looked at together, then twice as many
+AUDIENCES_MAX = 256  # for which sketches are kept
+
+_NEW = """
+SELECT p.passage, p.terms FROM memory_passages p
+JOIN memory_versions v ON v.position = p.position JOIN memory_items i ON i.position = v.item
+WHERE p.passage >= ?1 AND v.scope = ?2 AND i.kind = ?3 AND v.restricted = (?4 <> '[]')
+AND (?4 = '[]' OR ?4 = (SELECT json_group_array(w.principal ORDER BY w.principal)
+                        FROM memory_witnesses w WHERE w.position = v.position))
+ORDER BY p.passage
+"""
+_TERMS = """
+SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
+"""
+_SAID = "v.position, i.item_id, v.title, v.text, i.author, i.happened_at, i.holds_until"
+_AMONG = "v.position IN (SELECT value FROM json_each(:wanted))"
+
+
+class Sharing:
+    """The words of all that there is, by who it is for. A cache: dropping it costs only time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._log = Recognised()
+        self._seen: State | None = None  # what was read last
+        self._parts = OrderedDict[Audience, _Part]()
+
+    def compared(
+        self,
+        reader: Reader,
+        who: Asker,
+        new: Sequence[RememberItem],
+        author: str,
+        now: datetime,
+    ) -> list[Alike]:
+        """What each of some new items is like, of what is for the same audience, nearest first.
+
+        Those that come earlier among them count as if they were there already. What was made from
+        others is like them, and is compared with nothing.
+        """
+        found, batch = list[Alike](), Batch(author, now)
+        for each in new:
+            if each.derived_from:
+                found.append([])
+                continue
+            terms = terms_of(each.text)
+            near = [*self._near(reader, who, each, terms), *batch.near(each, terms)]
+            found.append(alike := relations(each, author, near, now))
+            if len(found) < len(new) and all(how != "repeats" for _, how, _ in alike):
+                batch.add(each, terms)
+        return found
+
+    def take_in(self, facts: Iterable[Fact]) -> None:
+        """Take in what was recorded just now, which then need not be read."""
+        with self._lock:
+            for fact in facts:
+                for audience, part in self._parts.items():
+                    part.take_in(fact, audience)
+
+    def _near(
+        self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
+    ) -> list[Said]:
+        """The items for the same audience that share most words with something new."""
+        if not terms:
+            return []
+        least = least_shared(terms)
+        with self._lock:
+            passages = self._part(reader, Audience.of(new)).holding(terms, least)
+        found = list[Said]()
+        start, count = 0, TOGETHER
+        while start < len(passages) and len(found) < COMPARED_MAX:
+            some = passages[start : start + count]
+            found += _seen(reader, who, _best(reader, some, terms, least))
+            start, count = start + count, 2 * count
+        return found[:COMPARED_MAX]
+
+    def _part(self, reader: Reader, audience: Audience) -> "_Part":
+        """What is known of an audience, with all that a reader sees."""
+        head = self._head(reader)
+        part = self._parts.pop(audience, None) or _Part()
+        part.load(reader, audience, head)
+        self._parts[audience] = part  # not if that was broken off in the middle
+        if len(self._parts) > AUDIENCES_MAX:
+            self._parts.popitem(last=False)
+        return part
+
+    def _head(self, reader: Reader) -> int:
+        """A reader's newest position. If it sees another log, nothing is kept of the old one."""
+        state = reader.state
+        if state is not None and state is self._seen:
+            return state.head
+        head, same = self._log.newest(reader)
+        if not same:
+            self._parts.clear()
+        if head > self._log.head:
+            self._log.note(reader, head)
+        self._seen = state
+        return head
+
+
+class _Part:
+    """The passages for one audience."""
+
+    def __init__(self) -> None:
+        self._head = 0  # all up to there are in
+        self._passages = array("q")
+        self._sketches = Sketches()
+
+    def load(self, reader: Reader, audience: Audience, head: int) -> None:
+        """Take in what came since, up to `head`."""
+        if head <= self._head:
+            return
+        witnesses = msgspec.json.encode(audience.witnesses).decode()
+        bindings = ((self._head + 1) * PASSAGES_MAX, audience.scope, audience.kind, witnesses)
+        new = reader.rows(_NEW, bindings)
+        self._sketches.extend(terms.split(" ") for _, terms in new)
+        self._passages.extend(passage for passage, _ in new)
+        self._head = head
+
+    def take_in(self, fact: Fact, audience: Audience) -> None:
+        """Take in a fact, if it is the next one."""
+        if fact.position != self._head + 1:
+            return
+        new = fact.event
+        if isinstance(new, Revised):  # of which only the views know who it is for
+            return
+        if isinstance(new, Remembered) and (new.scope, new.kind, new.witnesses) == audience:
+            texts = titled_passages(new.title, new.text)
+            self._sketches.extend(document(text).split(" ") for text in texts)
+            first = fact.position * PASSAGES_MAX
+            self._passages.extend(range(first, first + len(texts)))
+        self._head = fact.position
+
+    def holding(self, terms: Sequence[str], least: int) -> list[int]:
+        """The passages that may hold so many of the terms: most of them first, then the newest."""
+        shared = self._sketches.shared(terms)[::-1]
+        places = (shared >= least).nonzero()[0]
+        if not len(places):
+            return []
+        most_first = np.argsort(-shared.take(places).astype(np.int32), kind="stable")
+        return [self._passages[-1 - place] for place in places.take(most_first).tolist()]
+
+
+def _best(reader: Reader, passages: Sequence[int], terms: Sequence[str], least: int) -> list[int]:
+    """The versions of those passages that do hold so many: those that share the rarest first."""
+    wanted = msgspec.json.encode(passages).decode()
+    own = ((passage, set(held.split(" "))) for passage, held in reader.rows(_TERMS, (wanted,)))
+    shared = {passage: [term for term in terms if term in held] for passage, held in own}
+    held = Counter(term for some in shared.values() for term in some)
+    worth = {
+        passage: sum(log1p(len(shared) / held[term]) for term in some)
+        for passage, some in shared.items()
+        if len(some) >= least
+    }
+    best = sorted(worth, key=lambda passage: (-worth[passage], -passage))
+    return list(dict.fromkeys(passage // PASSAGES_MAX for passage in best))
+
+
+def _seen(reader: Reader, who: Asker, versions: Sequence[int]) -> Iterator[Said]:
+    """Those of some versions that the asker may see, and that hold."""
+    if not versions:
+        return
+    rows = Sieve(who, Filter()).rows(
+        reader, _SAID, _AMONG, wanted=msgspec.json.encode(versions).decode()
+    )
+    known = {row[0]: row for row in rows}
+    for version in versions:
+        if version in known:
+            _, item_id, title, text, author, happened, holds = known[version]
+            until = moment(holds) if holds else None
+            yield Said(item_id, title, text, author, moment(happened), until)
+
+
+class Batch:
+    """What was said earlier in a batch, found by the words that it shares with something new."""
+
+    def __init__(self, author: str, now: datetime) -> None:
+        self._author, self._now = author, now
+        self._sketches = defaultdict[Audience, Sketches](Sketches)
+        self._said = defaultdict[Audience, list[tuple[RememberItem, frozenset[str]]]](list)
+
+    def add(self, new: RememberItem, terms: Sequence[str]) -> None:
+        """Take something in that has these terms."""
+        audience = Audience.of(new)
+        self._sketches[audience].extend([terms])
+        self._said[audience].append((new, frozenset(terms)))
+
+    def near(self, new: RememberItem, terms: Sequence[str]) -> list[Said]:
+        """Those for the same audience that share most words."""
+        said = self._said.get(audience := Audience.of(new))
+        if not said or not terms:
+            return []
+        least = least_shared(terms)
+        places = (self._sketches[audience].shared(terms) >= least).nonzero()[0].tolist()
+        shared = [(-len(said[place][1].intersection(terms)), place) for place in places]
+        best = sorted(pair for pair in shared if -pair[0] >= least)[:COMPARED_MAX]
+        return [Said.newly(said[place][0], self._author, self._now) for _, place in best]

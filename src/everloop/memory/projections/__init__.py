@@ -1,0 +1,1 @@
+"""Memory tables and the one query layer that checks who may see an item."""

@@ -1,0 +1,227 @@
+"""Immunity: what a user stands on, clean-up leaves alone.
+
+A citation is a link, not a counter: who cites what, since when, until when. It is open while it was
+not closed and its citer was not retired; a citer that was retracted takes its links with it, as
+everything does that was derived from it. So a count can be neither missing nor left over: every
+number here is computed from the links that count in the reader's sight.
+
+An item is immune while a link from something a user wrote reaches it, or anything that was made
+from it, or anything it was made from. The kin goes straight up and straight down: two sources of
+one summary do not protect each other.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+from everloop.memory.model.commands import CiteItem, DemoteItem, RetireItem, ReviseItem
+from everloop.memory.model.events import Retired
+from everloop.memory.model.scopes import Asker, written_by_user
+from everloop.memory.projections.queries import Filter, Sieve, find
+
+Known = Callable[[Reader, Asker, Collection[str]], Collection[str]]
+
+
+def nobody(reader: Reader, who: Asker, names: Collection[str]) -> Collection[str]:
+    """No citer but items: what memory does not know of, it does not name."""
+    del reader, who, names
+    return ()
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A citation: who cites, since when, and until when if it was closed."""
+
+    citer: str
+    by_user: bool
+    since: datetime
+    until: datetime | None
+
+
+class Citations(msgspec.Struct, frozen=True):
+    """How many open links an item has, and how many of them come from what a user wrote."""
+
+    open: int = 0
+    by_user: int = 0
+
+
+def user_citers(reader: Reader, item_id: str) -> list[str]:
+    """What a user wrote that stands on an item, on what was made from it or on what it is made of.
+
+    For decisions only: it looks at everything, whoever asks.
+    """
+    return [row[0] for row in reader.rows(_USER_CITERS, {"item_id": item_id})]
+
+
+def citation_counts(
+    reader: Reader, who: Asker, item_ids: Sequence[str], known: Known = nobody
+) -> dict[str, Citations]:
+    """How many open links these items have; an item that the asker may not see is left out.
+
+    `known` says which citers of other domains the asker may know of; no other is counted.
+    """
+    counts = dict.fromkeys(_seen(reader, who, item_ids), Citations())
+    rows = reader.rows(_OPEN_LINKS, (_json(sorted(counts)),))
+    seen = seen_citers(reader, who, {citer for _, citer, _ in rows}, known)
+    for item_id, citer, by_user in rows:
+        if citer in seen:
+            counted = counts[item_id]
+            counts[item_id] = Citations(counted.open + 1, counted.by_user + by_user)
+    return counts
+
+
+def links(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
+    """Every link to an item, open or closed, oldest first, from citers that the asker may see.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    item = find(reader, who, item_id)
+    rows = reader.rows(_LINKS, (item.position,))
+    seen = seen_citers(reader, who, {row[0] for row in rows}, known)
+    return [
+        Link(citer, bool(by_user), moment(since), moment(until) if until else None)
+        for citer, by_user, since, until in rows
+        if citer in seen
+    ]
+
+
+def standing(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
+    """Who stands on an item now, each once, oldest first: what would speak against retiring it.
+
+    These are all who cite it, and what a user wrote that cites its kin.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    rows = reader.rows(_STANDING, {"item_id": find(reader, who, item_id).item_id})
+    seen = seen_citers(reader, who, {row[0] for row in rows}, known)
+    return [
+        Link(citer, bool(by_user), moment(since), None)
+        for citer, by_user, since in rows
+        if citer in seen
+    ]
+
+
+def seen_citers(
+    reader: Reader, who: Asker, names: Collection[str], known: Known = nobody
+) -> set[str]:
+    """Those of the names that the asker may know of: items, and what `known` says."""
+    if who.owner:
+        return set(names)
+    return {*_seen(reader, who, names), *known(reader, who, names)}
+
+
+# -- what the deciders look up ---------------------------------------------------------------------
+
+
+def against_retiring(reader: Reader, command: RetireItem) -> list[str]:
+    """The citers that a user wrote."""
+    return user_citers(reader, command.item_id)
+
+
+def against_revising(reader: Reader, command: ReviseItem) -> bool:
+    """Whether a user put words of their own into something that was made from it."""
+    return any(
+        written_by_user(row[0]) for row in reader.rows(_WRITERS, {"item_id": command.item_id})
+    )
+
+
+def against_demoting(reader: Reader, command: DemoteItem) -> list[str]:
+    """The citers that a user wrote; and the summary, if it does not say what the item says now."""
+    named = {"item_id": command.item_id, "summary": command.in_favour_of}
+    stands = reader.rows(_STANDS_ON_NEWEST, named)
+    return user_citers(reader, command.item_id) + ([] if stands else [command.in_favour_of])
+
+
+def where_cited(reader: Reader, command: CiteItem) -> tuple[int, ...]:
+    """Where the citer was recorded, if it is an item."""
+    rows = reader.rows(_WHERE, (command.citer,))
+    return tuple(row[0] for row in rows)
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+_WHERE = f"SELECT i.position FROM memory_items i WHERE item_id = ? AND {visible('i')}"  # noqa: S608
+
+_CLOSED = f"""
+SELECT min(e.position) FROM memory_citations e
+WHERE e.item = c.item AND e.citer = c.citer AND NOT e.open AND e.position > c.position
+AND {visible("e")}
+"""  # noqa: S608 - our own condition
+_RETIRED = f"""
+SELECT min(m.position) FROM memory_items r JOIN memory_marks m ON m.item = r.position
+JOIN log l ON l.position = m.position
+WHERE r.item_id = c.citer AND l.kind = '{Retired.wire}' AND {visible("r")} AND {visible("m")}
+"""  # noqa: S608 - a demoted citer stays one zoom away, and so does its link
+_OPEN = f"c.open AND {visible('c')} AND ({_CLOSED}) IS NULL AND ({_RETIRED}) IS NULL"
+
+_KIN = f"""
+WITH RECURSIVE
+made(item_id) AS (
+    VALUES (:item_id)
+    UNION
+    SELECT i.item_id FROM made JOIN memory_sources s ON s.source_id = made.item_id
+    JOIN memory_items i ON i.position = s.position WHERE {visible("i")}
+),
+source(item_id) AS (
+    VALUES (:item_id)
+    UNION
+    SELECT s.source_id FROM source JOIN memory_items i ON i.item_id = source.item_id
+    JOIN memory_sources s ON s.position = i.position WHERE {visible("i")}
+),
+kin(item_id) AS (SELECT item_id FROM made UNION SELECT item_id FROM source)
+"""  # noqa: S608 - our own conditions
+_TO_KIN = f"""
+kin
+CROSS JOIN memory_items i ON i.item_id = kin.item_id  -- in this order: the kin is small
+CROSS JOIN memory_citations c ON c.item = i.position AND {visible("i")} AND {_OPEN}
+"""
+_USER_CITERS = f"{_KIN} SELECT DISTINCT c.citer FROM {_TO_KIN} WHERE c.by_user ORDER BY c.citer"  # noqa: S608
+
+_WRITERS = f"""
+{_KIN}
+SELECT DISTINCT l.actor FROM made CROSS JOIN memory_items i ON i.item_id = made.item_id
+CROSS JOIN memory_versions v ON v.item = i.position JOIN log l ON l.position = v.position
+WHERE made.item_id <> :item_id AND {visible("i")} AND {visible("v")}
+"""  # noqa: S608 - our own conditions
+_STANDING = f"""
+{_KIN}
+SELECT c.citer, max(c.by_user), min(opened.recorded_at) FROM {_TO_KIN}
+JOIN log opened ON opened.position = c.position
+WHERE c.by_user OR i.item_id = :item_id GROUP BY c.citer ORDER BY min(c.position)
+"""  # noqa: S608 - our own conditions
+
+_OPEN_LINKS = f"""
+SELECT i.item_id, c.citer, max(c.by_user) FROM json_each(?) j
+JOIN memory_items i ON i.item_id = j.value JOIN memory_citations c ON c.item = i.position
+WHERE {visible("i")} AND {_OPEN} GROUP BY i.item_id, c.citer
+"""  # noqa: S608 - our own conditions
+
+_LINKS = f"""
+SELECT c.citer, c.by_user, opened.recorded_at, closed.recorded_at
+FROM memory_citations c JOIN log opened ON opened.position = c.position
+LEFT JOIN log closed ON closed.position = coalesce(({_CLOSED}), ({_RETIRED}))
+WHERE c.item = ? AND c.open AND {visible("c")} ORDER BY c.position
+"""  # noqa: S608 - our own conditions
+
+_STANDS_ON_NEWEST = f"""
+SELECT 1 FROM memory_items summary
+JOIN memory_sources s ON s.position = summary.position AND s.source_id = :item_id
+JOIN memory_items i ON i.item_id = :item_id
+JOIN log_because b ON b.dependant = summary.position
+WHERE summary.item_id = :summary AND {visible("summary")} AND {visible("i")} AND b.source = (
+    SELECT max(v.position) FROM memory_versions v WHERE v.item = i.position AND {visible("v")})
+"""  # noqa: S608 - our own conditions
+
+
+def _seen(reader: Reader, who: Asker, names: Iterable[str]) -> list[str]:
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:names))"
+    return [row[0] for row in sieve.rows(reader, "i.item_id", where, names=_json(sorted(names)))]
+
+
+def _json(names: Sequence[str]) -> str:
+    return msgspec.json.encode(list(names)).decode()

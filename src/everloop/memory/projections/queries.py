@@ -1,0 +1,345 @@
+"""The one query layer of memory: every read says who asks, and passes through one sieve.
+
+The sieve is a condition over a version `v` of an item `i`: it counts in the reader's sight, it is
+the newest one that does, the asker may see it, and it fits the filter. Recall, lists, counts and
+single items all use it; there is no other way to an item.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from everloop.errors import NotFound
+from everloop.log import Reader, visible
+from everloop.log.model.record import microseconds, moment
+from everloop.memory.model.events import PIVOTAL, Origin
+from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.text.similarity import likeness
+
+COLUMNS = """
+i.position, v.position, i.item_id, v.title, v.text, i.kind, v.scope, i.author, i.origin,
+i.learned_via, i.happened_at, i.recorded_at, i.holds_until, i.follows, v.restricted
+"""
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """What to look among. Empty means everything the asker may see."""
+
+    scopes: tuple[str, ...] = ()
+    scope_kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    since: datetime | None = None
+    before: datetime | None = None
+    retired: bool = False  # what was let go as well
+    stepped_back: bool = False  # what stepped back for its summary as well
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An item as an asker sees it."""
+
+    position: int
+    version: int
+    item_id: str
+    title: str
+    text: str
+    kind: str
+    scope: str
+    author: str
+    origin: Origin
+    learned_via: str
+    happened_at: datetime
+    recorded_at: datetime
+    holds_until: datetime | None
+    follows: str
+    witnesses: tuple[str, ...] = ()
+    significance: int = 0
+    pinned: bool = False
+    retired: bool = False
+    derived_from: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    repeats: int = 0
+
+
+class Sieve:
+    """Who asks and among what, as SQL."""
+
+    def __init__(self, asker: Asker, only: Filter | None = None) -> None:
+        self.asker = asker
+        self.bindings: dict[str, Any] = {"principal": asker.principal}
+        chosen = only or Filter()
+        conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_TAKEN_IN]
+        if not chosen.retired:
+            conditions.append(f"NOT {_RETIRED}")
+        if not (chosen.retired or chosen.stepped_back):
+            conditions.append(f"NOT {_STEPPED_BACK}")
+        if chosen.kinds:
+            conditions.append(f"i.kind IN ({self._bind('kind', chosen.kinds)})")
+        if chosen.since:
+            self.bindings["since"] = microseconds(chosen.since)
+            conditions.append("i.happened_at >= :since")
+        if chosen.before:
+            self.bindings["before"] = microseconds(chosen.before)
+            conditions.append("i.happened_at < :before")
+        self.condition = " AND ".join(f"({condition})" for condition in conditions if condition)
+
+    def select(self, what: str, where: str = "true", rest: str = "") -> str:
+        """A query over what passes."""
+        return (
+            f"SELECT {what} FROM memory_versions v JOIN memory_items i ON i.position = v.item"  # noqa: S608
+            f" WHERE ({where}) AND {self.condition} {rest}"
+        )
+
+    def rows(
+        self, reader: Reader, what: str, where: str = "true", rest: str = "", **bindings: Any
+    ) -> list[tuple[Any, ...]]:
+        """The rows that pass."""
+        return reader.rows(self.select(what, where, rest), {**self.bindings, **bindings})
+
+    def _audience(self) -> str:
+        if self.asker.owner:
+            return ""
+        return (
+            "v.restricted = 0 OR EXISTS (SELECT 1 FROM memory_witnesses w"
+            " WHERE w.position = v.position AND w.principal = :principal)"
+        )
+
+    def _scopes(self, only: Filter) -> str:
+        """The scopes that the asker is let into, and of those, the ones asked for."""
+        conditions: list[str] = []
+        if not (self.asker.owner or "*" in self.asker.scopes):
+            conditions.append(f"({self._in_scopes('granted', self.asker.scopes)})")
+        if only.scopes:
+            conditions.append(f"v.scope IN ({self._bind('scope', only.scopes)})")
+        if only.scope_kinds:
+            kinds = [f"{kind}:*" for kind in only.scope_kinds] + list(only.scope_kinds)
+            conditions.append(f"({self._in_scopes('kinds', kinds)})")
+        return " AND ".join(conditions)
+
+    def _in_scopes(self, name: str, scopes: Iterable[str]) -> str:
+        exact = [scope for scope in scopes if not scope.endswith(":*")]
+        prefixes = [scope.removesuffix("*") for scope in scopes if scope.endswith(":*")]
+        conditions = [f"v.scope IN ({self._bind(name, exact)})"] if exact else []
+        for number, prefix in enumerate(prefixes):
+            self.bindings[f"{name}_prefix{number}"] = prefix
+            conditions.append(f"substr(v.scope, 1, {len(prefix)}) = :{name}_prefix{number}")
+        return " OR ".join(conditions) or "false"
+
+    def _bind(self, name: str, values: Sequence[str]) -> str:
+        for number, value in enumerate(values):
+            self.bindings[f"{name}{number}"] = value
+        return ", ".join(f":{name}{number}" for number in range(len(values)))
+
+
+_RETIRED = f"""EXISTS (
+    SELECT 1 FROM memory_marks m WHERE m.item = i.position AND m.mark = 'retired'
+    AND {visible("m")})"""  # noqa: S608 - our own condition
+# An item steps back for its summary, and is there again when somebody lets that go.
+_STEPPED_BACK = f"""EXISTS (
+    SELECT 1 FROM memory_marks d JOIN memory_items s ON s.item_id = d.note
+    WHERE d.item = i.position AND d.mark = 'demoted' AND {visible("d")} AND {visible("s")}
+    AND NOT EXISTS (SELECT 1 FROM memory_marks m WHERE m.item = s.position AND m.mark = 'retired'
+                    AND {visible("m")}))"""  # noqa: S608 - our own condition
+_NEWEST = f"""NOT EXISTS (
+    SELECT 1 FROM memory_versions n WHERE n.item = v.item AND n.position > v.position
+    AND {visible("n")})"""  # noqa: S608 - our own condition
+# One that was taken back, taken in anew, and whose taking back was undone, is there twice.
+_LAST_TAKEN_IN = f"""NOT EXISTS (
+    SELECT 1 FROM memory_items twin WHERE twin.item_id = i.item_id AND twin.position > i.position
+    AND {visible("twin")})"""  # noqa: S608 - our own condition
+
+
+def asker(reader: Reader, principal: str) -> Asker:
+    """Who a principal is to this memory. One that nobody let in sees nothing."""
+    if principal == OWNER:
+        return Asker(OWNER, ("*",))
+    found = reader.rows(
+        f"SELECT scopes FROM memory_audiences a WHERE principal = ? AND {visible('a')}"  # noqa: S608
+        " ORDER BY position DESC LIMIT 1",
+        (principal,),
+    )
+    return Asker(principal, tuple(msgspec.json.decode(found[0][0])) if found else ())
+
+
+def find(reader: Reader, who: Asker, item_id: str, *, retired: bool = True) -> Item:
+    """One item, also a retired one.
+
+    Raises:
+        NotFound: there is none that this asker may see; it says no more than that.
+    """
+    sieve = Sieve(who, Filter(retired=retired))
+    found = sieve.rows(reader, COLUMNS, "i.item_id = :item_id", item_id=item_id)
+    if not found:
+        raise NotFound(f"no item {item_id!r}", hint="`everloop memories` lists them.")
+    return complete(reader, who, [item_of(row) for row in found])[0]
+
+
+def passes(reader: Reader, who: Asker, item: Item, only: Filter) -> bool:
+    """Whether a filter lets an item through that was let go or stepped back, its time aside."""
+    sieve = Sieve(who, Filter(retired=only.retired, stepped_back=only.stepped_back))
+    return bool(sieve.rows(reader, "1", "i.position = :position", position=item.position))
+
+
+def items(
+    reader: Reader, who: Asker, only: Filter | None = None, *, limit: int = 50, offset: int = 0
+) -> list[Item]:
+    """Items by the time they happened, newest first."""
+    rest = "ORDER BY i.happened_at DESC, i.position DESC LIMIT :limit OFFSET :offset"
+    found = Sieve(who, only).rows(reader, COLUMNS, rest=rest, limit=limit, offset=offset)
+    return complete(reader, who, [item_of(row) for row in found])
+
+
+def count(reader: Reader, who: Asker, only: Filter | None = None) -> int:
+    """How many items there are for this asker."""
+    return int(Sieve(who, only).rows(reader, "count(*)")[0][0])
+
+
+def item_of(row: Sequence[Any]) -> Item:
+    """An item from `COLUMNS`, without what is marked on it."""
+    return Item(
+        position=row[0],
+        version=row[1],
+        item_id=row[2],
+        title=row[3],
+        text=row[4],
+        kind=row[5],
+        scope=row[6],
+        author=row[7],
+        origin=msgspec.json.decode(row[8], type=Origin),
+        learned_via=row[9],
+        happened_at=moment(row[10]),
+        recorded_at=moment(row[11]),
+        holds_until=moment(row[12]) if row[12] else None,
+        follows=row[13],
+    )
+
+
+def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
+    """The items with marks, witnesses, sources and relations, as far as the asker may see them."""
+    positions = _json([item.position for item in found])
+    marks: dict[int, dict[str, int]] = {}
+    back = stepped_back(reader, [item.position for item in found])
+    for position, mark, value in reader.rows(_MARKS, (positions,)):
+        known = marks.setdefault(position, {})
+        known[mark] = value
+        if mark == "rated":  # what gave way was rated so before
+            known.pop("gave_way", None)
+    witnesses = _grouped(reader, _WITNESSES, _json([item.version for item in found]))
+    repeats = _grouped(reader, _REPEATS, positions)
+    sources = _grouped(reader, _SOURCES, positions)
+    contradicts = _contradictions(reader, positions)
+    mentioned = {each for group in (sources, contradicts) for ids in group.values() for each in ids}
+    seen = _seen(reader, who, mentioned)
+    return [
+        msgspec.structs.replace(
+            item,
+            significance=marks.get(item.position, {}).get("rated", 0),
+            pinned=_pinned(marks.get(item.position, {})),
+            retired="retired" in marks.get(item.position, {}) or item.position in back,
+            witnesses=tuple(witnesses.get(item.version, ())),
+            derived_from=tuple(i for i in sources.get(item.position, ()) if i in seen),
+            contradicts=tuple(i for i in contradicts.get(item.position, ()) if i in seen),
+            repeats=len(repeats.get(item.position, ())),
+        )
+        for item in found
+    ]
+
+
+def stepped_back(reader: Reader, positions: Sequence[int]) -> set[int]:
+    """Those of the items taken in at these positions that stepped back for a summary."""
+    return {row[0] for row in reader.rows(_BACK, (_json(positions),))}
+
+
+def anything_stepped_back(reader: Reader) -> bool:
+    """Whether any item ever stepped back for a summary."""
+    return bool(reader.rows("SELECT 1 FROM memory_marks WHERE mark = 'demoted' LIMIT 1"))
+
+
+_MARKS = f"""
+SELECT m.item, m.mark, m.value FROM json_each(?) j JOIN memory_marks m ON m.item = j.value
+WHERE {visible("m")} ORDER BY m.position
+"""  # noqa: S608 - our own condition
+_BACK = f"""
+SELECT i.position FROM json_each(?) j JOIN memory_items i ON i.position = j.value
+WHERE {_STEPPED_BACK}
+"""  # noqa: S608 - our own condition
+_WITNESSES = """
+SELECT w.position, w.principal FROM json_each(?) j
+JOIN memory_witnesses w ON w.position = j.value ORDER BY w.principal
+"""
+_SOURCES = """
+SELECT s.position, s.source_id FROM json_each(?) j
+JOIN memory_sources s ON s.position = j.value ORDER BY s.source_id
+"""
+_REPEATS = f"""
+SELECT r.item, r.position FROM json_each(?) j JOIN memory_repeats r ON r.item = j.value
+WHERE {visible("r")}
+"""  # noqa: S608 - our own condition
+
+
+def _text(item: str, upto: str = "true") -> str:
+    """What an item says, or said, as SQL."""
+    return (
+        f"(SELECT t.text FROM memory_versions t WHERE t.item = {item} AND {upto}"  # noqa: S608
+        f" AND {visible('t')} ORDER BY t.position DESC LIMIT 1)"
+    )
+
+
+# What stands in a relation, from either side, and since when.
+PAIRS = f"""
+WITH pairs(item, other, at) AS (
+    SELECT r.item, o.position, r.position FROM json_each(:items) j
+    JOIN memory_relations r ON r.item = j.value JOIN memory_items o ON o.item_id = r.other_id
+    WHERE r.relation = :relation AND {visible("r")} AND {visible("o")}
+    UNION
+    SELECT mine.position, r.item, r.position FROM json_each(:items) j
+    JOIN memory_items mine ON mine.position = j.value
+    JOIN memory_relations r ON r.other_id = mine.item_id
+    WHERE r.relation = :relation AND {visible("r")}
+)
+"""  # noqa: S608 - our own conditions
+_THEN = "t.position < p.at"
+_CONTRADICTS = f"""
+{PAIRS}
+SELECT p.item, i.item_id, {_text("p.item")}, {_text("p.other")},
+    {_text("p.item", _THEN)}, {_text("p.other", _THEN)}
+FROM pairs p JOIN memory_items i ON i.position = p.other ORDER BY i.item_id
+"""  # noqa: S608 - our own conditions
+
+
+def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
+    """What contradicts each item. If one of the two was revised since, their words now decide."""
+    groups: dict[int, dict[str, None]] = {}
+    asked = {"items": positions, "relation": "contradicts"}
+    for item, other, mine, theirs, *then in reader.rows(_CONTRADICTS, asked):
+        if [mine, theirs] == then or likeness(mine, theirs)[0] == "contradicts":
+            groups.setdefault(item, {})[other] = None
+    return {item: list(others) for item, others in groups.items()}
+
+
+def _pinned(marks: dict[str, int]) -> bool:
+    """Pinned by hand, or by being pivotal, unless that was declined or gave way."""
+    automatic = marks.get("rated", 0) == PIVOTAL and "gave_way" not in marks
+    return bool(marks.get("pinned", automatic))
+
+
+def _grouped(reader: Reader, sql: str, wanted: str) -> dict[int, list[Any]]:
+    groups: dict[int, list[Any]] = {}
+    for position, value in reader.rows(sql, (wanted,)):
+        groups.setdefault(position, []).append(value)
+    return groups
+
+
+def _seen(reader: Reader, who: Asker, ids: set[str]) -> set[str]:
+    """Those of these items that the asker may know of."""
+    if not ids:
+        return set()
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:ids))"
+    found = sieve.rows(reader, "i.item_id", where, ids=_json(sorted(ids)))
+    return {row[0] for row in found}
+
+
+def _json(values: Sequence[int] | Sequence[str]) -> str:
+    return msgspec.json.encode(values).decode()

@@ -1,0 +1,1 @@
+"""Hybrid retrieval: by words and by vectors, fused into one explained ranking."""

@@ -1,0 +1,191 @@
+"""A ranking in the making: what the legs found, what was said around it, and what else counts."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everloop.memory.index.row_sets import Rows, distinct
+from everloop.memory.index.search_view import Outlook
+from everloop.memory.index.visibility import UNSET, Standing
+from everloop.memory.model.events import PIVOTAL, SUMMARY
+from everloop.memory.retrieval.fusion import (
+    MEANING_WEIGHT,
+    NAMED_BOOST,
+    TIME_BOOST,
+    WORDS_WEIGHT,
+    Fused,
+    Keys,
+    Leg,
+    Points,
+    best_of,
+    fuse,
+)
+from everloop.memory.retrieval.results import Why
+from everloop.memory.retrieval.retrievers import NOTHING, Found
+from everloop.memory.time_query import parse
+
+TOLD_WITHIN = timedelta(days=7)  # what happened then is often told a few days later
+TIMELY_MAX = 200
+SHARERS = 60  # the best finds of each leg share points with their neighbours
+SIGNIFICANCE_BOOST = 0.05  # for each step from 0 to 3
+PIN_BOOST = 0.1
+RECENCY_BOOST = 0.03
+RECENCY_LEAST = 0.001
+RECENCY_US = 30 * 86_400e6
+EXPIRED = -0.5
+ORDERED_SHARE = 0.5  # "first" and "last" choose among hits with at least this share of the points
+
+Boosts = dict[str, NDArray[Any]]  # by reason, for each row
+
+
+class Ranking:
+    """A ranking in the making, among the rows of a roster that an asker may see."""
+
+    def __init__(self, standing: Standing, outlook: Outlook) -> None:
+        self.roster = standing.roster
+        self.standing = standing
+        self.outlook = outlook
+        self.words: Found = NOTHING
+        self.meaning: Found = NOTHING
+        self.notes: list[str] = []
+        self._fused: Fused | None = None
+        self._places: Keys = NOTHING.rows
+
+    def __len__(self) -> int:
+        """How many items are ranked."""
+        return len(self._places)
+
+    def settle(self, text: str, hints: Sequence[parse.TimeHint], now: datetime) -> None:
+        """Bring what was found into an order."""
+        near = self._neighbours()
+        found = (self.words.rows, self.meaning.rows, near[1], *self._timely(hints))
+        rows = distinct(self.outlook.size, *found)
+        words, meaning = self.words, self.meaning
+        legs = (
+            Leg("words", WORDS_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0),
+            Leg("meaning", MEANING_WEIGHT, meaning.rows, meaning.scores, meaning.similarity),
+        )
+        fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
+        self._fused, self._places = fused, np.arange(len(fused))
+        if self.outlook.parted:  # of several passages of an item, the best one counts
+            self._places = best_of(self.roster.item.all.take(fused.keys(self._places)))
+        if hints:
+            self._put_in_order(hints)
+
+    def items(self, limit: int | None = None) -> list[int]:
+        """The items by rank, each by the position at which it was taken in."""
+        assert self._fused is not None
+        rows = self._fused.keys(self._places[:limit])
+        found: list[int] = self.roster.item.all.take(rows).tolist()
+        return found
+
+    def whys(self, first: int, last: int) -> list[Why]:
+        """Why the items at these places are there."""
+        assert self._fused is not None
+        return self._fused.whys(self._places[first:last], first + 1)
+
+    def _neighbours(self) -> tuple[Keys, Keys]:
+        """The best finds, and for each of them what was said right before and after it."""
+        words, meaning = self.words.rows[:SHARERS], self.meaning.rows[:SHARERS]
+        best = distinct(self.outlook.size, words, meaning)
+        return best, self.outlook.around(best)
+
+    def _timely(self, hints: Sequence[parse.TimeHint]) -> Iterable[Rows]:
+        """What happened in the time that a question names: a bounded number of items.
+
+        It may be all that the question says: "what did we talk about yesterday". Of many, those
+        that matter come first. A time without an end counts if it filters, and then the nearest do.
+        """
+        size = self.outlook.size - 1
+        for hint in hints:
+            opened = hint.start is None or hint.end is None
+            if hint.start is hint.end is None or (opened and hint.kind != "filter"):
+                continue
+            happened = self.roster.happened.all[:size]
+            found = self.outlook.allowed[:size] & self.roster.opens.all[:size]
+            if hint.start is not None:
+                found &= happened >= int(hint.start.timestamp() * 1e6)
+            if hint.end is not None:
+                found &= happened < int((hint.end + TOLD_WITHIN).timestamp() * 1e6)
+            rows = np.flatnonzero(found)
+            early = happened[rows] * (-1 if opened else 1)
+            yield rows[np.lexsort((rows, early, -self.standing.rated[rows]))][:TIMELY_MAX]
+
+    def _boosts(
+        self, rows: Rows, text: str, hints: Sequence[parse.TimeHint], now: datetime
+    ) -> Boosts:
+        """What else counts: significance, pins, age, the time and the people that it names."""
+        roster, standing = self.roster, self.standing
+        now_us = now.timestamp() * 1e6
+        happened = roster.happened.all.take(rows)
+        given: Boosts = {"recency": _recency(happened, now_us)}
+        if standing.marked:
+            rated, pinned = standing.rated[rows], standing.pinned[rows]
+            given["significance"] = SIGNIFICANCE_BOOST * rated
+            given["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned > 0)
+        if roster.expiring and (holds := roster.holds_until.all.take(rows)).any():
+            given["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
+        if hints:
+            given["time"] = TIME_BOOST * _fit(happened, hints) + _nearness(happened, hints)
+        if named := roster.named_in(text):
+            given["named"] = NAMED_BOOST * np.isin(roster.speaker.all.take(rows), named)
+        return given
+
+    def _put_in_order(self, hints: Iterable[parse.TimeHint]) -> None:
+        """If the question asks for the first or the last, the good ones come by time.
+
+        A summary comes after them: its time is that of all it sums up, not of what was said.
+        """
+        order = next((hint.order for hint in hints if hint.order), None)
+        if order is None or not len(self) or self._fused is None:
+            return
+        points = self._fused.points(self._places)
+        good = int(np.count_nonzero(points >= ORDERED_SHARE * points[0]))
+        rows = self._fused.keys(self._places[:good])
+        way = -1 if order == "newest" else 1
+        roster, summary = self.roster, self.roster.kinds.known((SUMMARY,))
+        summed_up = np.isin(roster.kind.all[rows], summary)
+        said = (way * roster.item.all[rows], way * roster.happened.all[rows], summed_up)
+        by_time = np.lexsort(said)
+        self._places[:good] = self._places[:good][by_time]
+
+
+def _recency(happened_us: NDArray[np.int64], now_us: float) -> Points:
+    """More for what happened of late; nothing for what happened long ago."""
+    recency = np.subtract(happened_us, now_us, dtype=np.float64)
+    np.minimum(recency, 0.0, out=recency)
+    recency /= RECENCY_US
+    np.exp(recency, out=recency)
+    recency *= RECENCY_BOOST
+    recency *= recency > RECENCY_LEAST
+    return recency
+
+
+def _nearness(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -> Points:
+    """A little more for what happened shortly before a time that was asked for what was before."""
+    near = np.zeros(len(happened_us))
+    for hint in hints:
+        if hint.kind == "filter" and hint.start is None and hint.end is not None:
+            before_us = np.maximum(hint.end.timestamp() * 1e6 - happened_us, 0.0)
+            near = np.maximum(near, RECENCY_BOOST / (1.0 + before_us / RECENCY_US))
+    return near
+
+
+def _fit(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -> Points:
+    """1 within a stretch that is named, a half shortly after it, else 0."""
+    fit = np.zeros(len(happened_us))
+    for hint in hints:
+        if hint.kind != "boost" or not (hint.start or hint.end):
+            continue
+        begun = np.ones(len(fit), np.bool_)
+        if hint.start:
+            begun = happened_us / 1e6 >= hint.start.timestamp()
+        within = shortly = begun
+        if hint.end:
+            within = begun & (happened_us / 1e6 < hint.end.timestamp())
+            shortly = begun & (happened_us / 1e6 < (hint.end + TOLD_WITHIN).timestamp())
+        fit = np.maximum(fit, np.where(within, 1.0, np.where(shortly, 0.5, 0.0)))
+    return fit

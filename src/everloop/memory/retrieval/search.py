@@ -1,0 +1,287 @@
+"""Recall: a question in, items out, best first, each saying why it is there.
+
+Words and meaning are searched apart and fused by reciprocal rank, weighed by evidence; then what
+matters, what is pinned, what the question says about time and who is named count a little. A leg
+that fails is left out, and the answer says so.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from everloop.errors import Invalid, ModelFailed, Unavailable
+from everloop.log import Reader, Sight
+from everloop.memory.index.passage_index import Register
+from everloop.memory.index.passage_table import Roster
+from everloop.memory.index.postings import Postings
+from everloop.memory.index.term_matches import Holdings
+from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.visibility import Standing, Standings, outlook
+from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.near_duplicates.candidates import Sharing
+from everloop.memory.projections.queries import (
+    COLUMNS,
+    Filter,
+    Item,
+    Sieve,
+    anything_stepped_back,
+    asker,
+    complete,
+    item_of,
+)
+from everloop.memory.retrieval.grouping import side_by_side
+from everloop.memory.retrieval.ranking import Ranking
+from everloop.memory.retrieval.results import Answer, Asked, LegWhy, Recalled, Why
+from everloop.memory.retrieval.retrievers import Source, by_meaning, by_words
+from everloop.memory.text.analysis import said_as
+from everloop.memory.time_query import parse
+from everloop.memory.time_query.format import told
+from everloop.memory.time_query.topic import topic
+
+TEXT_MAX = 10_000
+READ_MAX = 1_000  # items kept with a standing
+ASKERS_MAX = 1_000  # principals whose scopes are kept
+
+
+class Memory:
+    """Recall over one log. Holds only caches: what there is, who sees it, where terms stand."""
+
+    def __init__(self, space: VectorSpace | None = None) -> None:
+        self.space = space
+        self.register = Register(space.cache.snapshot if space is not None else None)
+        self._standings = Standings()
+        self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
+        self._postings, self._holdings = Postings(), Holdings()
+        self.sharing = Sharing()  # what something new is like
+
+    def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
+        """Who a principal is. What was read of it holds as long as nothing happens."""
+        if principal == OWNER:
+            return asker(reader, OWNER)
+        roster, head = self.register.roster(reader)
+        key = (principal, sight.key)
+        known = self._askers.get(key)
+        if known is not None and known[0] is roster and known[1] == head:
+            return known[2]
+        if len(self._askers) >= ASKERS_MAX:
+            self._askers.clear()
+        self._askers[key] = (roster, head, who := asker(reader, principal))
+        return who
+
+    def recall(
+        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+    ) -> Answer:
+        """The items that fit a question best. `now` is the user's clock, with its zone.
+
+        Raises:
+            Invalid: the question is empty or far too long.
+        """
+        ranking = self._rank(reader, sight, who, asked, now)
+        hits = tuple(_recalled(reader, who, ranking, asked.limit))
+        if any(hit.item.contradicts for hit in hits):
+            hits = tuple(hit for group in side_by_side(hits) for hit in group.hits)
+        return Answer(hits, tuple(ranking.notes))
+
+    def rank_of(
+        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime, item: int
+    ) -> Why | None:
+        """Where an item ranks for a question, if a leg or a boost reached it at all."""
+        ranking = self._rank(reader, sight, who, asked, now)
+        items = ranking.items()
+        if item not in items:
+            return None
+        place = items.index(item)
+        return ranking.whys(place, place + 1)[0]
+
+    def prepare(self, reader: Reader) -> None:
+        """Read what a search by meaning needs. Then what lacks its vector is known, too."""
+        roster, _ = self.register.roster(reader)
+        if self.space is not None:
+            with suppress(Unavailable):  # whoever searches meets the same failure, and says so
+                self.space.refresh(reader, roster)
+
+    def keep(self, reader: Reader) -> None:
+        """Let the next process begin with what this one knows, once every item has its vector."""
+        roster, _ = self.register.roster(reader)
+        if self.space is not None and not self.space.refresh(reader, roster):
+            self.register.save(reader, self.space.embedder.name, self.space.arrays)
+
+    def _rank(
+        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+    ) -> Ranking:
+        _check(asked)
+        hints = self._dated(reader, sight, who, asked, now)
+        return self._ranking(reader, sight, who, asked, now, hints)
+
+    def _ranking(
+        self,
+        reader: Reader,
+        sight: Sight,
+        who: Asker,
+        asked: Asked,
+        now: datetime,
+        hints: Sequence[parse.TimeHint],
+    ) -> Ranking:
+        only = _narrowed(reader, asked.only, hints)
+        standing = self._standings.of(reader, sight, who, self.register, only)
+        ranking = Ranking(standing, outlook(standing, only))
+        if any(hint.kind == "filter" for hint in hints):
+            stretch = told(only.since, only.before)
+            ranking.notes.append(f"Only what happened {stretch} was searched.")
+        meant = asked.mode != "text" and self._add_meaning(reader, asked, ranking)
+        if asked.mode != "semantic" or not meant:
+            self._add_words(reader, asked, topic(asked.text, hints), ranking)
+        ranking.settle(asked.text, hints, now)
+        return ranking
+
+    def _add_words(self, reader: Reader, asked: Asked, text: str, ranking: Ranking) -> None:
+        standing = ranking.standing
+        known = (reader, ranking.roster, standing.head)
+        lookup, near = partial(self._postings.of, *known), partial(self._postings.near, *known)
+        source = Source(reader, lookup, near, self._holdings)
+        found = by_words(ranking.outlook, text, source)
+        if found.guessed:
+            ranking.notes.append(_guessing(asked.text, found.guessed))
+        ranking.words = found.above(asked.min_similarity)
+
+    def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:
+        """Search by meaning; False if something can be found by its words alone."""
+        if self.space is None:
+            ranking.notes.append("No embedder is at hand, so only words were searched.")
+            return False
+        try:
+            query = self.space.hasty.embed([asked.text])[0]
+        except ModelFailed as problem:
+            ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
+            return False
+        if not query.any():  # everything would be as near as everything else
+            ranking.notes.append(
+                "The embedder made nothing of the question, so only words were searched."
+            )
+            return False
+        try:
+            lacking = self.space.refresh(reader, ranking.roster)
+        except Unavailable as problem:
+            ranking.notes.append(
+                f"The vectors cannot be read, so only words were searched: {problem}"
+            )
+            return False
+        if lacking:
+            ranking.notes.append(
+                "Some items are still being embedded; until then words alone find them."
+            )
+        found = by_meaning(ranking.outlook, self.space, query)
+        ranking.meaning = found.above(asked.min_similarity)
+        return not lacking
+
+    def narrowed(
+        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+    ) -> Filter:
+        """The filter of a question, with the time that its words say."""
+        return _narrowed(reader, asked.only, self._dated(reader, sight, who, asked, now))
+
+    def _dated(
+        self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
+    ) -> list[parse.TimeHint]:
+        """The time hints, with the dates of the events that some of them name."""
+        hints: list[parse.TimeHint] = []
+        for hint in parse.hints(asked.text, now):
+            if hint.anchor is None:
+                hints.append(hint)
+            elif hint.kind == "filter":  # else the event's words say more than its date
+                lookup = Asked(hint.anchor, limit=1, mode="text", only=asked.only)
+                found = self._ranking(reader, sight, who, lookup, now, ()).items(1)
+                if found and (dated := _anchored(hint, _when(reader, found[0]))):
+                    hints.append(dated)
+        return hints
+
+
+def _check(asked: Asked) -> None:
+    if not asked.text.strip():
+        raise Invalid("there is no question", hint="Ask in at least one word.")
+    if len(asked.text) > TEXT_MAX:
+        raise Invalid(
+            f"a question has at most {TEXT_MAX:,} characters", hint="Ask for the gist of it."
+        )
+
+
+def _guessing(text: str, terms: Sequence[str]) -> str:
+    """That words were taken for others, in the words of the question."""
+    meant = " and ".join(f"“{word}”" for word in said_as(terms, text))
+    return f"Nothing holds {meant}; words that are spelt nearly so were searched."
+
+
+def _narrowed(reader: Reader, only: Filter, hints: Iterable[parse.TimeHint]) -> Filter:
+    """The filter with what the question itself says must be.
+
+    A summary has the time of the last thing it was made of. So who asks for a time is answered with
+    what happened then, though it stepped back.
+    """
+    for hint in hints:
+        if hint.kind == "filter":
+            since = max(filter(None, (only.since, hint.start)), default=None)
+            before = min(filter(None, (only.before, hint.end)), default=None)
+            only = msgspec.structs.replace(only, since=since, before=before)
+    if (only.since or only.before) and anything_stepped_back(reader):
+        return msgspec.structs.replace(only, stepped_back=True)
+    return only
+
+
+def _anchored(hint: parse.TimeHint, at: datetime | None) -> parse.TimeHint | None:
+    """A hint such as "before the release", once the release has a date."""
+    if at is None:
+        return None
+    day = timedelta(days=1)
+    start, end = {
+        "before": (None, at),
+        "until": (None, at),
+        "after": (at, None),
+        "since": (at, None),
+    }.get(hint.side, (at - day, at + day))
+    return parse.TimeHint(hint.span, hint.kind, start, end)
+
+
+def _when(reader: Reader, item: int) -> datetime | None:
+    sql = f"SELECT {COLUMNS} FROM memory_items i JOIN memory_versions v ON v.item = i.position"  # noqa: S608
+    found = reader.rows(f"{sql} WHERE i.position = ? LIMIT 1", (item,))
+    return item_of(found[0]).happened_at if found else None
+
+
+def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> list[Recalled]:
+    items = ranking.items(limit)
+    known = _known(reader, who, ranking.standing, items)
+    both = zip(items, ranking.whys(0, len(items)), strict=True)
+    return [Recalled(known[item], *_source(why.legs), why) for item, why in both]
+
+
+def _source(found: Sequence[LegWhy]) -> tuple[float, str]:
+    """How similar an item is to the question, and which leg found it."""
+    if not found:
+        return 0.0, "context"
+    first, last = found[0], found[-1]
+    similarity = max(first.similarity, last.similarity)
+    if first is last:
+        return similarity, first.leg
+    one = (first.points > 0) != (last.points > 0)  # only one of them gave points
+    return similarity, (first if first.points > 0 else last).leg if one else "both"
+
+
+def _known(
+    reader: Reader, who: Asker, standing: Standing, items: Sequence[int]
+) -> Mapping[int, Item]:
+    """The items at these positions. What was read for a standing is as it was, as long as it is."""
+    known = {item: kept for item in items if (kept := standing.read.get(item)) is not None}
+    if len(known) < len(items):
+        where = "i.position IN (SELECT value FROM json_each(:wanted))"
+        wanted = msgspec.json.encode([item for item in items if item not in known]).decode()
+        rows = Sieve(who, Filter(retired=True)).rows(reader, COLUMNS, where, wanted=wanted)
+        found = complete(reader, who, [item_of(row) for row in rows])
+        known |= {item.position: item for item in found}
+        if len(standing.read) + len(found) > READ_MAX:
+            standing.read.clear()
+        standing.read.update(known)
+    return known

@@ -1,0 +1,1 @@
+"""Summaries: compressing items into one, keeping it current, zooming back in."""

@@ -1,0 +1,127 @@
+"""Consolidations on their way: recorded when they are asked for, and again when they are settled.
+
+Between the two a process can die: with the summary written, and its sources still beside it. What
+was asked and not settled is found here by asking the log, and finished. What came of it is settled
+once, also if a source was not let go or no summary was found: nothing is tried for ever.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from everloop.log import Draft, Log, Reader, visible
+from everloop.log.model.record import fact_of
+from everloop.memory.model.decide import ENGINE
+from everloop.memory.model.events import ConsolidationAsked, ConsolidationSettled, Demoted
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import asker, find
+from everloop.memory.summaries.staleness import summary_of
+from everloop.memory.summaries.successors import as_json, window_stream
+
+PREFIX = "consolidation"
+NOWHERE = 0  # what leaves nothing to do is not recorded
+
+
+class Unsettled(msgspec.Struct, frozen=True):
+    """What somebody asked for, and where that was recorded."""
+
+    position: int
+    stream: str
+    actor: str
+    wanted: ConsolidationAsked
+
+    def actors(self) -> dict[str, str]:
+        """In whose name each item steps back that is to."""
+        names = zip(self.wanted.item_ids, self.wanted.in_the_name_of, strict=True)
+        return {item_id: actor for item_id, actor in names if actor}
+
+
+def ask(log: Log, wanted: ConsolidationAsked, *, actor: str, because: Sequence[int]) -> Unsettled:
+    """Record what is to be done, unless the same waits already, or nothing is left to do."""
+    with log.reading() as reader:
+        window = window_stream(reader, wanted.item_ids).partition(":")[2]
+        stream = f"{PREFIX}:{window}"
+        for waiting in unsettled(reader, stream):
+            if (waiting.wanted, waiting.actor) == (wanted, actor):
+                return waiting
+        if _is_done(reader, wanted):
+            return Unsettled(NOWHERE, stream, actor, wanted)
+    receipt = log.append(stream, [Draft(wanted, tuple(because))], actor=actor)
+    return Unsettled(receipt.position, stream, actor, wanted)
+
+
+def settle(log: Log, asked: Unsettled, summary_id: str = "", *, verified: bool = False) -> None:
+    """Record that there is no more to do."""
+    if asked.position == NOWHERE:
+        return
+    done = ConsolidationSettled(summary_id, verified)
+    log.append(asked.stream, [Draft(done, (asked.position,))], actor=ENGINE)
+
+
+def unsettled(reader: Reader, stream: str = "") -> list[Unsettled]:
+    """What was asked for and is not settled, oldest first; in one stream, or in all."""
+    named = {
+        "first": stream or f"{PREFIX}:",
+        "last": stream or f"{PREFIX}:~",
+        "asked": ConsolidationAsked.wire,
+        "settled": ConsolidationSettled.wire,
+    }
+    found: list[Unsettled] = []
+    for position, name, actor in reader.rows(_UNSETTLED, named):
+        wanted = fact_of(reader.record(position)).event
+        if isinstance(wanted, ConsolidationAsked):  # or it was purged
+            found.append(Unsettled(position, name, actor, wanted))
+    return found
+
+
+def let_step_back(
+    reader: Reader, item_ids: Sequence[str], summaries: Sequence[int]
+) -> dict[str, str]:
+    """Who let each of the items step back last, for one of the summaries at these positions.
+
+    An empty name if somebody took that back by itself.
+    """
+    return dict(reader.rows(_STEPPED_BACK, (as_json(item_ids), as_json(summaries))))
+
+
+def brought_back(reader: Reader, asked: Unsettled) -> set[str]:
+    """Those of the items that stepped back already, and that somebody brought back since."""
+    names = asked.wanted.item_ids
+    summaries = [row[0] for row in reader.rows(_SINCE, (as_json(names), asked.position))]
+    return {name for name, by in let_step_back(reader, names, summaries).items() if not by}
+
+
+def _is_done(reader: Reader, wanted: ConsolidationAsked) -> bool:
+    """Whether all of the items stepped back for their summary."""
+    who = asker(reader, OWNER)
+    if summary_of(reader, who, wanted.item_ids) is None:
+        return False
+    names = zip(wanted.item_ids, wanted.in_the_name_of, strict=True)
+    return all(find(reader, who, item_id).retired for item_id, actor in names if actor)
+
+
+_UNSETTLED = f"""
+SELECT l.position, l.stream, l.actor FROM log l
+WHERE l.stream BETWEEN :first AND :last AND l.kind = :asked AND {visible("l")} AND NOT EXISTS (
+    SELECT 1 FROM log_because b JOIN log s ON s.position = b.dependant
+    WHERE b.source = l.position AND s.kind = :settled AND {visible("s")})
+ORDER BY l.position
+"""  # noqa: S608 - our own conditions
+# A demotion goes with its summary; one that something else hides was taken back by itself.
+_STEPPED_BACK = f"""
+SELECT i.item_id, iif(EXISTS (
+    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.position = m.position AND h.hidden_by NOT IN (
+        SELECT hidden_by FROM log_hidden WHERE position = summary.position)), '', l.actor)
+FROM json_each(?1) j JOIN memory_items i ON i.item_id = j.value
+JOIN memory_marks m ON m.item = i.position JOIN log l ON l.position = m.position
+JOIN json_each(?2) s JOIN memory_items summary ON summary.position = s.value
+WHERE l.kind = '{Demoted.wire}' AND m.note = summary.item_id AND {visible("i")} ORDER BY m.position
+"""  # noqa: S608 - our own conditions
+_SINCE = f"""
+SELECT DISTINCT i.position FROM json_each(?1) j JOIN memory_sources s ON s.source_id = j.value
+JOIN memory_items i ON i.position = s.position
+WHERE i.kind = 'summary' AND {visible("i")} AND EXISTS (
+    SELECT 1 FROM memory_marks m
+    WHERE m.mark = 'demoted' AND m.note = i.item_id AND m.position > ?2)
+"""  # noqa: S608 - our own condition

@@ -1,0 +1,216 @@
+"""What became of lost summaries: where a window above finds again what it was made from.
+
+Summary after summary is lost in the same way and leads to the same window, so within one state of
+the log each question is asked once.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from everloop.log import Reader, visible
+from everloop.log.model.facts import Retracted
+from everloop.log.model.record import fact_of
+from everloop.memory.model.decide import ENGINE
+from everloop.memory.model.scopes import Asker
+from everloop.memory.projections.queries import Filter, Sieve
+from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED
+
+SUMMARY_TOKENS = 500  # of a summary, unless it is asked for with more or fewer
+
+Window = tuple[str, ...]
+
+
+class Successors:
+    """What stands for lost summaries now, as an asker sees it in one state of the log."""
+
+    def __init__(self, reader: Reader, who: Asker) -> None:
+        self._reader, self._who = reader, who
+        self._sieve = Sieve(who, Filter(retired=True))
+        self.is_held = cache(self._is_held)
+        self.is_unwanted = cache(self._is_unwanted)
+        self._sources = cache(self._look_up_sources)
+        self._own = cache(self._look_up_own)
+        self._of = cache(self._look_up)
+        self._windows_of = cache(self._by_audience)
+
+    def windows(self, position: int) -> list[Window] | None:
+        """What the sources of a summary have become, apart by who may see them.
+
+        None while one of the sources waits for its own successor.
+        """
+        window = self._of(self._sources(position), DEPTH_MAX)
+        return None if window is None else self._windows_of(window)
+
+    def is_declined(self, window: Window, position: int) -> bool:
+        """Whether a later summary of the same items was not wanted."""
+        made = self._reader.rows(_MADE_OF, (window[0], position))
+        same = (at for (at,) in made if self._sources(at) == frozenset(window))
+        return any(self.is_unwanted(at) for at in same)
+
+    def _is_unwanted(self, position: int) -> bool:
+        """Whether somebody took back or retired this very summary, and not something below it."""
+        if self._reader.rows(_RETIRED_BEFORE, (position,)):
+            return True
+        for (retraction,) in self._reader.rows(_TAKEN_BACK, (position, Retracted.wire, ENGINE)):
+            taken_back = fact_of(self._reader.record(retraction)).event
+            if isinstance(taken_back, Retracted) and position in taken_back.positions:
+                return True
+        return False
+
+    def _is_held(self, window: Window) -> bool:
+        """Whether a summary says what all these items say now."""
+        return bool(self._sieve.rows(self._reader, "1", HOLDER, "LIMIT 1", ids=as_json(window)))
+
+    def _look_up(self, sources: frozenset[str], levels: int) -> frozenset[str] | None:
+        """What these sources have become; None while one of them waits for a successor."""
+        window: set[str] = set()
+        for source in sorted(sources):
+            became = self._became(source, levels, beside=sources - {source})
+            if became is None:
+                return None
+            window |= became
+        return frozenset(window)
+
+    def _became(self, item_id: str, levels: int, *, beside: frozenset[str]) -> set[str] | None:
+        if self._sieve.rows(self._reader, "1", _HERE, id=item_id):
+            return {item_id}
+        gone = self._reader.rows(_GONE_SUMMARY, (item_id,))
+        if not gone or not levels or self.is_unwanted(gone[0][0]):
+            return set()
+        window = self._of(self._sources(gone[0][0]), levels - 1)
+        if window is None:
+            return None
+        became: set[str] = set()
+        for part in self._windows_of(window):
+            holder = self._holder(part, beside)
+            if holder is None and refused(self._reader, part):
+                holder = set(part)
+            if holder is None and not self.is_declined(part, gone[0][0]):
+                return None
+            became |= holder or set()
+        return became
+
+    def _holder(self, window: Window, beside: frozenset[str]) -> set[str] | None:
+        """What says now what a lower window says: its own summary, one of more, or else its items.
+
+        A summary of more may be made from the very window that is asked for: with that one in it,
+        each new summary would ask for another. Then, the items stand for themselves.
+        """
+        if own := self._own(window):
+            return {own}
+        wider = self._sieve.rows(
+            self._reader,
+            "i.item_id, i.position",
+            HOLDER,
+            "ORDER BY i.position",
+            ids=as_json(window),
+        )
+        for item_id, position in wider:
+            if beside.isdisjoint(self._sources(position)):
+                return {item_id}
+        return set(window) if wider else None
+
+    def _by_audience(self, item_ids: frozenset[str]) -> list[Window]:
+        """The items apart by who may see them: one summary has one audience."""
+        apart: dict[tuple[str, str], list[str]] = {}
+        named = as_json(sorted(item_ids))
+        rows = self._sieve.rows(self._reader, AUDIENCE, _NAMED, "ORDER BY i.item_id", ids=named)
+        for item_id, *audience in rows:
+            apart.setdefault((audience[0], audience[1]), []).append(item_id)
+        return [tuple(window) for window in apart.values()]
+
+    def _look_up_own(self, window: Window) -> str:
+        own = own_summaries(self._reader, self._who, window, "i.item_id")
+        return str(own[0][0]) if own else ""
+
+    def _look_up_sources(self, position: int) -> frozenset[str]:
+        return frozenset(row[0] for row in self._reader.rows(SOURCES, (position,)))
+
+
+def own_summaries(
+    reader: Reader, who: Asker, window: Sequence[str], what: str
+) -> list[tuple[Any, ...]]:
+    """Of each summary that says what just these items say now, what is asked; newest first."""
+    sieve = Sieve(who, Filter(retired=True))
+    just_these = f"{HOLDER} AND {_OF_NO_MORE}"
+    return sieve.rows(reader, what, just_these, "ORDER BY i.position DESC", ids=as_json(window))
+
+
+def refused(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> bool:
+    """Whether nobody could say these items, as they are now, within so many tokens."""
+    stream = window_stream(reader, item_ids, budget)
+    return bool(reader.rows(f"SELECT 1 FROM log WHERE stream = ? AND {visible('log')}", (stream,)))  # noqa: S608
+
+
+def window_stream(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> str:
+    """The stream of what happened to a window of items, as they are now, within so many tokens."""
+    known: list[Any] = reader.rows(_VERSIONS, (as_json(sorted(set(item_ids))),))
+    if budget != SUMMARY_TOKENS:
+        known = [*known, budget]
+    return f"compression:{hashlib.sha256(msgspec.json.encode(known)).hexdigest()[:32]}"
+
+
+def newest_version(item: str) -> str:
+    """The newest version of an item that counts, as SQL."""
+    return (
+        f"(SELECT max(n.position) FROM memory_versions n WHERE n.item = {item}"  # noqa: S608
+        f" AND {visible('n')})"
+    )
+
+
+def as_json(values: Sequence[str] | Sequence[int]) -> str:
+    """A list for `json_each`."""
+    return msgspec.json.encode(list(values)).decode()
+
+
+AUDIENCE = """
+i.item_id, v.scope, (SELECT json_group_array(principal) FROM (
+    SELECT principal FROM memory_witnesses w WHERE w.position = v.position ORDER BY principal))
+"""
+SOURCES = "SELECT source_id FROM memory_sources WHERE position = ? ORDER BY source_id"
+IN_SIGHT = "EXISTS (SELECT 1 FROM temp.sight s WHERE s.branch = i.branch AND i.position <= s.cap)"
+OUT_OF_DATE = f"""
+SELECT 1 FROM memory_sources o JOIN memory_items source ON source.item_id = o.source_id
+WHERE o.position = {{summary}} AND {visible("source")} AND NOT EXISTS (
+    SELECT 1 FROM log_because b
+    WHERE b.dependant = o.position AND b.source = {newest_version("source.position")})
+"""  # noqa: S608 - our own conditions
+HOLDER = f"""
+i.kind = 'summary' AND NOT {RETIRED} AND i.position IN (
+    SELECT s.position FROM json_each(:ids) j JOIN memory_sources s ON s.source_id = j.value
+    GROUP BY s.position HAVING count(*) = json_array_length(:ids))
+AND NOT EXISTS ({OUT_OF_DATE.format(summary="i.position")})
+"""  # noqa: S608 - our own conditions
+_OF_NO_MORE = """
+(SELECT count(*) FROM memory_sources s WHERE s.position = i.position) = json_array_length(:ids)
+"""
+_NAMED = "i.item_id IN (SELECT value FROM json_each(:ids))"
+_HERE = f"i.item_id = :id AND NOT {RETIRED}"
+_MADE_OF = "SELECT position FROM memory_sources WHERE source_id = ? AND position > ?"
+_VERSIONS = f"""
+SELECT i.item_id, {newest_version("i.position")} FROM json_each(?) j
+JOIN memory_items i ON i.item_id = j.value WHERE {visible("i")} ORDER BY i.item_id
+"""  # noqa: S608 - our own conditions
+# A retirement goes with its item; it counts here unless it was taken back by itself.
+_RETIRED_BEFORE = """
+SELECT 1 FROM memory_marks m JOIN log l ON l.position = m.position
+WHERE m.item = ?1 AND l.kind = 'memory.retired' AND NOT EXISTS (
+    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.position = m.position AND h.hidden_by NOT IN (
+        SELECT hidden_by FROM log_hidden WHERE position = ?1))
+"""
+_TAKEN_BACK = """
+SELECT h.hidden_by FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+JOIN log l ON l.position = h.hidden_by WHERE h.position = ? AND l.kind = ? AND l.actor <> ?
+"""
+_GONE_SUMMARY = f"""
+SELECT i.position FROM memory_items i
+WHERE i.item_id = ? AND i.kind = 'summary' AND {IN_SIGHT} AND EXISTS (
+    SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by
+    WHERE h.position = i.position)
+ORDER BY i.position DESC LIMIT 1
+"""  # noqa: S608 - our own conditions

@@ -1,0 +1,164 @@
+"""Up and down the compressions: who holds an item now, and what an item was made of.
+
+Both pass through the sieve of `shelf`, so an asker meets nothing on the way that is not theirs to
+see. An item that was retired holds nothing any more; one that was demoted does, because what it was
+demoted for holds it in turn.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.log import Reader, visible
+from everloop.memory.model.events import Retired
+from everloop.memory.model.scopes import Asker
+from everloop.memory.projections.queries import (
+    COLUMNS,
+    Filter,
+    Item,
+    Sieve,
+    complete,
+    find,
+    item_of,
+)
+
+DEPTH_MAX = 16
+
+RETIRED = f"""
+EXISTS (SELECT 1 FROM memory_marks m JOIN log l ON l.position = m.position
+        WHERE m.item = i.position AND l.kind = '{Retired.wire}' AND {visible("m")})
+"""  # noqa: S608 - of an item `i`; demoted is not retired
+_HOLDS = f"""
+i.position IN (SELECT position FROM memory_sources WHERE source_id = :id) AND NOT {RETIRED}
+"""  # noqa: S608 - our own condition
+_BELOW = f"""
+WITH RECURSIVE below(item_id, source_id) AS (
+    SELECT i.item_id, s.source_id FROM json_each(?) j
+    JOIN memory_items i ON i.item_id = j.value JOIN memory_sources s ON s.position = i.position
+    WHERE {visible("i")}
+    UNION
+    SELECT i.item_id, s.source_id FROM below b
+    JOIN memory_items i ON i.item_id = b.source_id JOIN memory_sources s ON s.position = i.position
+    WHERE {visible("i")}
+)
+SELECT item_id, source_id FROM below
+"""  # noqa: S608 - our own conditions
+
+
+class Zoomed(msgspec.Struct, frozen=True):
+    """An item that was met on the way down, and how far down that was."""
+
+    depth: int
+    item: Item
+
+    @property
+    def source(self) -> bool:
+        """Whether it was made of nothing else."""
+        return not self.item.derived_from
+
+
+def unretired(reader: Reader, who: Asker, item_id: str) -> Item:
+    """One item that nobody has let go; one that was demoted is still there.
+
+    Raises:
+        NotFound: there is none that this asker may see.
+    """
+    item = find(reader, who, item_id)
+    everything = Sieve(who, Filter(retired=True))
+    if item.retired and everything.rows(
+        reader, "1", f"i.position = :at AND {RETIRED}", at=item.position
+    ):
+        raise NotFound(f"{item_id!r} was retired", hint="Remember it anew if you need it.")
+    return item
+
+
+def chase(reader: Reader, who: Asker, item_id: str) -> Item:
+    """What holds an item now: its newest summary, the newest summary of that, and so on.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    item = find(reader, who, item_id)
+    met = {item.item_id}
+    while len(met) <= DEPTH_MAX:
+        holder = _newest_holder(reader, who, item.item_id)
+        if holder is None or holder.item_id in met:
+            break
+        met.add(holder.item_id)
+        item = holder
+    return item
+
+
+def zoom(reader: Reader, who: Asker, item_id: str) -> list[Zoomed]:
+    """An item and everything it was made of, level by level, each once, oldest first in a level.
+
+    Raises:
+        NotFound: there is no such item for this asker.
+    """
+    level = [find(reader, who, item_id)]
+    met = {item_id}
+    zoomed: list[Zoomed] = []
+    for depth in range(DEPTH_MAX + 1):
+        zoomed += [Zoomed(depth, item) for item in level]
+        below = sorted({name for item in level for name in item.derived_from} - met)
+        met.update(below)
+        level = _found(reader, who, below)
+        if not level:
+            break
+    return zoomed
+
+
+def depth(reader: Reader, item_ids: Sequence[str]) -> int:
+    """How many compressions lie below these items, at the deepest.
+
+    Raises:
+        Invalid: an item was made of itself, or the compressions are too deep to be real.
+    """
+    made_of: dict[str, list[str]] = {}
+    for item_id, source_id in reader.rows(_BELOW, (_json(item_ids),)):
+        made_of.setdefault(item_id, []).append(source_id)
+    known: dict[str, int] = {}
+    return max((levels(made_of, item_id, known) for item_id in item_ids), default=0)
+
+
+def levels(
+    made_of: Mapping[str, Sequence[str]],
+    item_id: str,
+    known: dict[str, int],
+    path: tuple[str, ...] = (),
+) -> int:
+    """How many levels lie below one item. Two ways down to the same source are no cycle.
+
+    Raises:
+        Invalid: there is a cycle, or more than `DEPTH_MAX` levels.
+    """
+    if item_id in path:
+        raise Invalid(f"{item_id!r} was made of itself", hint="Retract one of the items between.")
+    if len(path) > DEPTH_MAX:
+        raise Invalid(f"more than {DEPTH_MAX} compressions lie below {path[0]!r}")
+    if item_id not in known:
+        below = [
+            levels(made_of, source, known, (*path, item_id)) for source in made_of.get(item_id, ())
+        ]
+        known[item_id] = 1 + max(below) if below else 0
+    return known[item_id]
+
+
+def _newest_holder(reader: Reader, who: Asker, item_id: str) -> Item | None:
+    sieve = Sieve(who, Filter(retired=True))
+    newest = "ORDER BY i.position DESC LIMIT 1"
+    rows = sieve.rows(reader, COLUMNS, _HOLDS, newest, id=item_id)
+    return complete(reader, who, [item_of(row) for row in rows])[0] if rows else None
+
+
+def _found(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+    sieve = Sieve(who, Filter(retired=True))
+    where = "i.item_id IN (SELECT value FROM json_each(:ids))"
+    rest = "ORDER BY i.happened_at, i.position"
+    rows = sieve.rows(reader, COLUMNS, where, rest, ids=_json(item_ids))
+    return complete(reader, who, [item_of(row) for row in rows])
+
+
+def _json(names: Sequence[str]) -> str:
+    return msgspec.json.encode(list(names)).decode()

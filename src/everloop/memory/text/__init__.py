@@ -1,0 +1,1 @@
+"""Text analysis: normalising, tokenising, stemming, spelling and passages."""

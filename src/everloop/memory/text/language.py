@@ -1,0 +1,279 @@
+"""Which language a text in Latin letters is in, as far as its little words tell, and its stems.
+
+Letters of other scripts say it themselves; of Latin ones nobody knows whether "hat" is English or
+German. So the words of grammar are counted, and of a short text it often cannot be told. Words are
+given as the word leg folds them: in small letters, without accents. What accents they had is told
+beside them: ß is German, and ł is Polish.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final
+
+from everloop.memory.text.normalise import unaccented
+
+SURE, AMONG = 2, 3  # words of grammar that tell a language; or one among so many others of it
+MARK: Final = "§"  # before a language's code, in what is in that language
+TIED_MAX = 3  # languages that a question may be in, as far as it tells
+WRITTEN_MAX = 5  # and a text, which is then found in any of them
+
+Languages = tuple[str, ...]
+
+# By the code of a language: its stemmer's name, and its commonest words of grammar.
+_GRAMMAR: Final = {
+    "cs": (
+        "czech",
+        """
+        a ale by byl byla bylo co do ja jak je jsem jsme jsou kde kdo kdy ma mam moje muj my na ne
+        nebo o od on ona oni po pri pro proc se si ta ten to ty v vy z za ze
+        """,
+    ),
+    "da": (
+        "danish",
+        """
+        af at da de den der det dette dig din du eller en er et for fra han har havde her hun hvad
+        hvem hvor hvorfor i ikke ingen jeg kan med men mig min mine mit nar og ogsa om over pa sig
+        skal som til under var vi vil
+        """,
+    ),
+    "de": (
+        "german",
+        """
+        aber als also am an auch auf aus bei beim bin bis das dass dein dem den der des dich die dir
+        du ein eine einem einen einer er es fur habe haben hat hatte her ich ihm ihn ihr im in ist
+        kein keine mein meine mich mir mit nach nicht noch nur oder schon sehr sein seine sich sie
+        sind so uber um und uns unser unter vom von vor wann war waren warum was weil wenn wer
+        werden wie will wir wird wo wurde wurden zu zum zur
+        """,
+    ),
+    "es": (
+        "spanish",
+        """
+        a al como con cual cuando de del donde el ella ellos en era es esta estaba estan este esto
+        fue ha han has hasta hay he la las le les lo los mas me mi mis muy no nos nosotros nuestro o
+        para pero por porque que quien se ser si sin sobre son su sus tambien te tengo tiene tu un
+        una unas unos y ya yo
+        """,
+    ),
+    "fi": (
+        "finnish",
+        """
+        ei emme en et etta han he ja jos joka kanssa kuin kun me mika miksi milloin mina minun missa
+        mutta myos nama ne niin ole olen oli olin ollut on ovat se sen sina sinun tai tama te
+        """,
+    ),
+    "fr": (
+        "french",
+        """
+        a ai as au aux avait avec c c' ce ces cet cette chez comment d dans de des dont du elle
+        elles en est et etait ete il ils j j' je l l' la le les leur leurs m ma mais me mes mon n n'
+        ne nos notre nous on ont ou par pas plus pour pourquoi qu qu' quand que quel quelle qui quoi
+        s sa sans se sera ses son sont sous sur t ta te tes ton tu un une votre vous y
+        """,
+    ),
+    "hu": (
+        "hungarian",
+        """
+        a az azt csak de egy en es ez ezt ha hogy hol is ki meg mert mi miert mikor mint mit nagyon
+        nem o ok te ti vagy vagyok van volt lesz
+        """,
+    ),
+    "it": (
+        "italian",
+        """
+        a abbiamo ai al alla anche c' che chi ci come con cosa da dal dalla degli dei del della
+        delle di dove e ed era gli ha hanno ho i il in io l' la le lei lo loro lui ma mi mia mio ne
+        nel nella noi non o per perche piu quando questa questo sono su sua sul sulla suo ti tu tua
+        tuo un una uno voi
+        """,
+    ),
+    "nl": (
+        "dutch",
+        """
+        aan al bij dan dat de den deze die dit een en er geen haar had heb hebt heeft het hij hoe ik
+        in is je jij jouw jullie maar met mijn naar niet nog of om onder ons onze ook op over te uit
+        van voor waar waarom wanneer waren was wat we werd wie wij wordt zij zijn ze
+        """,
+    ),
+    "no": (
+        "norwegian",
+        """
+        at av da de deg den det dette din du ei eller en er et for fra hadde han har her hun hva
+        hvem hvor hvorfor i ikke ingen jeg kan med meg men min mine mitt nar og ogsa om over pa seg
+        skal som til under var vi vil
+        """,
+    ),
+    "pl": (
+        "polish",
+        """
+        albo ale bo by byl byla bylo co czy dla do gdzie i ich ja jak jest kiedy kto lub ma mam moj
+        moja my na nie o od on ona oni oraz po przy sa sie ta te ten to tu ty w wy z za ze
+        """,
+    ),
+    "pt": (
+        "portuguese",
+        """
+        a ao aos as com como da das de do dos e ela ele eles em era essa esse esta este eu foi ha
+        isso ja mais mas me meu minha muito na nao nas no nos o onde os ou para pela pelo por porque
+        quando que quem sao se sem ser seu sim sua tem tenho um uma voce
+        """,
+    ),
+    "ro": (
+        "romanian",
+        """
+        a ai al am are au ca cand care ce cu cum dar de din e ea ei el ele era este eu fost imi in
+        isi la mai mi noi nu o pe pentru sa sau se si sunt tu un unde voi
+        """,
+    ),
+    "sv": (
+        "swedish",
+        """
+        ar att av dar de den det detta dig din du efter eller en ett for fran hade han har hon hur i
+        ingen inte jag kan med men mig min mina mitt nar ni och ocksa om pa ska skulle som till
+        under vad var varfor vem vi vid
+        """,
+    ),
+    "tr": (
+        "turkish",
+        """
+        ama ben benim bir biz bu cok da daha de degil gibi icin ile kim mi nasil ne neden nerede o
+        olan oldu onlar sen senin siz var ve veya yok
+        """,
+    ),
+}
+LANGUAGES: Final = tuple(_GRAMMAR)
+GRAMMAR: Final = {code: frozenset(words.split()) for code, (_, words) in _GRAMMAR.items()}
+ENGLISH: Final = frozenset(
+    """
+    a about also am an and any are as at be been being but by can could d did do does doing done
+    for from had has have having he her here him his how i if in into is it its just ll m may me
+    might mine must my no not of on or our over re s shall she should so some such t than that the
+    their them then there these they this those to too under us ve very was we were what when
+    where which who whom whose why will with would you your yours
+    """.split()  # noqa: SIM905  # 130 quoted words are harder to read
+)
+_ELSEWHERE: Final = frozenset[str]().union(*GRAMMAR.values())
+FOREIGN: Final = _ELSEWHERE - ENGLISH
+ENGLISH_ALONE: Final = ENGLISH - _ELSEWHERE  # "in" and "was" are German as well
+POLITE: Final = frozenset("de dein dich dir du ihr lei sie".split())  # noqa: SIM905  # as capitals
+
+# By the code of a language: the letters beyond English ones that it is written with.
+_LETTERS: Final = {
+    "cs": "áčďéěíňóřšťúůýž",
+    "da": "æøå",
+    "de": "äöüß",
+    "es": "áéíñóú¿¡",
+    "fi": "äöå",
+    "fr": "àâçéèêëîïôœùû",
+    "hu": "áéíóöőúüű",
+    "it": "àèéìòù",
+    "nl": "éëï",
+    "no": "æøå",
+    "pl": "ąćęłńóśźż",
+    "pt": "áâãàçéêíóôõú",
+    "ro": "ăâîșşțţ",
+    "sv": "åäöé",
+    "tr": "çğışöü",
+}
+_LETTERS_OF: Final = {code: frozenset(letters) for code, letters in _LETTERS.items()}
+LETTERS: Final = frozenset[str]().union(*_LETTERS_OF.values())
+
+# These tell nothing: they are English words, names or abbreviations as well.
+_ALSO_ENGLISH: Final = frozenset(
+    """
+    ai al ale alla als ama ar att au aus aux av az bei ben bin bis biz bo bu c ca care ce ces che
+    chez chi ci co com come comment como con cosa cu cum da dal dan dar dat de deg dei del dem den
+    der des det di die dig din dir dit dla do don dont dos dove du e ea ed ei el ela ele ella elle
+    em en er era es est este et eu ez fi fost fra fran fur ha han har hat hay ho hoe hol hon hu hun
+    il ile im io j ja jag jos kan ki kim kun l la las le lei les li lo los lui m ma mai mam man mas
+    med meg mein men mes met mi mia min mina mini mint mio mis mit mitt moi mon mu my n na nao nas
+    ne nel ni nog noi non nos notre nu o od og ok ole oli om ona ons ont op os ou pa par para pas pe
+    per plus po por pour pri pro proc qu sa sal sans sau se sem sen ser sera ses si sig sim sin sina
+    sis ska son sous su sua sun sur sus t ta tai tama te tem ten tes ti til till ton tot tu ty um
+    uma un una uno us v van var ve vi via vid vil voi volt von w war wen wo wy y ya yo z za ze zu
+    """.split()  # noqa: SIM905  # as above
+)
+
+TELLING: Final = FOREIGN - _ALSO_ENGLISH
+
+# What stands before a vowel in French or Italian: "j'ai", "qu'il". As grammar it has its sign.
+_ELIDED = re.compile(r"\b([cjln]|qu)['\u2019](?=[aeiouyh])", re.IGNORECASE)
+
+_Stemmer: Any = import_module("Stemmer").Stemmer  # PyStemmer: C, no types; the cache is ours
+
+
+def elided(text: str) -> list[str]:
+    """The words of a text that lost their vowel, each with the sign for that."""
+    return [f"{word.lower()}'" for word in _ELIDED.findall(text)]
+
+
+def languages_of(words: Collection[str]) -> Languages | None:
+    """The languages that a text may be in, by its words; none for English; None if none tells."""
+    said = frozenset(words)
+    english = len(said & ENGLISH)
+    otherwise = None if said.isdisjoint(ENGLISH_ALONE) else ()
+    if said.isdisjoint(FOREIGN):
+        return otherwise
+    little = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    told = {code: (len(some), len(some & TELLING)) for code, some in little.items()}
+    most, telling = max(told.values())
+    if most <= english:
+        return otherwise
+    best = tuple(code for code, counts in told.items() if counts == (most, telling))
+    sure = telling >= SURE or (telling and most >= max(AMONG, 2 * english))
+    return best if sure and len(best) <= TIED_MAX else None
+
+
+def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
+    """The languages that a text may be in, by its words and its letters; none if it is English.
+
+    One word that tells is enough, or one letter, unless about as many others are English: to be
+    marked with a language in vain costs little, and what is not marked is not found inflected.
+    """
+    said, accents = frozenset(words), LETTERS.intersection(letters)
+    little = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    told = {
+        code: (len(some) + seen, len(some & TELLING) + seen)
+        for code, some in little.items()
+        for seen in (len(accents & _LETTERS_OF[code]),)
+    }
+    most, telling = max(told.values())
+    best = tuple(code for code, counts in told.items() if counts == (most, telling))
+    english = said & ENGLISH
+    others = min(len(english - GRAMMAR[code]) for code in best)
+    sure = telling or (most >= AMONG and not english)
+    fits = most > len(english) and most >= 2 * others
+    return best if sure and fits and len(best) <= WRITTEN_MAX else ()
+
+
+def marks(words: Sequence[str], languages: Languages, accented: Mapping[str, str]) -> Iterator[str]:
+    """What words in these languages are found by: each language, and the stems of their words.
+
+    Words of grammar are left out. No stem is taken for a word of another language. `accented` are
+    the words that had accents, by what they are without.
+    """
+    for code in languages:
+        grammar = GRAMMAR[code]
+        yield MARK + code
+        for word in words:
+            if word not in grammar and word.isalpha():
+                yield from stems_in(code, accented.get(word, word))
+
+
+@lru_cache(maxsize=50_000)
+def stems_in(code: str, word: str) -> tuple[str, ...]:
+    """A word without its endings in a language, marked with that; with and without its accents.
+
+    Endings follow the vowels of a word, so a Turkish word without its dots has others; but who
+    types without accents should find it, too.
+    """
+    stemmer, plain = _stemmer(code), unaccented(word)
+    stems = (stemmer.stemWord(plain), unaccented(stemmer.stemWord(word)))
+    return tuple(f"{MARK}{code}{stem}" for stem in dict.fromkeys(stems))
+
+
+@lru_cache
+def _stemmer(code: str) -> Any:
+    return _Stemmer(_GRAMMAR[code][0], 0)

@@ -1,0 +1,1 @@
+"""Dates and times in questions: parsing "last Tuesday" into intervals."""

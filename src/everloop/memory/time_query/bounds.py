@@ -1,0 +1,124 @@
+"""What bounds a stretch of time: "since May", "two days before Christmas", "from May to July".
+
+Pure, in wall-clock time without a zone. None is an open end.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from dateutil.relativedelta import relativedelta
+
+from everloop.memory.text.normal_forms import NUMBERS
+from everloop.memory.time_query.certainty import FROM_NOW, WEEKLY, period
+from everloop.memory.time_query.intervals import ANY_YEAR, DAY, Stretch, day
+
+OpenStretch = tuple[datetime | None, datetime | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """On which side of an expression the time lies that is meant, and how many letters say so."""
+
+    side: str = ""
+    length: int = 0
+    count: int = 0
+    unit: str = ""
+
+    def of(self, start: datetime, end: datetime) -> OpenStretch:
+        """What is meant, of an expression that means [start, end)."""
+        if self.count:
+            return self._away(start, end)
+        if self.side == "around":
+            margin = max(timedelta(days=2), (end - start) / 4)
+            return start - margin, end + margin
+        return {
+            "before": (None, start),
+            "until": (None, end),
+            "after": (end, None),
+            "since": (start, None),
+            "from": (start, None),
+        }.get(self.side, (start, end))
+
+    def _away(self, start: datetime, end: datetime) -> Stretch:
+        """So many days, weeks or months before or after."""
+        before = self.side == "before"
+        if self.unit in {"day", "night"}:
+            return day(start - self.count * DAY if before else end + (self.count - 1) * DAY)
+        step = relativedelta(weeks=self.count)
+        if self.unit == "month":
+            step = relativedelta(months=self.count)
+        margin = 3 * DAY if self.count > 1 else timedelta()
+        return (start - step - margin, start) if before else (end, end + step + margin)
+
+
+def bound(before: str, after: str) -> Bound:
+    """What the words before an expression, and those after it, make of its stretch."""
+    if away := _OFFSET.search(before):
+        words = away["count"].casefold()
+        count = int(words) if words.isdigit() else NUMBERS.get(words, 1)  # "the day before"
+        side, unit = away["side"].casefold(), away["unit"].casefold()
+        return Bound(side, len(before) - away.start(), count, unit)
+    found = _BOUND.search(before)
+    if not found:
+        return Bound()
+    side, length = SIDES[found["word"].casefold()], len(before) - found.start()
+    if side == "from" and _FROM_THEN.search(before) and not _ONWARDS.match(after):
+        return Bound("", length)  # "my notes from March" are those of March
+    return Bound(side, length)
+
+
+def joins(side: str, between: str) -> bool:
+    """Whether two expressions are the ends of one stretch, by what stands between them."""
+    join = _JOIN.fullmatch(between)
+    return join is not None and (side in {"between", "from"} or not (side or join["both"]))
+
+
+def joined(first: str, second: str, one: Stretch, other: Stretch) -> Stretch:
+    """From one to the other. A year that was said only once counts for both."""
+    start, end = one[0], other[1]
+    from_now = FROM_NOW.search(first) or FROM_NOW.search(second)
+    years = bool(re.search(ANY_YEAR, first)), bool(re.search(ANY_YEAR, second))
+    if years == (False, True):
+        start += relativedelta(year=end.year)
+        start -= relativedelta(years=start >= end)
+    elif years == (True, False) and not from_now:
+        end += relativedelta(year=start.year)
+        end += relativedelta(years=end <= start)
+    elif other[0] < start and not any(years) and (WEEKLY.search(first) or not from_now):
+        return start - period(first), end
+    if start >= end or other[0] < start < other[1]:
+        return min(one[0], other[0]), max(one[1], other[1])
+    return start, end
+
+
+SIDES: Final = (
+    dict.fromkeys(("before", "prior to", "vor", "avant"), "before")
+    | dict.fromkeys(("until", "till", "up to", "by", "bis", "jusqu'au"), "until")
+    | dict.fromkeys(("after", "nach", "après"), "after")
+    | dict.fromkeys(("since", "seit", "ab", "depuis"), "since")
+    | dict.fromkeys(("between", "zwischen", "entre"), "between")
+    | {"from": "from", "around": "around"}
+)
+_BOUND = re.compile(
+    rf"\b(?P<word>{'|'.join(SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
+    re.IGNORECASE,
+)
+# "two days before Christmas" is one day, and no time that goes on.
+_OFFSET = re.compile(
+    r"\b(?P<count>the|an?|one|two|three|four|five|\d{1,2}) (?P<unit>day|night|week|month)s?"
+    r" (?P<side>before|after) $",
+    re.IGNORECASE,
+)
+_FROM_THEN = re.compile(
+    r"\b(?:messages?|notes?|conversations?|chats?|threads?|memories|entries|things|everything|all)"
+    r" from $",
+    re.IGNORECASE,
+)
+_ONWARDS = re.compile(r" on(?:wards?)?(?=[?.!,;]|$)", re.IGNORECASE)
+_JOIN = re.compile(
+    r" ?(?:(?P<both>and|und(?: dem)?|et(?: le)?)"
+    r"|to|until|till|through|bis(?: zum)?|au|-|\u2013) ?",
+    re.IGNORECASE,
+)

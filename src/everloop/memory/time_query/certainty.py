@@ -1,0 +1,137 @@
+"""What a time is to a question: surely when something was said, or perhaps what it was about.
+
+Pure. A time that keeps items out must be sure, for what it hides wrongly nobody sees. It is not
+where the day is rather what was spoken of ("about Friday"), part of what was said ("did I say that
+we moved in May"), or one of two that may be meant.
+"""
+
+import re
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+from dateutil.relativedelta import relativedelta
+
+from everloop.memory.text.analysis import ASKED_KEPT
+from everloop.memory.text.calendar_names import FRENCH_DAY, FULL_DAY, GERMAN_DAY
+from everloop.memory.time_query.expressions import SHORT_DAY
+from everloop.memory.time_query.intervals import ANY_YEAR, Stretch
+
+REACH = 240  # letters within which a German verb comes, at most
+_YEARLONG: Final = timedelta(days=365)
+GERMAN_TELLING = "gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert"
+FRENCH_TELLING = "dit|raconté|écrit|mentionné|noté|décidé"
+GERMAN_HAPPENED = "passiert|geschehen|geändert|verändert"
+FRENCH_HAPPENED = "passé|arrivé|changé"
+
+
+@lru_cache(maxsize=ASKED_KEPT)
+def asks_what_was_said(text: str) -> bool:
+    """Whether a question is about what somebody said, wrote or noted."""
+    return _TOLD.search(text) is not None
+
+
+def asks_when(text: str) -> bool:
+    """Whether a question asks for a time. Then a date in it is part of what it is about."""
+    return _WHEN.match(text) is not None
+
+
+def asks_what_happened(text: str) -> bool:
+    """Whether a question says nothing but between which events something happened."""
+    return _OPEN.search(text) is not None
+
+
+def is_claimed(before: str) -> bool:
+    """Whether what stands before a time makes it a part of what was said."""
+    return _CLAIMED.search(before) is not None
+
+
+def period(words: str) -> relativedelta:
+    """After what time the same words mean the next one."""
+    if WEEKLY.search(words):
+        return relativedelta(weeks=1)
+    return relativedelta(months=1) if _MONTHLY.fullmatch(words) else relativedelta(years=1)
+
+
+def is_sure(before: str, words: str, side: str, stretch: Stretch, now: datetime) -> bool:
+    """Whether the words surely say when something was said, and which time is meant."""
+    start, namesake = stretch[0], _NAMESAKE.search(before + words)
+    if is_claimed(before) or (_TOPIC.search(before) and not _LEFT_OVER.search(before)):
+        return False
+    if namesake and words in namesake.groups():
+        return False
+    if not side and stretch[1] - start >= _YEARLONG and _ABOUT.search(before):
+        return FROM_NOW.search(words) is not None
+    if words.casefold().endswith("ago"):
+        return not _LIMIT.search(before)
+    if side not in {"before", "until"} or re.search(ANY_YEAR, words) or FROM_NOW.search(words):
+        return True
+    return now - start < start + period(words) - now  # else the next one is nearer
+
+
+_TOLD = re.compile(
+    r"\b(?:I|we|you)\b(?: \w+){0,2}? (?:say|said|tell|told|write|wrote|written|mention(?:ed)?"
+    r"|noted?|discuss(?:ed|ing)?|talk(?:ed|ing)?|sp(?:eak|oken?|eaking)|chat(?:ted|ting)?"
+    r"|ask(?:ed|ing)?|answer(?:ed)?|decided?|saved?|remember)\b"
+    r"|\b(?:messages?|notes?|conversations?|chats?|threads?|memories)\b"
+    rf"|\b(?:ich|wir|du|ihr)\b(?:[^.?!]|(?<=\d)\.){{0,{REACH}}}"
+    rf"\b(?:{GERMAN_TELLING})\b"
+    rf"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:{FRENCH_TELLING})\b",
+    re.IGNORECASE,
+)
+# Such a question has no words to be found by: the event says when, and that is all it says.
+_OPEN = re.compile(
+    r"\bwhat(?:'s| is| was| has| had| else| all)* "
+    r"(?:happened|happening|changed|new|went on|going on|gone on)"
+    r" (?=before|after|since|until|during)"
+    r"|\bwas (?:ist|hat sich)(?: \w+)? (?=vor|nach|seit|während|bis)"
+    rf"[^?.!,;]{{0,{REACH}}}\b(?:{GERMAN_HAPPENED})\b"
+    r"|\bqu(?:['\u2019]est-ce qui (?:s['\u2019]est|est|a)|e s['\u2019]est-il|['\u2019]est-il)"
+    rf" (?:{FRENCH_HAPPENED}) (?=avant|après|depuis|pendant|jusqu)",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is what it is about
+# In "did I say that Anna was born in 1985" the time is part of what was said; so it is in "did I
+# tell you we moved in May". Of a whole year, "about Japan in 2019" does not say which it is.
+_CLAIMED = re.compile(
+    r"\b(?:say|said|tell|told|mention(?:ed)?|write|wrote|written|noted?|decided?|remember)"
+    r"(?: (?:to )?(?:you|me|us|him|her|them|(?-i:[A-Z]\w+)))?"
+    r" (?:that\b(?! (?:day|week|month|year))"
+    r"|(?:I|we|he|she|it|they)(?:['\u2019]\w+)? "
+    r"(?!(?:about|after|at|before|during|from|in|last|on|since|then|this|to|today|yesterday)\b)\w"
+    r"|(?!about\b)(?:[\w'\u2019-]+ ){0,5}?"
+    r"(?:is|are|was|were|will|would|has|had|should|must|can)\b)"
+    r"|, (?:dass|ob|wie|wo|wann)\b"
+    rf"|\b(?:{FRENCH_TELLING}) (?:que\b|qu['\u2019])",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(r"\b(?:about|regarding|concerning) (?!(?:in|on|during|from) $)", re.IGNORECASE)
+WEEKLY = re.compile(
+    rf"\b(?:{FULL_DAY}|{SHORT_DAY}|{GERMAN_DAY}|{FRENCH_DAY}|weekend)\b", re.IGNORECASE
+)
+_MONTHLY = re.compile(r"the \d+[a-z]+")
+FROM_NOW = re.compile(
+    r"\b(?:last|this|past|previous|ago|earlier|today|yesterday|the other day|gestern|hier|heute"
+    r"|(?:letzte|vorige|diese)\w?|vor|il y a|derni\w+)\b",
+    re.IGNORECASE,
+)
+# After these words a day is what something is about or due, and after the next a count is no date
+# but a limit; the last ones may be said of a person, or of a number.
+_TOPIC = re.compile(
+    r"\b(?:about|for|regarding|concerning|(?<!up )(?<!prior )to|by|through|and|or"
+    r"|über|für|sur|pour) (?:the )?$",
+    re.IGNORECASE,
+)
+# Here "about" belongs to what was asked for: "what did we talk about", "the film I spoke about".
+_LEFT_OVER = re.compile(
+    r"\b(?:what|who|whom|which|that|(?:the|a|an|this|any) [\w' -]+?)"
+    r"(?: did| do| have| had| was| were)? (?:I|we|you)(?: \w+)?"
+    r" (?:talk|sp[eo]a?k|chat|ask|argu|complain|joke)\w* about $",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"\b(?:over|under|almost|nearly|(?:more|less) than|at least) $", re.IGNORECASE)
+_NAMESAKE = re.compile(
+    rf"\b(?:of|from|after|before|between|around) (?P<name>jan|april|may|june|august)$"
+    rf"|\bof (?P<number>{ANY_YEAR})$",
+    re.IGNORECASE,
+)

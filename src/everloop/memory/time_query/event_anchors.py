@@ -1,0 +1,170 @@
+"""Events that bound a time: "before the release", "vor dem Umzug", "depuis mon mariage".
+
+Pure. When the event was has to be looked up. Where English has these words before "the" or "my",
+they mean a time. "Vor" and "nach" mean more ("Angst vor dem Umzug", "vor den Kindern"), so in
+German an event counts only between who spoke and the verb: "habe ich vor dem Umzug über Anna
+gesagt". "Vor" also says to whom and where ("vor dem Notar", "vor dem Museum"), and taken for a time
+it would leave out just what was asked for; so after it only what the table of events has is one.
+In French it counts only right after the verb, for in "dit de partir avant la réunion" it is part of
+what was said. What comes every day, a part of the calendar, a person and a place are no events: the
+tables hold the common ones.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from everloop.memory.text.calendar_names import FRENCH_DAY, FRENCH_MONTH, GERMAN_DAY, GERMAN_MONTH
+from everloop.memory.time_query.bounds import SIDES
+from everloop.memory.time_query.certainty import (
+    FRENCH_HAPPENED,
+    FRENCH_TELLING,
+    GERMAN_HAPPENED,
+    GERMAN_TELLING,
+    REACH,
+)
+
+
+class Anchor(NamedTuple):
+    """An event that was named: on which side of it a time lies, and where it stands."""
+
+    side: str
+    start: int  # of the word that says the side
+    event: int  # of its name
+    end: int
+    named: Callable[[str], str]  # what it is looked up by; empty if that is no name
+
+
+def anchors(text: str) -> Iterator[Anchor]:
+    """The events that bound a time, in any language."""
+    for pattern, named in _PATTERNS:
+        for match in pattern.finditer(text):
+            side = _SIDES[match["word"].casefold().replace("\u2019", "'")]
+            yield Anchor(side, match.start("word"), *match.span("event"), named)
+
+
+def _just_so(event: str) -> str:
+    """In quotes, for it is best where it is said just so; "the" alone is no event."""
+    return f'"{event}"' if " " in event else ""
+
+
+def _without_articles(event: str) -> str:
+    """The other words alone: elsewhere the event is declined, and has another article."""
+    return " ".join(_ARTICLES.sub(" ", event).split())
+
+
+def _any(words: str) -> str:
+    return "|".join(words.split())
+
+
+_SIDES: Final = (
+    SIDES | dict.fromkeys(("during", "während", "pendant"), "during") | {"jusqu'": "until"}
+)
+_ENGLISH = (
+    r"\b(?P<word>before|after|since|until|during)"
+    r" (?P<event>(?:the|my|our|your|his|her|their|that|we|I|you|he|she|they) [\w' -]+?)"
+    r"(?=[?.!,;]|$)"
+)
+_WORD = r"[^\W\d][\w'\u2019-]*"
+
+# -- German ----------------------------------------------------------------------------------------
+
+_DEM = "(?:de[mnrs]|(?:mein|dein|sein|ihr|unser|eur|dies)e[mnrs])"
+_GERMAN_LITTLE = _any("dir mir euch uns ihr ihm ihnen alles denn noch schon sonst so kurz gleich")
+_GERMAN_NEXT = _any(
+    """
+    über zu zum zur von vom mit bei beim an am auf aus in im ins für gegen um nach vor seit bis
+    wegen ohne ich du er sie es wir ihr mir dir uns euch ihm ihnen alles noch schon eigentlich denn
+    so sonst mal nicht nie etwas was davon darüber dazu genau bereits immer oft zuerst zuletzt
+    """
+)
+_GERMAN_CALENDAR = f"{GERMAN_DAY}|{GERMAN_MONTH}|" + _any(
+    """
+    tag tage tagen tages woche wochen wochenende wochenenden monat monaten monats jahr jahren jahres
+    morgen vormittag mittag nachmittag abend abends nacht stunde stunden minute minuten zeit zeiten
+    """
+)
+_GERMAN_EVENTS = _any(  # a word that ends so is one
+    """
+    umzug einzug auszug hochzeit heirat verlobung trennung scheidung geburt taufe tod beerdigung
+    begräbnis prüfung examen abitur klausur studium ausbildung kurs seminar workshop schulung
+    vorlesung semester abschluss urlaub ferien reise ausflug abfahrt ankunft rückkehr flug
+    fahrt wanderung operation eingriff impfung behandlung untersuchung krankheit unfall reha
+    diagnose termin treffen besprechung sitzung meeting konferenz kongress gespräch interview
+    präsentation vortrag rede verhandlung prozess urteil wahl spiel turnier wettkampf lauf marathon
+    konzert feier fest party premiere eröffnung einweihung release veröffentlichung launch start
+    beginn anfang ende umstellung migration update upgrade kündigung beförderung bewerbung wechsel
+    renovierung umbau kauf lieferung abgabe krieg pandemie lockdown krise erdbeben sturm gewitter
+    besuch streit streik
+    """
+)
+_NO_GERMAN_EVENT = _any(
+    r"""
+    arbeit schule feierabend frühstück mittagessen abendessen essen schlafen schlafengehen aufstehen
+    kaffee training sport kind\w* eltern mutter vater schwester bruder geschwister\w* frau mann
+    freund\w* leuten gästen kolleg\w* chef\w* lehrer\w* nachbar\w* familie klasse gruppe team
+    publikum anderen arzt ärztin richter\w* gericht polizei hund kamera spiegel tür haus haustür
+    fenster bahnhof kirche computer regel regeln plan anleitung rezept meinung ansicht auffassung
+    erinnerung gefühl kenntnis motto gesetz
+    """
+)
+_GERMAN_SAID = f"(?:{GERMAN_TELLING}|{GERMAN_HAPPENED})"
+_GERMAN_WORD = rf"(?!(?:{_GERMAN_NEXT}|{_GERMAN_CALENDAR}|{_GERMAN_SAID})\b){_WORD}"
+_ADJECTIVE = r"(?:[\w-]+e[mnrs] )"
+_GERMAN_EVENT = rf"{_ADJECTIVE}{{0,2}}(?:[\w-]*(?:{_GERMAN_EVENTS})(?:e?[ns]|e)?|op)\b"
+_GERMAN = (
+    rf"\b(?:(?:hab\w*|hast|hatte\w*|was) (?:ich|wir|du|ihr)|ist|sich)"
+    rf"(?: (?:{_GERMAN_LITTLE})){{0,3}}"
+    rf" (?P<word>vor(?= {_DEM} {_GERMAN_EVENT})|nach|seit|während|bis)"
+    rf" (?:zum|zur|(?:zu )?{_DEM})"
+    rf" (?!{_ADJECTIVE}?(?:{_NO_GERMAN_EVENT}|(?:ende|anfang|beginn|schluss)(?! {_DEM}))\b)"
+    rf"(?P<event>{_GERMAN_WORD}(?: {_GERMAN_WORD}){{0,3}})"
+    rf"(?= (?:(?:{_GERMAN_NEXT}) (?:[^?.!,;]|(?<=\d)\.){{0,{REACH}}})?{_GERMAN_SAID}\b)"
+)
+
+# -- French ----------------------------------------------------------------------------------------
+
+_LE = (
+    "(?:(?:le|la|les|mon|ma|mes|ton|ta|tes|son|sa|ses|notre|nos|votre|vos|leurs?|cet?|cette|ces) "
+    "|l['\u2019])"
+)
+_FRENCH_NEXT = _any(
+    """
+    sur à au aux avec pour dans en chez que qui et ou mais par sans quand concernant je tu il elle
+    on nous vous
+    """
+)
+_FRENCH_CALENDAR = f"{FRENCH_DAY}|{FRENCH_MONTH}|" + _any(
+    """
+    jour jours journée semaine semaines week-end weekend mois an ans année années matin matinée midi
+    après-midi soir soirée nuit heure heures minute minutes moment temps époque
+    """
+)
+_NO_FRENCH_EVENT = (
+    "travail|école|repas|dîner|(?:petit[ -])?déjeuner|souper|café|sport|sieste|autres|bout"
+)
+_FRENCH_SAID = f"(?:{FRENCH_TELLING}|{FRENCH_HAPPENED})"
+_FRENCH_WORD = (
+    rf"(?!(?:[dl]['\u2019])?(?:{_FRENCH_NEXT}|{_FRENCH_CALENDAR})(?![\w'\u2019-])){_WORD}"
+)
+_FRENCH = (
+    rf"\b{_FRENCH_SAID}(?: à (?-i:[A-ZÀ-Ý])\w+)?"
+    r" (?P<word>avant|après|depuis|pendant|jusqu['\u2019])"
+    rf"(?:(?<=['\u2019])(?:aux? |à {_LE})|(?<!['\u2019]) {_LE})"
+    rf"(?!(?:{_NO_FRENCH_EVENT}|(?:début|fin)(?! d))\b)"
+    rf"(?P<event>{_FRENCH_WORD}(?: {_FRENCH_WORD}){{0,4}})"
+    rf"(?=\s*(?:[?.!,;:]|$)| (?:{_FRENCH_NEXT})\b)"
+)
+
+_ARTICLES = re.compile(
+    rf"\b(?:{_DEM}|du|des?|la|les?|mon|ma|mes|ton|ta|tes|notre|nos)\b|\b[dl]['\u2019]",
+    re.IGNORECASE,
+)
+_PATTERNS: Final = tuple(
+    (re.compile(words, re.IGNORECASE), named)
+    for words, named in (
+        (_ENGLISH, _just_so),
+        (_GERMAN, _without_articles),
+        (_FRENCH, _without_articles),
+    )
+)

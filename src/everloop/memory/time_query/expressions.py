@@ -1,0 +1,297 @@
+"""Dated expressions, and the stretch of time each one means.
+
+`dated(text, now)` finds "last Tuesday", "in May", "two weeks ago", "8 May 2023" and the like. Pure;
+works in wall-clock time without a zone, because people do: the caller puts the zone back. A date
+without a year is the latest one that is not in the future. Patterns stand in one table at the end,
+each with the function that reads what it matched; where two match, the one that begins first wins,
+then the longest. What counts from now is here; the other tables are joined to it.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from dateutil.relativedelta import relativedelta
+
+from everloop.memory.text.calendar_names import FULL_DAY, day_number
+from everloop.memory.text.normal_forms import NUMBERS
+from everloop.memory.time_query.english import CALENDAR, CALENDAR_CUES
+from everloop.memory.time_query.german_french import COUNTED_BACK, LANGUAGE_CUES, LANGUAGES, counted
+from everloop.memory.time_query.holidays import FEAST_CUES, FEASTS
+from everloop.memory.time_query.intervals import (
+    DAY,
+    LEAD,
+    TO,
+    Row,
+    Stretch,
+    ago,
+    back,
+    day,
+    hours,
+    midnight,
+    pattern,
+    said,
+    turn,
+    weekday,
+    weekend,
+)
+
+
+def dated(text: str, now: datetime) -> Iterator[tuple[tuple[int, int], Stretch]]:
+    """Every dated expression: where it stands, and its stretch in naive local time."""
+    local = now.replace(tzinfo=None)
+    found = [
+        (_begin(match), match, read)
+        for cues, rows in _TABLES
+        if cued(text, cues)
+        for words, read in rows
+        for match in words.finditer(text)
+    ]
+    found.sort(key=lambda entry: (entry[0], -entry[1].end()))
+    reached = 0
+    for begin, match, read in found:
+        if begin < reached:
+            continue
+        try:
+            stretch = read(match, local)
+        except (ValueError, OverflowError):  # a 31 June, or a year that the calendar does not have
+            continue
+        reached = match.end()
+        if stretch and stretch[0] < stretch[1]:
+            yield (begin, reached), stretch
+
+
+def counted_back(text: str) -> tuple[relativedelta, str] | None:
+    """How far back from now "two weeks ago" is, and in which unit; None for other words.
+
+    Who asks what was a week ago means the days around it; who says that it was then means that day.
+    """
+    for words, count in ((_AGO, _span), (_HALF_AGO, _span), (COUNTED_BACK, counted)):
+        if match := words.fullmatch(text):
+            least, most, unit = count(match)
+            return back((least + most) // 2, unit), unit
+    return None
+
+
+def cued(text: str, cues: frozenset[str]) -> bool:
+    """Whether a digit or a beginning of a word is among these. Most texts are soon done with."""
+    return not text.isascii() or not cues.isdisjoint(_BEGINNINGS.findall(text.lower()))
+
+
+def _begin(match: re.Match[str]) -> int:
+    """Where the expression begins: after the word that leads in to it, if there is one."""
+    return match.start() + len(said(match, "lead"))
+
+
+_BEGINNINGS = re.compile(r"\d|\b[a-z]{2,4}")
+_VAGUE: Final = {"couple": (1, 3), "few": (2, 5), "some": (2, 8), "several": (2, 8)}
+_HALVES: Final = {
+    "year": ("six", "month"),
+    "month": ("two", "week"),
+    "week": ("few", "day"),
+    "day": ("twelve", "hour"),
+    "hour": ("30", "minute"),
+    "minute": ("one", "minute"),
+}
+# Short names of days, where no name goes on after them; "sat" and "sun" are words.
+SHORT_DAY = r"(?:mon|tues?|weds?|thu(?:rs?)?|fri|(?-i:Sat|Sun))(?! (?-i:[A-Z][a-z]))"
+_COUNT = (
+    r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|(?:a )?couple(?: of)?|(?:a )?few|several|some)"
+)
+_WHOLE = "(?<![-.,])(?<!twenty )(?<!thirty )"  # not the end of "forty-two", nor of "1.5"
+_UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month|year)s?"
+_PART = "(?P<part>morning|afternoon|evening|night)"
+_AGO = pattern(
+    rf"{_WHOLE}(?:(?P<least>{_COUNT})(?: or | to |-|\u2013))?(?P<count>{_COUNT}) {_UNIT}"
+    r"(?: or (?P<most>two|so))? (?:ago|earlier|back)"
+)
+_HALF_AGO = pattern(rf"(?P<half>half) an? (?P<unit>{'|'.join(_HALVES)}) (?:ago|earlier)")
+
+
+def _near_day(match: re.Match[str], now: datetime) -> Stretch:
+    words = match.group().casefold()
+    if words == "the other day":
+        return midnight(now) - 14 * DAY, now
+    days = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
+    return day(now + (-2 if "before" in words else days[words.split()[-1]]) * DAY)
+
+
+def _part_of_day(match: re.Match[str], now: datetime) -> Stretch:
+    back_days = 0 if said(match, "which") == "this" else 1
+    return hours(said(match, "part"), midnight(now) - back_days * DAY)
+
+
+def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
+    which, part = said(match, "which"), said(match, "part")
+    found = weekday(day_number(match["weekday"]), which, now)
+    if not found:
+        return None
+    if said(match, "twice"):  # the one before last
+        return day(found[0] - 7 * DAY)
+    start, end = hours(part, found[0]) if part else found
+    early = 7 * DAY if start > now and not which else timedelta()  # that of today is yet to come
+    return start - early, end - early
+
+
+def _weekend(match: re.Match[str], now: datetime) -> Stretch | None:
+    return weekend(said(match, "which"), now)
+
+
+def _relative_unit(match: re.Match[str], now: datetime) -> Stretch:
+    """A week, weekend, month, quarter or year: the last, this or the next one."""
+    last = -2 if said(match, "twice") else -1
+    return turn(said(match, "unit"), {"this": 0, "next": 1}.get(said(match, "which"), last), now)
+
+
+def _counts(words: str) -> tuple[int, int]:
+    """How many there may be, at least and at most."""
+    for vague, counts in _VAGUE.items():
+        if vague in words:
+            return counts
+    count = int(words) if words.isdigit() else NUMBERS[words]
+    return count, count
+
+
+def _span(match: re.Match[str]) -> tuple[int, int, str]:
+    """How many of which unit ago it was, at least and at most."""
+    words, unit = said(match, "count"), said(match, "unit")
+    if said(match, "half"):
+        words, unit = _HALVES[unit]
+    least, most = _counts(words)
+    if other := said(match, "least"):  # "two or three weeks ago"
+        least = _counts(other)[0]
+    if other := said(match, "most"):  # "a week or two ago", "a week or so ago"
+        least, most = (least, 2) if other == "two" else (max(least - 1, 1), most + 1)
+    return least, most, unit
+
+
+def _ago(match: re.Match[str], now: datetime) -> Stretch:
+    """Around then, from the most that may have passed to the least."""
+    least, most, unit = _span(match)
+    return ago(most, unit, now)[0], ago(least, unit, now)[1]
+
+
+def _day_ago(match: re.Match[str], now: datetime) -> Stretch | None:
+    """That one day: three years ago today, a week ago on Tuesday."""
+    (least, most), unit = _counts(said(match, "count")), said(match, "unit")
+    weeks = unit in {"week", "fortnight"}
+    if least < most or (match["weekday"] and not weeks):
+        return _ago(match, now)
+    found = _weekday(match, now) if match["weekday"] else day(now)
+    if not found:
+        return None
+    yesterday = DAY if said(match, "day") == "yesterday" else timedelta()
+    start, end = day(found[0] - back(most, unit) - yesterday)
+    # On a Tuesday, a week ago on Friday may be that of last week, or a week before that one.
+    later = match["weekday"] and not said(match, "last") and found[0].weekday() > now.weekday()
+    return start, end + 7 * DAY if later else end
+
+
+def _past_span(match: re.Match[str], now: datetime) -> Stretch:
+    """The past N units, up to now."""
+    unit = said(match, "unit")
+    start = now - back(_counts(said(match, "count") or "one")[1], unit)
+    return (start if unit in {"minute", "hour"} else midnight(start)), now
+
+
+def _to_come(_match: re.Match[str], _now: datetime) -> None:
+    """Nothing was said then yet, and no part of it is to be taken for something else."""
+
+
+# Every pattern below holds one of these words of three letters, or a longer word that begins like
+# one of the others.
+_FROM_NOW_CUES: Final = frozenset(
+    """
+    mond tues wedn thur frid satu sund mon tue wed weds thu fri sat sun day days toda toni tomo yest
+    morn afte even nigh week fort mont quar year minu hour
+    """.split()  # noqa: SIM905  # 34 quoted words are harder to read
+)
+_FROM_NOW: Final[tuple[Row, ...]] = (
+    (
+        pattern(
+            "(?:the )?day before yesterday|the other day|(?:earlier )?today|tonight|yesterday"
+            "|tomorrow"
+        ),
+        _near_day,
+    ),
+    (pattern(rf"(?P<which>this|last|yesterday) {_PART}"), _part_of_day),
+    (
+        pattern(
+            rf"(?:(?P<lead>(?:on|{LEAD}) |(?<=day)[-\u2013])|(?P<which>last|this|next|past) )"
+            rf"(?P<weekday>{FULL_DAY})(?: {_PART})?"
+        ),
+        _weekday,
+    ),
+    (
+        pattern(
+            rf"(?:(?P<lead>(?:on|since|until|till) )|(?P<which>last|this|next|past) )"
+            rf"(?P<weekday>{SHORT_DAY})(?: {_PART})?"
+        ),
+        _weekday,
+    ),
+    (  # "every Monday morning" is none of them, "Saturday Night Live" neither
+        pattern(rf"(?<!every )(?<!each )(?P<weekday>{FULL_DAY}) (?-i:{_PART})"),
+        _weekday,
+    ),
+    (
+        pattern(
+            rf"(?P<weekday>{FULL_DAY})"
+            rf"(?=(?! and){TO}{FULL_DAY}| (?:of )?(?:last|this|next) week)"
+        ),
+        _weekday,
+    ),
+    (pattern(rf"(?:the )?(?P<weekday>{FULL_DAY}) before (?P<which>(?P<twice>last))"), _weekday),
+    (
+        pattern(
+            "(?:(?P<lead>(?:over|on|at|during|since|before|after|until|till|from) )the"
+            "|(?P<which>this)) weekend(?! (?:of|before|after))"
+        ),
+        _weekend,
+    ),
+    (
+        pattern(
+            "(?:the )?(?P<which>last|past|previous|next) (?P<unit>weekend|week|month|quarter|year)"
+            r"(?! of\b)"
+        ),
+        _relative_unit,
+    ),
+    (pattern("(?P<which>this) (?P<unit>week|month|quarter|year)"), _relative_unit),
+    (
+        pattern("the (?P<unit>weekend|week|month|year) (?P<which>before) (?P<twice>last)"),
+        _relative_unit,
+    ),
+    (_AGO, _ago),
+    (_HALF_AGO, _ago),
+    (
+        pattern(
+            rf"{_WHOLE}(?P<count>{_COUNT}) {_UNIT} ago,? (?:(?P<day>today|yesterday)"
+            rf"|(?:on |(?P<last>last) )?(?P<weekday>{FULL_DAY}))"
+        ),
+        _day_ago,
+    ),
+    (
+        pattern(
+            r"(?:(?:in|over|during|within) )?(?:the )?(?:last|past|previous)"
+            rf" (?P<count>{_COUNT}) {_UNIT}(?! of|['\u2019])"
+        ),
+        _past_span,
+    ),
+    (
+        pattern(rf"(?:(?:in|over|during|within) )?the (?:last|past) {_UNIT}(?! of|['\u2019])"),
+        _past_span,
+    ),
+    (pattern(rf"in (?:about |around )?{_COUNT} {_UNIT}(?! (?:ago|earlier|back))"), _to_come),
+    (
+        pattern(rf"{_COUNT} {_UNIT} from (?:(?:this |next |the )?{FULL_DAY}|now|today|tomorrow)"),
+        _to_come,
+    ),
+)
+_TABLES: Final = (
+    (CALENDAR_CUES, CALENDAR),
+    (_FROM_NOW_CUES, _FROM_NOW),
+    (FEAST_CUES, FEASTS),
+    (LANGUAGE_CUES, LANGUAGES),
+)
+CUES: Final = frozenset[str]().union(*(cues for cues, _ in _TABLES))

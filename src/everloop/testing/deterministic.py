@@ -1,0 +1,134 @@
+"""A world in which nothing happens by chance: a still clock, counted ids, seeded bytes.
+
+Shipped, because whoever extends Everloop needs the same to test it.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from everloop.log import (
+    Asking,
+    Context,
+    Draft,
+    Event,
+    Fact,
+    Fold,
+    Limits,
+    Log,
+    Projection,
+    open_log,
+)
+from everloop.log.model.record import microseconds
+from everloop.ports import World
+
+S = TypeVar("S")
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class StillClock:
+    """A clock that moves only when it is told to."""
+
+    time: datetime = NEW_YEAR
+
+    def now(self) -> datetime:
+        """The time it was set to."""
+        return self.time
+
+    def now_us(self) -> int:
+        """The same, as the log counts."""
+        return microseconds(self.time)
+
+    def tick(self, **delta: float) -> None:
+        """Move on by a `timedelta(...)`."""
+        self.time += timedelta(**delta)
+
+
+@dataclass(slots=True)
+class CountedIds:
+    """Ids that count up: `req-1`, then `req-2`."""
+
+    count: int = 0
+
+    def new(self, prefix: str) -> str:
+        """The next one."""
+        self.count += 1
+        return f"{prefix}-{self.count}"
+
+
+@dataclass(slots=True)
+class SeededEntropy:
+    """Bytes that are the same in every run."""
+
+    drawn: int = 0
+
+    def draw(self, count: int) -> bytes:
+        """The next ones."""
+        self.drawn += 1
+        return hashlib.shake_128(f"everloop {self.drawn}".encode()).digest(count)
+
+
+def no_patience(tries: int) -> bool:
+    """Wait for other writers at most a few times."""
+    return tries < 1_000
+
+
+@dataclass(slots=True)
+class Stage:
+    """A still world, and the logs opened in it."""
+
+    clock: StillClock = field(default_factory=StillClock)
+    ids: CountedIds = field(default_factory=CountedIds)
+    vfs: str | None = None
+
+    @property
+    def world(self) -> World:
+        """The world, as a log takes it."""
+        return World(self.clock, self.ids, SeededEntropy(), no_patience, self.vfs)
+
+    def open(
+        self, path: Path, projections: Sequence[Projection] = (), *, limits: Limits | None = None
+    ) -> Log:
+        """A log in this world."""
+        return open_log(path, projections, world=self.world, limits=limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Generic[S]):
+    """A state that facts led to; `when` asks what a decision makes of it."""
+
+    state: S | None
+    now: datetime
+
+    def when(
+        self,
+        decide: Callable[[S | None, Any, Asking], Sequence[Event | Draft]],
+        command: Any,
+        *,
+        actor: str = "user",
+        session: str = "",
+    ) -> list[Event]:
+        """The events that the decision leads to."""
+        asking = Asking(Context(actor=actor, session=session), self.now)
+        happened = decide(self.state, command, asking)
+        return [item.event if isinstance(item, Draft) else item for item in happened]
+
+
+def given(fold: Fold[S], *events: Event, actor: str = "user", at: datetime = NEW_YEAR) -> Given[S]:
+    """The state after these events, all by one actor and at one time."""
+    state: S | None = None
+    for number, happened in enumerate(events, start=1):
+        state = fold.evolve(state, fact(happened, number, actor=actor, at=at))
+    return Given(state, at)
+
+
+def fact(happened: Event, position: int, *, actor: str = "user", at: datetime = NEW_YEAR) -> Fact:
+    """An event as if it had been recorded at a position."""
+    return Fact(
+        happened, position, "test", "main", position, actor, (), f"req-{position}", microseconds(at)
+    )

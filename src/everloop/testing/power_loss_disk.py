@@ -1,0 +1,176 @@
+"""A disk that loses what was not synced when its power goes, as a VFS for SQLite.
+
+The programme under test sees the real files. Beside them the disk remembers, for every sector of
+512 bytes, what a sync made durable and each version written since. A cut picks one of them for
+every sector, as a real disk might: in any order, some and not others, a file cut short or not.
+
+A cut is one moment for all files, whatever other threads write meanwhile.
+"""
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from everloop.testing.seeded_random import Chance
+
+SECTOR = 512
+_JOURNALS = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
+_names = count(1)
+Name = str | apsw.URIFilename | None
+Image = dict[str, bytes]  # what is on the disk after a cut, by file name
+
+
+class Platter:
+    """One file: what is durable, and what was written since."""
+
+    def __init__(self, content: bytes = b"", *, named: bool = False) -> None:
+        self.named = named  # whether its folder will still know it
+        self._durable = content
+        self._newest = bytearray(content)
+        self._sizes = [len(content)]
+        self._versions: dict[int, list[bytes]] = {}
+
+    def write(self, data: bytes, offset: int) -> None:
+        """Take a write in; nothing of it is durable yet."""
+        end = offset + len(data)
+        if end > len(self._newest):
+            self._newest.extend(bytes(end - len(self._newest)))
+            self._sizes.append(end)
+        self._newest[offset:end] = data
+        for sector in range(offset // SECTOR, (end - 1) // SECTOR + 1):
+            self._versions.setdefault(sector, []).append(self._sector(sector))
+
+    def truncate(self, size: int) -> None:
+        """Cut it short; that is not durable yet either."""
+        del self._newest[size:]
+        self._sizes.append(size)
+
+    def sync(self) -> None:
+        """Make its content durable."""
+        self._durable = bytes(self._newest)
+        self._sizes = [len(self._durable)]
+        self._versions.clear()
+
+    def after_cut(self, chance: Chance, newest: float) -> bytes:
+        """What is left of it. `newest` is the probability that a sector's last version is."""
+        size = self._sizes[-1] if chance.happens(newest) else chance.choice(self._sizes)
+        left = bytearray(self._durable[:size].ljust(size, b"\0"))
+        for sector, versions in list(self._versions.items()):
+            start = sector * SECTOR
+            if start >= size:
+                continue
+            old = self._durable[start : start + SECTOR].ljust(SECTOR, b"\0")
+            chosen = versions[-1] if chance.happens(newest) else chance.choice([old, *versions])
+            left[start : start + SECTOR] = chosen.ljust(SECTOR, b"\0")
+        return bytes(left[:size])
+
+    def _sector(self, number: int) -> bytes:
+        return bytes(self._newest[number * SECTOR : (number + 1) * SECTOR])
+
+
+class PowerDisk(apsw.VFS):
+    """The real disk, and what would be left of it if the power went now."""
+
+    def __init__(self) -> None:
+        self.name = f"power-disk-{next(_names)}"
+        self.before_call: Callable[[], None] = lambda: None
+        self._files: dict[str, Platter] = {}
+        self._deleted: dict[str, Platter] = {}
+        self.still = threading.RLock()  # nothing changes on the disk while it is held
+        super().__init__(self.name, base="")
+
+    def cut(self, chance: Chance) -> Image:
+        """What the files hold after a power cut now. The programme does not notice."""
+        newest = chance.choice([0.0, 0.5, 0.9, 1.0, chance.random()])
+        with self.still:
+            image = {
+                name: platter.after_cut(chance, newest)
+                for name, platter in self._files.items()
+                if platter.named or chance.happens(0.5)
+            }
+            for name, platter in self._deleted.items():
+                if name not in image and chance.happens(0.5):
+                    image[name] = platter.after_cut(chance, newest)
+        return image
+
+    def platter(self, path: str) -> Platter:
+        """What the disk knows of a file; what was there before us is durable."""
+        name = Path(path).name
+        with self.still:
+            if name not in self._files:
+                before = Path(path)
+                content = before.read_bytes() if before.exists() else b""
+                self._files[name] = Platter(content, named=before.exists())
+            return self._files[name]
+
+    def sync_folder(self) -> None:
+        """Make every name durable, and that some are gone."""
+        self._deleted.clear()
+        for platter in self._files.values():
+            platter.named = True
+
+    def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
+        """Open a file; temporary ones, which have no name, are lost in any case."""
+        if name is None:
+            return super().xOpen(name, flags)
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name
+        return _File(self, self.platter(path), name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
+        """Delete a file. Unless its folder is synced, it may come back."""
+        self.before_call()
+        with self.still:
+            super().xDelete(filename, syncdir)
+            name = Path(filename).name
+            platter = self._files.pop(name, None)
+            self._deleted.pop(name, None)
+            if platter is not None and not syncdir:
+                self._deleted[name] = platter
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: PowerDisk, platter: Platter, name: Name, flags: list[int]) -> None:
+        self._disk = disk
+        self._platter = platter
+        self._is_journal = bool(flags[0] & _JOURNALS)
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
+        self._disk.before_call()
+        with self._disk.still:
+            super().xWrite(data, offset)
+            self._platter.write(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802, ARG002
+        self._disk.before_call()
+        with self._disk.still:
+            self._platter.sync()
+            if self._is_journal and not self._platter.named:
+                self._disk.sync_folder()  # as SQLite does for a journal it has just made
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+        self._disk.before_call()
+        with self._disk.still:
+            super().xTruncate(newsize)
+            self._platter.truncate(newsize)
+
+
+@contextmanager
+def power_disk() -> Generator[PowerDisk]:
+    """A disk for one test; its `name` goes into the world."""
+    disk = PowerDisk()
+    try:
+        yield disk
+    finally:
+        disk.unregister()
+
+
+def write_image(image: Image, folder: Path) -> None:
+    """Put what a cut left into a folder."""
+    for name, content in image.items():
+        (folder / name).write_bytes(content)

@@ -1,0 +1,214 @@
+"""When this happened, do that: what conversations need in the background.
+
+Messages become memory as they come; closed stretches of the past are summed up, and what lost its
+summary is summed up again; what no longer holds steps back. Each is found by asking the log what it
+lacks, by one process of all that have it open. None holds up a reply.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+
+from everloop.background.task import Duty
+from everloop.errors import ModelFailed, Rejected
+from everloop.log import Log
+from everloop.log.model.facts import BranchStood, Retracted
+from everloop.log.model.record import microseconds
+from everloop.log.ownership import Claim
+from everloop.memory.model.events import Revised
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import asker
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.service import Keeper
+from everloop.memory.summaries.compress import Compressor
+from everloop.memory.summaries.expiry import sweep
+from everloop.memory.summaries.extractive import extractive
+from everloop.memory.summaries.jobs import unsettled
+from everloop.memory.summaries.staleness import StaleWindow, overtaken
+from everloop.ports import Clock, Progress
+from everloop.thread.model.events import (
+    AnswerGiven,
+    MessageImported,
+    MessageSent,
+    TurnFailed,
+    TurnLeftUncertain,
+    TurnStopped,
+)
+from everloop.thread.pyramid.summarise import HOST, Pyramid
+from everloop.thread.queries import threads as browsing
+from everloop.thread.remember_messages import remember_messages
+from everloop.thread.transfer.import_threads import DoMany
+from everloop.thread.turns.runner import Do
+
+CLAIM = "thread.keeping"
+LOOK_EVERY_S = 60.0
+SAID = (MessageSent, MessageImported, AnswerGiven, TurnStopped, TurnFailed, TurnLeftUncertain)
+MOVED = (BranchStood, Retracted)  # other messages are in sight now
+OVERTAKING = (*MOVED, Revised)  # summaries may be lost now, or say what no longer is
+
+
+class Remembering(Duty):
+    """A thread that makes memory of what is said."""
+
+    def __init__(self, log: Log, do_many: DoMany) -> None:
+        super().__init__(log, CLAIM, "everloop-remember", self._work)
+        self._do_many = do_many
+        self.idle = threading.Event()  # set while every message has its item
+
+    def remember(self, *, after: int = 0) -> int:
+        """Make memory of what was said after a position; returns up to where that is done."""
+        self.idle.clear()
+        stopped = self.stopping.is_set
+        upto = remember_messages(self._log, self._do_many, after=after, stopped=stopped)
+        self.idle.set()
+        return upto
+
+    def _work(self, claim: Claim) -> None:
+        upto = self.remember()
+        for fact in self._log.follow(after=upto, stop=self.stopping):
+            if not claim.held:
+                return
+            if isinstance(fact.event, MOVED):
+                upto = self.remember()
+            elif isinstance(fact.event, SAID) and fact.position > upto:
+                upto = self.remember(after=upto)
+
+
+class SummingUp(Duty):
+    """A thread that keeps the pyramid up to date."""
+
+    def __init__(
+        self, log: Log, pyramid: Pyramid, clock: Clock, *, look_every_s: float = LOOK_EVERY_S
+    ) -> None:
+        super().__init__(log, "thread.pyramid", "everloop-sum-up", self._work)
+        self._pyramid, self._clock = pyramid, clock
+        self._look_every_s = look_every_s
+
+    def _work(self, claim: Claim) -> None:
+        """Look now and then. While nothing was recorded, a look each hour is enough."""
+        seen: tuple[int, str] | None = None
+        while claim.held and not self.over:
+            now = (self._log.head, f"{self._clock.now():%Y-%m-%d %H}")
+            if now != seen:
+                sum_up(self._log, self._pyramid, self._clock, stopped=self.stopping.is_set)
+                seen = now
+            self.stopping.wait(self._look_every_s)
+
+
+class Renewing(Duty):
+    """A thread that says again in fewer words what lost its summary, or changed since.
+
+    What was to step back for a summary when a process died steps back, too.
+    What the pyramid makes it makes again itself.
+    """
+
+    def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
+        super().__init__(log, "memory.renewing", "everloop-renew", self._work)
+        self._keeper = keeper
+        self._compressor = Compressor(log, do, extractive(), stopped=self.stopping.is_set)
+        self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
+        self.settled = 0  # up to here, nothing lacked its summary or waited
+
+    def renew(self) -> int:
+        """Give every window a summary again that lost it; returns how many were tried."""
+        self.idle.clear()
+        tried: set[tuple[str, ...]] = set()
+        while found := [one for one in self._stale() if one.item_ids not in tried]:
+            for stale in found:  # what they come to is what those above are made from
+                if self.stopping.is_set():
+                    return len(tried)
+                tried.add(stale.item_ids)
+                with suppress(Rejected, ModelFailed):  # it has become too much for one, say
+                    self._compressor.renew(stale, self._found)
+        self._finish()
+        self.idle.set()
+        return len(tried)
+
+    def _work(self, claim: Claim) -> None:
+        head = seen = self._log.head
+        self.renew()
+        for fact in self._log.follow(after=head, stop=self.stopping):
+            if not claim.held:
+                return
+            if isinstance(fact.event, OVERTAKING) and fact.position > seen:
+                seen = self._log.head
+                self.renew()
+
+    def _finish(self) -> None:
+        """Let step back what was to step back when a process died."""
+        with self._log.reading() as reader:
+            left = unsettled(reader)
+        for asked in left:
+            if not self.stopping.is_set():
+                with suppress(Rejected, ModelFailed):
+                    self._compressor.finish(asked, self._found)
+
+    def _stale(self) -> list[StaleWindow]:
+        with self._log.reading() as reader:
+            head, who = reader.head(), asker(reader, OWNER)
+            found = overtaken(reader, who, since=self.settled, but_by=HOST)
+        if not (found.windows or found.waits):
+            self.settled = head
+        return found.windows
+
+    def _found(self, text: str, number: int) -> list[str]:
+        self._keeper.embed_briefly()
+        answer = self._keeper.recall(OWNER, Asked(text, limit=number))
+        return [hit.item.item_id for hit in answer.hits]
+
+
+class Sweeping(Duty):
+    """A thread that lets step back what no longer holds, once a day."""
+
+    def __init__(
+        self, log: Log, do: Do, clock: Clock, quiet_days: int, *, look_every_s: float = LOOK_EVERY_S
+    ) -> None:
+        super().__init__(log, "memory.sweeping", "everloop-sweep", self._work)
+        self._do, self._clock, self._quiet_days = do, clock, quiet_days
+        self._look_every_s = look_every_s
+        self.swept = threading.Event()  # set once it was looked for today
+
+    def _work(self, claim: Claim) -> None:
+        seen: date | None = None
+        while claim.held and not self.over:
+            now = self._clock.now()
+            if now.date() != seen:
+                sweep(self._log, self._do, now, self._quiet_days)
+                seen = now.date()
+                self.swept.set()
+            self.stopping.wait(self._look_every_s)
+
+
+def sum_up(
+    log: Log,
+    pyramid: Pyramid,
+    clock: Clock,
+    *,
+    progress: Progress | None = None,
+    stopped: Callable[[], bool] = bool,
+) -> int:
+    """Sum up every closed window that lacks its summary; returns how many were tried."""
+    with log.reading() as reader:
+        threads = [one.thread_id for one in browsing.threads(reader, archived=True)]
+    tried = 0
+    for thread_id in threads:
+        while due := pyramid.due(thread_id, today(log, clock), clock.now()):
+            lowest = [window for window in due if window.tier == due[0].tier]
+            for window in lowest:  # what they come to is what the next tier is made from
+                if stopped():
+                    return tried
+                pyramid.make(thread_id, window)
+                tried += 1
+                if progress:
+                    progress(tried, tried + len(due) - 1 - lowest.index(window))
+        with suppress(Rejected):  # somebody else took one back just now
+            pyramid.clear(thread_id)
+    return tried
+
+
+def today(log: Log, clock: Clock) -> date:
+    """The day it is where the person is."""
+    with log.reading() as reader:
+        zones = browsing.zones(reader)
+    return zones.day(microseconds(clock.now()))

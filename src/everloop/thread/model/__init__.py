@@ -1,0 +1,1 @@
+"""The conversation domain: events, commands, state and decisions. Pure."""

@@ -1,0 +1,151 @@
+"""The pyramid's windows: which stretch of the past is kept in which detail. Pure calendar.
+
+Seen from a day: yesterday and today in full; then days, back to the week that holds the day seven
+days ago; weeks, back to the month that holds the day thirty days ago; months, back to the year that
+holds the day half a year ago; years, back to the decade that holds the day ten years ago; decades.
+Each tier begins where a window of the next begins, so tiers are disjoint and leave no hole.
+
+A week that crosses the end of a month is two windows: so months are made of whole weeks, years of
+months, decades of years, and every day belongs to exactly one window of each tier.
+
+A message belongs to the day it had where the person was when it was said. Whoever flies west has
+a longer day; nothing is counted twice.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from everloop.errors import Invalid
+from everloop.log.model.record import moment
+
+Tier = Literal["day", "week", "month", "year", "decade"]
+TIERS: tuple[Tier, ...] = ("day", "week", "month", "year", "decade")
+DAY = timedelta(days=1)
+WIDEST = timedelta(hours=15)  # no zone is further from UTC
+
+
+class Window(msgspec.Struct, frozen=True, order=True):
+    """A stretch of days, `until` not included."""
+
+    first: date
+    until: date
+    tier: Tier
+
+    @property
+    def key(self) -> str:
+        """Its name, such as `day:2026-05-17`, `week:2026-05-11`, `month:2026-05` or `year:2026`."""
+        digits = {"day": 10, "week": 10, "month": 7, "year": 4, "decade": 4}[self.tier]
+        return f"{self.tier}:{self.first.isoformat()[:digits]}"
+
+    @property
+    def below(self) -> tuple["Window", ...]:
+        """The windows of the tier below that make it up, oldest first; a day has none."""
+        if self.tier == "day":
+            return ()
+        tier = TIERS[TIERS.index(self.tier) - 1]
+        made: list[Window] = []
+        at = self.first
+        while at < self.until:
+            made.append(holding(at, tier))
+            at = made[-1].until
+        return tuple(made)
+
+    @property
+    def above(self) -> "Window | None":
+        """The window of the next tier that it is part of; a decade is part of none."""
+        if self.tier == "decade":
+            return None
+        return holding(self.first, TIERS[TIERS.index(self.tier) + 1])
+
+
+class Zones:
+    """Where the person was, and since when."""
+
+    def __init__(self, moves: Sequence[tuple[int, str]], home: str = "UTC") -> None:
+        self._since = [at for at, _ in moves]
+        self._zones = [ZoneInfo(home), *(ZoneInfo(zone) for _, zone in moves)]
+
+    def at(self, microseconds: int) -> ZoneInfo:
+        """The zone in force at a moment; before the first is known, the one that was set first."""
+        place = bisect_right(self._since, microseconds)
+        return self._zones[min(max(place, 1), len(self._zones) - 1)]
+
+    def day(self, microseconds: int) -> date:
+        """The day that a moment belongs to."""
+        return moment(microseconds).astimezone(self.at(microseconds)).date()
+
+
+def window_of(key: str) -> Window:
+    """The window of that name.
+
+    Raises:
+        Invalid: there is no such window.
+    """
+    tier, _, text = key.partition(":")
+    full = {4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text)
+    try:
+        found = next(holding(date.fromisoformat(full), known) for known in TIERS if known == tier)
+    except (StopIteration, ValueError) as problem:
+        raise Invalid(
+            f"{key!r} is no window", hint="Use a form such as day:2026-05-17 or month:2026-05."
+        ) from problem
+    if found.key != key:
+        raise Invalid(f"{key!r} is no window", hint=f"Do you mean {found.key}?")
+    return found
+
+
+def holding(day: date, tier: Tier) -> Window:
+    """The window of a tier that a day belongs to."""
+    match tier:
+        case "day":
+            return Window(day, day + DAY, tier)
+        case "week":
+            month = holding(day, "month")
+            monday = day - timedelta(days=day.weekday())
+            return Window(max(monday, month.first), min(monday + 7 * DAY, month.until), tier)
+        case "month":
+            first = day.replace(day=1)
+            return Window(first, (first + 31 * DAY).replace(day=1), tier)
+        case "year":
+            return Window(date(day.year, 1, 1), date(day.year + 1, 1, 1), tier)
+        case "decade":
+            decade = day.year // 10 * 10
+            return Window(date(decade, 1, 1), date(decade + 10, 1, 1), tier)
+
+
+def in_full_since(today: date) -> date:
+    """The first day that is kept word for word."""
+    return today - DAY
+
+
+def pyramid(today: date, oldest: date) -> Iterator[Window]:
+    """The windows that hold all days before those in full, newest first, back to the oldest."""
+    ends: tuple[tuple[Tier, date], ...] = (
+        ("day", holding(today - 7 * DAY, "week").first),
+        ("week", holding(today - 30 * DAY, "month").first),
+        ("month", holding(today - 183 * DAY, "year").first),
+        ("year", holding(_years_before(today, 10), "decade").first),
+        ("decade", date.min),
+    )
+    at = in_full_since(today)
+    for tier, end in ends:
+        while at > max(end, oldest):
+            window = holding(at - DAY, tier)
+            yield window
+            at = window.first
+
+
+def span(window: Window) -> tuple[datetime, datetime]:
+    """Moments between which everything of a window was said, wherever the person was."""
+    first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
+    until = datetime(window.until.year, window.until.month, window.until.day, tzinfo=UTC)
+    return first - WIDEST, until + WIDEST
+
+
+def _years_before(day: date, years: int) -> date:
+    return day.replace(year=day.year - years, day=min(day.day, 28))

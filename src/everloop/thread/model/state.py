@@ -1,0 +1,224 @@
+"""What decisions about a conversation need to know of it: only what is open. Years stay outside."""
+
+import msgspec
+
+from everloop.errors import Corrupt
+from everloop.log import Event, Fact, Fold
+from everloop.thread.model.events import (
+    AnswerGiven,
+    AnswerSaved,
+    DayMarked,
+    ImportBegun,
+    ImportEnded,
+    IntentNoted,
+    IntentSettled,
+    MessageImported,
+    ThreadArchived,
+    ThreadOpened,
+    ThreadRenamed,
+    ThreadRestored,
+    TopicClosed,
+    TopicOpened,
+    TurnFailed,
+    TurnLeftUncertain,
+    TurnRecorded,
+    TurnSending,
+    TurnStopped,
+    TurnStreaming,
+    ZoneSet,
+)
+
+WAITING, SENDING, STREAMING = "recorded", "sending", "streaming"
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A turn that has not ended. `since` is where its newest phase began."""
+
+    turn_id: str
+    message_id: str
+    position: int
+    since: int
+    phase: str = WAITING
+    answer_id: str = ""
+    conductor: str = ""
+    text: str = ""
+
+
+class Import(msgspec.Struct, frozen=True):
+    """An import: where it began, and what it has taken in."""
+
+    position: int
+    messages: int = 0
+    ended: bool = False
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """A conversation as it stands. Open turns are in the order in which they wait."""
+
+    position: int
+    title: str
+    archived: bool = False
+    turns: tuple[Turn, ...] = ()
+    imports: dict[str, Import] = {}
+    topics: dict[str, int] = {}
+    intents: dict[str, int] = {}
+    important: frozenset[str] = frozenset()
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """The open turn of that id."""
+        return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
+
+    @property
+    def next_turn(self) -> Turn | None:
+        """The turn that may be sent now: the first, if it waits."""
+        first = self.turns[0] if self.turns else None
+        return first if first is not None and first.phase == WAITING else None
+
+
+def evolve(known: Conversation | None, fact: Fact) -> Conversation:
+    """The conversation after a fact."""
+    if isinstance(fact.event, ThreadOpened):
+        return Conversation(fact.position, fact.event.title)
+    if known is None:
+        raise Corrupt(f"{fact.event.wire} came before thread.thread_opened")
+    changes = _turn_changes(known, fact) or _other_changes(known, fact)
+    return msgspec.structs.replace(known, **changes) if changes else known
+
+
+def _turn_changes(known: Conversation, fact: Fact) -> dict[str, object]:
+    match fact.event:
+        case TurnRecorded(turn_id=turn_id, message_id=message_id):
+            new = Turn(turn_id, message_id, fact.position, fact.position)
+            return {"turns": (*known.turns, new)}
+        case TurnSending(turn_id=turn_id, answer_id=answer_id, conductor=conductor):
+            now = {"phase": SENDING, "answer_id": answer_id, "conductor": conductor}
+            return _on(known, turn_id, since=fact.position, **now)
+        case TurnStreaming(turn_id=turn_id):
+            return _on(known, turn_id, since=fact.position, phase=STREAMING)
+        case AnswerSaved(turn_id=turn_id, text=text):
+            turn = known.turn(turn_id)
+            return _on(known, turn_id, text=turn.text + text) if turn else {}
+        case (
+            AnswerGiven(turn_id=turn_id)
+            | TurnStopped(turn_id=turn_id)
+            | TurnFailed(turn_id=turn_id)
+            | TurnLeftUncertain(turn_id=turn_id)
+        ):
+            return {"turns": tuple(turn for turn in known.turns if turn.turn_id != turn_id)}
+        case _:
+            return {}
+
+
+def _on(known: Conversation, turn_id: str, **changes: object) -> dict[str, object]:
+    return {
+        "turns": tuple(
+            msgspec.structs.replace(turn, **changes) if turn.turn_id == turn_id else turn
+            for turn in known.turns
+        )
+    }
+
+
+def _other_changes(known: Conversation, fact: Fact) -> dict[str, object]:
+    return _title_changes(fact.event) or _import_changes(known, fact) or _note_changes(known, fact)
+
+
+def _title_changes(happened: Event) -> dict[str, object]:
+    match happened:
+        case ThreadRenamed(title=title):
+            return {"title": title}
+        case ThreadArchived():
+            return {"archived": True}
+        case ThreadRestored():
+            return {"archived": False}
+        case _:
+            return {}
+
+
+def _import_changes(known: Conversation, fact: Fact) -> dict[str, object]:
+    match fact.event:
+        case ImportBegun(import_id=import_id):
+            return {"imports": {**known.imports, import_id: Import(fact.position)}}
+        case MessageImported():
+            name = _import_of(known, fact)
+            before = known.imports[name]
+            after = msgspec.structs.replace(before, messages=before.messages + 1)
+            return {"imports": {**known.imports, name: after}}
+        case ImportEnded(import_id=import_id):
+            done = msgspec.structs.replace(known.imports[import_id], ended=True)
+            return {"imports": {**known.imports, import_id: done}}
+        case _:
+            return {}
+
+
+def _import_of(known: Conversation, fact: Fact) -> str:
+    for name, one in known.imports.items():
+        if one.position in fact.because:
+            return name
+    raise Corrupt(f"{fact.event.wire} at {fact.position} belongs to no import")
+
+
+def _note_changes(known: Conversation, fact: Fact) -> dict[str, object]:
+    match fact.event:
+        case TopicOpened(topic_id=topic_id):
+            return {"topics": {**known.topics, topic_id: fact.position}}
+        case TopicClosed(topic_id=topic_id):
+            return {"topics": {key: at for key, at in known.topics.items() if key != topic_id}}
+        case IntentNoted(intent_id=intent_id):
+            return {"intents": {**known.intents, intent_id: fact.position}}
+        case IntentSettled(intent_id=intent_id):
+            return {"intents": {key: at for key, at in known.intents.items() if key != intent_id}}
+        case DayMarked(day=day, important=important):
+            return {"important": known.important | {day} if important else known.important - {day}}
+        case _:
+            return {}
+
+
+CONVERSATION = Fold("thread.conversation", Conversation, evolve)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the person is."""
+
+    zone: str
+
+
+def evolve_place(known: Place | None, fact: Fact) -> Place:
+    """The place after a fact."""
+    if isinstance(fact.event, ZoneSet):
+        return Place(fact.event.zone)
+    if known is None:
+        raise Corrupt(f"{fact.event.wire} came before thread.zone_set")
+    return known
+
+
+PLACE = Fold("thread.place", Place, evolve_place)
+PLACE_STREAM = "place"
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """A stream of which no decision needs to know anything."""
+
+
+def evolve_nothing(_: Nothing | None, fact: Fact) -> Nothing:
+    """Nothing changes."""
+    del fact
+    return Nothing()
+
+
+CALLS = Fold("thread.calls", Nothing, evolve_nothing)
+CALLS_STREAM = "models"
+
+# Not in the tree of the thread: a summary counts wherever what it was made from does, so that going
+# back in a thread does not cost the summaries of what was said before.
+PYRAMID = Fold("thread.pyramid", Nothing, evolve_nothing)
+PYRAMID_STREAM = "pyramid"
+
+
+def stream_of(thread_id: str) -> str:
+    """The stream of a conversation, which is the root of its tree as well."""
+    return f"thread:{thread_id}"
+
+
+def thread_of(stream: str) -> str:
+    """The conversation whose stream this is; of another stream, nothing that there is."""
+    return stream.removeprefix("thread:") if stream.startswith("thread:") else ""

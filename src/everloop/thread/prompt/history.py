@@ -1,0 +1,53 @@
+"""The pyramid in a prompt: each day before yesterday once, in the detail that its age is due.
+
+If the windows of a tier have more to say than it may cost, each is shortened to its share; so a
+long summary costs words and never a whole window, and no stretch of the past is missing.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+
+from everloop.log import Reader
+from everloop.memory.context import Piece, Section
+from everloop.memory.context import Tier as Strength
+from everloop.thread.model.calendar_windows import TIERS, Tier, Window, pyramid
+from everloop.thread.pyramid.summaries import oldest_day, summaries, texts
+from everloop.thread.quoting import TOKENS, quoted, shares, shortened
+from everloop.thread.settings import PastLimits
+
+FRAME = 8  # tokens of a window's name, its marks and its line
+Said = list[tuple[Window, int, str]]
+
+
+def past(reader: Reader, thread_id: str, today: date, limits: PastLimits) -> list[Section]:
+    """A section for each tier, the oldest first."""
+    oldest = oldest_day(reader, thread_id)
+    windows = list(pyramid(today, oldest)) if oldest else []
+    known = summaries(reader, thread_id, [window.key for window in windows])
+    found = texts(reader, [one.item_id for one in known.values() if one.item_id])
+    said = [
+        (window, *found[item])
+        for window in reversed(windows)
+        if (item := known[window.key].item_id if window.key in known else "") in found
+    ]
+    return [tier_section(tier, said, int(getattr(limits, tier))) for tier in reversed(TIERS)]
+
+
+def tier_section(tier: Tier, said: Said, most: int) -> Section:
+    """The windows of a tier, each with what it says and where that stands in the log."""
+    heading = f"## Earlier, {tier} by {tier}"
+    mine = [one for one in said if one[0].tier == tier]
+    room = most - TOKENS(heading) - FRAME
+    pieces = tuple(
+        Piece(window.key, text, (position,), priority=number)
+        for number, (window, position, text) in enumerate(_fitted(mine, room))
+    )
+    strength: Strength = "should" if tier in ("day", "week") else "nice"
+    return Section(f"{tier}s", strength, pieces, heading=heading, tokens_max=most, stays=60)
+
+
+def _fitted(said: Said, room: int) -> Sequence[tuple[Window, int, str]]:
+    """What each window says, in its share."""
+    whole = [(window, at, f"[{window.key}] {quoted(text)}") for window, at, text in said]
+    share = shares([TOKENS(text) + FRAME for _, _, text in whole], room) - FRAME
+    return [(window, at, shortened(text, max(1, share))) for window, at, text in whole]

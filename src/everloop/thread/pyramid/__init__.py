@@ -1,0 +1,1 @@
+"""The temporal pyramid: summaries of days, weeks, months and years."""

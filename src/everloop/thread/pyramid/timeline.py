@@ -1,0 +1,146 @@
+"""The past as a picture: which windows there are, what each holds, which a prompt shows today."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from datetime import date
+
+import msgspec
+
+from everloop.log import Reader, visible
+from everloop.thread.model.calendar_windows import (
+    Tier,
+    Window,
+    holding,
+    in_full_since,
+    pyramid,
+    window_of,
+)
+from everloop.thread.pyramid.summaries import (
+    Summary,
+    important_days,
+    is_current,
+    needs,
+    oldest_day,
+    summaries,
+    texts,
+    touched_by_day,
+)
+from everloop.thread.queries import threads
+from everloop.thread.quoting import TOKENS
+
+
+class Band(msgspec.Struct, frozen=True):
+    """A window: what it holds, how it is kept, and whether a prompt shows it today.
+
+    `state` is `open` (not over yet), `fresh`, `stale` (something came later), `failed`, or
+    `missing` (not summed up yet).
+    """
+
+    key: str
+    tier: Tier
+    first: date
+    until: date
+    messages: int
+    state: str
+    reason: str
+    item_id: str
+    text: str
+    tokens: int
+    shown: bool
+    important: bool
+
+
+class Closer(msgspec.Struct, frozen=True):
+    """A window, what it is made of one tier down, and, of a day, the messages."""
+
+    band: Band
+    below: tuple[Band, ...]
+    messages: tuple[threads.Message, ...]
+
+
+def bands(reader: Reader, thread_id: str, today: date, tiers: Iterable[Tier]) -> list[Band]:
+    """Every window of these tiers with something in it, oldest first."""
+    picture = _Picture(reader, thread_id, today, date.min, date.max)
+    wanted = {holding(day, tier) for day in picture.days for tier in tiers}
+    return picture.bands(reader, sorted(wanted))
+
+
+def closer(reader: Reader, thread_id: str, today: date, key: str) -> Closer:
+    """One window, and one tier down.
+
+    Raises:
+        Invalid: there is no such window.
+    """
+    window = window_of(key)
+    picture = _Picture(reader, thread_id, today, window.first, window.until)
+    below = [part for part in window.below if picture.within(part)]
+    band, *parts = picture.bands(reader, [window, *below])
+    said: tuple[threads.Message, ...] = ()
+    if window.tier == "day":
+        first, until = window.first.isoformat(), window.until.isoformat()
+        said = threads.from_day(reader, thread_id, first, until)
+    return Closer(band, tuple(parts), said)
+
+
+class _Picture:
+    """A stretch of days as it is seen today."""
+
+    def __init__(
+        self, reader: Reader, thread_id: str, today: date, first: date, until: date
+    ) -> None:
+        rows = reader.rows(_DAYS, (thread_id, first.isoformat(), until.isoformat()))
+        self.days = {date.fromisoformat(day): count for day, count in rows}
+        self._ordered = list(self.days)
+        self._today = today
+        self._known = summaries(reader, thread_id)
+        self._needed = needs(touched_by_day(reader, thread_id, first, until))
+        self._important = important_days(reader, thread_id)
+        oldest = oldest_day(reader, thread_id)
+        self._shown = set(pyramid(today, oldest)) if oldest else set[Window]()
+
+    def within(self, window: Window) -> list[date]:
+        """The days of a window on which something was said."""
+        first = bisect_left(self._ordered, window.first)
+        return self._ordered[first : bisect_left(self._ordered, window.until)]
+
+    def bands(self, reader: Reader, windows: list[Window]) -> list[Band]:
+        """These windows, each with what it was put into."""
+        known = [self._known[window.key] for window in windows if window.key in self._known]
+        said = texts(reader, [one.item_id for one in known if one.item_id])
+        return [self._band(window, said) for window in windows]
+
+    def _band(self, window: Window, said: dict[str, tuple[int, str]]) -> Band:
+        known = self._known.get(window.key)
+        item_id = known.item_id if known else ""
+        text = said[item_id][1] if item_id in said else ""
+        in_full = window.tier == "day" and window.first >= in_full_since(self._today)
+        return Band(
+            window.key,
+            window.tier,
+            window.first,
+            window.until,
+            sum(self.days[day] for day in self.within(window)),
+            self._state(window, known),
+            known.reason if known else "",
+            item_id,
+            text,
+            TOKENS(text),
+            in_full or window in self._shown,
+            window.tier == "day" and window.first in self._important,
+        )
+
+    def _state(self, window: Window, known: Summary | None) -> str:
+        if window.until > self._today:
+            return "open"
+        if known is None:
+            return "missing"
+        if known.reason:
+            return "failed"
+        current = is_current(window, self._known, self._needed.get(window, 0))
+        return "fresh" if current else "stale"
+
+
+_DAYS = f"""
+SELECT m.day, count(*) FROM thread_messages m
+WHERE m.thread_id = ? AND m.day >= ? AND m.day < ? AND {visible("m")} GROUP BY m.day ORDER BY m.day
+"""  # noqa: S608 - our own condition

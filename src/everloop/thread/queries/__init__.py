@@ -1,0 +1,1 @@
+"""Queries over conversations: threads, messages, notes, branches and files."""

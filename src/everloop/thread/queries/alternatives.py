@@ -1,0 +1,61 @@
+"""Other versions of an answer: those to the same question, on whatever branch they stand."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from everloop.errors import NotFound
+from everloop.log import Log
+from everloop.thread.model.state import stream_of
+from everloop.thread.queries import threads
+
+
+class Version(msgspec.Struct, frozen=True):
+    """One answer among several. `standing`: the thread shows it now."""
+
+    message_id: str
+    branch: str
+    position: int
+    standing: bool
+    model: str
+    state: str
+
+
+def versions(log: Log, message_id: str) -> list[Version]:
+    """Every answer to the question that a message answers, or asks, the oldest first.
+
+    Raises:
+        NotFound: there is no such message on any branch.
+    """
+    with log.file.reading() as reader:
+        rows = reader.rows(_QUESTION, (message_id,))
+        if not rows:
+            raise NotFound(f"no message {message_id!r} here", hint="It may have been taken back.")
+        found = reader.rows(_ANSWERS, rows[0])
+    return list(_counting(log, rows[0][0], found))
+
+
+def _counting(log: Log, thread_id: str, found: list[tuple[int, str, str]]) -> Iterator[Version]:
+    """Those of them that were not taken back."""
+    sight = log.branches.sight([log.branches.standing[stream_of(thread_id)]])
+    for position, branch, message_id in found:
+        try:
+            with log.reading(branch=branch) as reader:
+                said = threads.message(reader, message_id)
+        except NotFound:
+            continue
+        standing = sight.sees(branch, position)
+        yield Version(message_id, branch, position, standing, said.model, said.state)
+
+
+_QUESTION = """
+SELECT m.thread_id, coalesce((SELECT t.message_id FROM thread_turns t
+    WHERE t.turn_id = m.turn_id AND t.message_id <> '' AND m.role <> 'user' LIMIT 1), m.message_id)
+FROM thread_messages m WHERE m.message_id = ? LIMIT 1
+"""
+_ANSWERS = """
+SELECT m.position, m.branch, m.message_id FROM thread_turns t
+JOIN thread_messages m ON m.message_id = (SELECT s.answer_id FROM thread_turns s
+    WHERE s.turn_id = t.turn_id AND s.answer_id <> '' LIMIT 1)
+WHERE t.thread_id = ? AND t.message_id = ? AND t.phase = 'recorded' ORDER BY m.position
+"""

@@ -1,0 +1,88 @@
+"""The branches of a conversation as a tree, and two of them side by side."""
+
+import msgspec
+
+from everloop.errors import Invalid, NotFound
+from everloop.log import Log, Reader, visible
+from everloop.log.model.branches import Branch
+from everloop.thread.model.state import stream_of
+from everloop.thread.queries import threads
+
+SAMPLE = 500
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A branch: whence it came, where it left, what it ends with, how much is its own."""
+
+    branch: str
+    parent: str
+    at: int
+    standing: bool
+    left_after: str  # the message after which it left its parent
+    newest: threads.Message | None
+    own: int
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """Two branches: what they share to the end, and what each has after that."""
+
+    shared: threads.Message | None
+    first: tuple[threads.Message, ...]
+    second: tuple[threads.Message, ...]
+
+
+def lines(log: Log, thread_id: str) -> list[Line]:
+    """Every branch of a thread, the trunk first."""
+    tree = stream_of(thread_id)
+    if tree not in log.branches:
+        raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
+    standing = log.branches.standing[tree]
+    own = [branch for branch in log.branches.by_name.values() if branch.root == tree]
+    with log.file.reading() as reader:
+        return [_line(reader, log, thread_id, branch, standing) for branch in own]
+
+
+def compared(log: Log, thread_id: str, first: str, second: str) -> Compared:
+    """Two branches side by side.
+
+    Raises:
+        Invalid: one of them is no branch of this thread.
+    """
+    one, two = (_messages(log, thread_id, branch) for branch in (first, second))
+    shared = 0
+    while shared < min(len(one), len(two)) and one[shared].position == two[shared].position:
+        shared += 1
+    last = one[shared - 1] if shared else None
+    return Compared(last, one[shared:], two[shared:])
+
+
+def _line(reader: Reader, log: Log, thread_id: str, branch: Branch, standing: str) -> Line:
+    reader.look(log.branches.standing_with(branch.name))
+    newest = threads.newest(reader, thread_id, 1).messages
+    own = reader.rows(_OWN, (thread_id, branch.name))[0][0]
+    left = reader.rows(_LEFT, (thread_id, branch.at)) if branch.parent else []
+    return Line(
+        branch.name,
+        branch.parent.name if branch.parent else "",
+        branch.at,
+        branch.name == standing,
+        left[0][0] if left else "",
+        newest[0] if newest else None,
+        own,
+    )
+
+
+def _messages(log: Log, thread_id: str, branch: str) -> tuple[threads.Message, ...]:
+    if log.branches[branch].root != stream_of(thread_id):
+        raise Invalid(f"{branch!r} is no branch of {thread_id!r}", hint="Choose one of its own.")
+    with log.reading(branch=branch) as reader:
+        return threads.newest(reader, thread_id, SAMPLE).messages
+
+
+_OWN = f"""
+SELECT count(*) FROM thread_messages m WHERE m.thread_id = ? AND m.branch = ? AND {visible("m")}
+"""  # noqa: S608 - our own condition
+_LEFT = f"""
+SELECT m.message_id FROM thread_messages m
+WHERE m.thread_id = ? AND m.position <= ? AND {visible("m")} ORDER BY m.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition

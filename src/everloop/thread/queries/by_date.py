@@ -1,0 +1,25 @@
+"""Jumping into a conversation by date."""
+
+from everloop.log import Reader, visible
+from everloop.thread.queries import threads
+from everloop.thread.queries.threads import Page
+
+
+def from_day_on(reader: Reader, thread_id: str, day: str, limit: int) -> Page:
+    """What was said from a day on, or from the next that has something; else the last of it."""
+    rows = reader.rows(_FIRST, (thread_id, day))
+    if not rows:
+        return threads.newest(reader, thread_id, limit)
+    (message_id,) = rows[0]
+    rest = threads.around(reader, thread_id, message_id, limit, "after")
+    before = threads.around(reader, thread_id, message_id, 1, "before")
+    messages = (threads.message(reader, message_id), *rest.messages)
+    later = rest.later or len(messages) > limit
+    return Page(messages[:limit], earlier=bool(before.messages), later=later)
+
+
+_FIRST = f"""
+SELECT m.message_id FROM thread_messages m
+WHERE m.thread_id = ? AND m.day >= ? AND {visible("m")}
+ORDER BY m.day, m.said_at, m.position LIMIT 1
+"""  # noqa: S608 - our own condition

@@ -1,0 +1,69 @@
+"""What is kept in mind in a conversation: topics, decisions and intents."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A topic, a decision or an intent. `text` is where a topic stands, or the thing itself."""
+
+    note_id: str
+    thread_id: str
+    sort: str
+    title: str
+    text: str
+    open: bool
+    position: int
+    at: datetime
+
+
+def notes(reader: Reader, thread_id: str, *, closed: bool = False) -> list[Note]:
+    """What is kept in mind, the newest first; what is closed only if that is wanted."""
+    found = _folded(thread_id, reader.rows(_ALL, (thread_id,)))
+    return [note for note in found if closed or note.open]
+
+
+def in_mind(reader: Reader, thread_id: str, open_ids: Iterable[str], most: int) -> list[Note]:
+    """The newest decisions and those topics and intents that are open, the newest first.
+
+    What was closed in all the years is not read.
+    """
+    decisions = (row[0] for row in reader.rows(_DECISIONS, (thread_id, most)))
+    named = msgspec.json.encode([*open_ids, *decisions]).decode()
+    return _folded(thread_id, reader.rows(_NAMED, (named, thread_id)))[:most]
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+_COLUMNS = "n.position, n.note_id, n.sort, n.act, n.text, n.at"
+_ALL = f"""
+SELECT {_COLUMNS} FROM thread_notes n
+WHERE n.thread_id = ? AND {visible("n")} ORDER BY n.position
+"""  # noqa: S608 - our own condition
+_DECISIONS = f"""
+SELECT n.note_id FROM thread_notes n
+WHERE n.thread_id = ? AND n.sort = 'decision' AND {visible("n")} ORDER BY n.position DESC LIMIT ?
+"""  # noqa: S608 - our own condition
+_NAMED = f"""
+SELECT {_COLUMNS} FROM json_each(?) j CROSS JOIN thread_notes n ON n.note_id = j.value
+WHERE n.thread_id = ? AND {visible("n")} ORDER BY n.position
+"""  # noqa: S608 - our own condition
+
+
+def _folded(thread_id: str, rows: Iterable[tuple[Any, ...]]) -> list[Note]:
+    """What rows come to, the newest first."""
+    found: dict[str, Note] = {}
+    for position, note_id, sort, act, text, at in rows:
+        known = found.get(note_id)
+        title = text if known is None else known.title
+        newest = text or (known.text if known else "")
+        found[note_id] = Note(
+            note_id, thread_id, sort, title, newest, act != "closed", position, moment(at)
+        )
+    return sorted(found.values(), key=lambda note: -note.position)

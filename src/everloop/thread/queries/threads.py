@@ -1,0 +1,394 @@
+"""Looking around in conversations: threads, pages of messages, turns and how they went.
+
+What is read here is the owner's. Agents reach what was said through memory, with its audience.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from everloop.errors import NotFound
+from everloop.log import Reader, visible
+from everloop.log.model.record import moment
+from everloop.thread.model.calendar_windows import Zones
+from everloop.thread.model.events import Attachment
+
+PAGE_MAX = 500
+ENDED = ("done", "stopped", "failed", "uncertain")
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """A conversation in a list."""
+
+    thread_id: str
+    title: str
+    archived: bool
+    opened_at: datetime
+    newest_at: datetime
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What was said. `state` is sent, imported, done, stopped, failed or uncertain."""
+
+    position: int
+    branch: str
+    thread_id: str
+    message_id: str
+    role: str
+    text: str
+    state: str
+    said_at: datetime
+    turn_id: str
+    hidden: bool
+    model: str = ""
+    reason: str = ""
+    hint: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    context_id: str = ""  # of an answer: what its prompt was made of
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Messages in order, and whether there are more on either side."""
+
+    messages: tuple[Message, ...]
+    earlier: bool
+    later: bool
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that a model used in a turn."""
+
+    call_id: str
+    name: str
+    arguments: str
+    result: str
+    failed: bool
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A turn as it stands. `saved` is what was kept of an answer that still comes."""
+
+    turn_id: str
+    thread_id: str
+    message_id: str
+    answer_id: str
+    phase: str
+    model: str
+    context_id: str
+    recorded_at: datetime
+    phase_at: datetime
+    saved: str
+    reason: str
+    hint: str
+    tools: tuple[Tool, ...]
+
+    @property
+    def open(self) -> bool:
+        """Whether it has not ended."""
+        return self.phase not in ENDED
+
+
+class Words(msgspec.Struct):
+    """What a stored fact says, of those fields that a page shows."""
+
+    text: str = ""
+    model: str = ""
+    reason: str = ""
+    hint: str = ""
+    attachments: tuple[Attachment, ...] = ()
+
+
+_read = msgspec.json.Decoder(Words).decode
+_read_found = msgspec.json.Decoder(list[Words]).decode
+NONE_FOUND = "[]"
+Way = Literal["before", "after"]
+EDGES: dict[Way, tuple[int, int]] = {"before": (2**62, 2**62), "after": (-(2**62), 0)}
+
+
+def missing(name: str) -> str:
+    """The line that stands in a message for a file that its export did not have."""
+    return f"[attached: {name}]"
+
+
+def threads(reader: Reader, *, archived: bool = False) -> list[Thread]:
+    """Every conversation, the one that was last spoken in first."""
+    found = [_thread(row) for row in reader.rows(_THREADS, {"thread": None})]
+    chosen = [one for one in found if archived or not one.archived]
+    return sorted(chosen, key=lambda one: (-one.newest_at.timestamp(), one.thread_id))
+
+
+def thread(reader: Reader, thread_id: str) -> Thread:
+    """One conversation.
+
+    Raises:
+        NotFound: there is none.
+    """
+    rows = reader.rows(_THREADS, {"thread": thread_id})
+    if not rows:
+        raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
+    return _thread(rows[0])
+
+
+def newest(reader: Reader, thread_id: str, limit: int = 50) -> Page:
+    """The last messages of a thread."""
+    return around(reader, thread_id, None, limit, "before")
+
+
+def around(reader: Reader, thread_id: str, message_id: str | None, limit: int, way: Way) -> Page:
+    """Messages before or after one of them; before the end, or from the start, if none is named.
+
+    Raises:
+        NotFound: the thread has no such message in sight.
+    """
+    limit = max(1, min(limit, PAGE_MAX))
+    edge = EDGES[way] if message_id is None else _place(reader, thread_id, message_id)
+    rows = reader.rows(_PAGES[way], (thread_id, *edge, limit + 1))
+    more, shown = len(rows) > limit, rows[:limit]
+    ordered = shown if way == "after" else shown[::-1]
+    messages = tuple(map(_message, ordered))
+    beyond = message_id is not None
+    if way == "before":
+        return Page(messages, earlier=more, later=beyond)
+    return Page(messages, earlier=beyond, later=more)
+
+
+def from_day(reader: Reader, thread_id: str, day: str, until: str = "9999") -> tuple[Message, ...]:
+    """What was said from a day on, up to the beginning of another, in order."""
+    return tuple(map(_message, reader.rows(_FROM_DAY, (thread_id, day, until))))
+
+
+def said_since(reader: Reader, thread_id: str, day: str, most: int) -> list[Message]:
+    """The last messages of those that were said from a day on, in order."""
+    return [_message(row) for row in reader.rows(_SINCE, (thread_id, day, most))]
+
+
+def message(reader: Reader, message_id: str) -> Message:
+    """One message, as it stands.
+
+    Raises:
+        NotFound: none is in sight.
+    """
+    rows = reader.rows(_ONE, (message_id,))
+    if not rows:
+        raise NotFound(f"no message {message_id!r} here", hint="It may be on another branch.")
+    return _message(rows[0])
+
+
+def turn(reader: Reader, turn_id: str) -> Turn:
+    """One turn.
+
+    Raises:
+        NotFound: none is in sight.
+    """
+    rows = reader.rows(_TURN, (turn_id,))
+    if not rows:
+        raise NotFound(f"no turn {turn_id!r} here", hint="It may be on another branch.")
+    return _turn(reader, rows)
+
+
+def questions(reader: Reader, turn_ids: Sequence[str]) -> dict[str, str]:
+    """Which message each of these turns answers."""
+    named = msgspec.json.encode(list(turn_ids)).decode()
+    return dict(reader.rows(_QUESTIONS, (named,)))
+
+
+def hidden(reader: Reader, message_ids: Sequence[str]) -> set[str]:
+    """Those of these messages that are folded away."""
+    named = msgspec.json.encode(list(message_ids)).decode()
+    return {row[0] for row in reader.rows(_HIDDEN, (named,))}
+
+
+def answered(reader: Reader) -> list[str]:
+    """The threads in which an answer was ever wanted; costs a step for each, however long it is."""
+    return [row[0] for row in reader.rows(_ANSWERED) if row[0] is not None]
+
+
+def zones(reader: Reader) -> Zones:
+    """Where the person was, and since when."""
+    return Zones(reader.rows(_ZONES))
+
+
+# -- inside ----------------------------------------------------------------------------------------
+
+_ZONES = f"""
+SELECT p.at, p.zone FROM thread_places p WHERE {visible("p")} ORDER BY p.at, p.position
+"""  # noqa: S608 - our own condition
+
+_THREADS = f"""
+SELECT t.thread_id,
+    (SELECT n.title FROM thread_threads n WHERE n.thread_id = t.thread_id AND n.title <> ''
+     AND {visible("n")} ORDER BY n.position DESC LIMIT 1),
+    (SELECT a.act FROM thread_threads a WHERE a.thread_id = t.thread_id
+     AND a.act IN ('archived', 'restored') AND {visible("a")} ORDER BY a.position DESC LIMIT 1),
+    t.at,
+    (SELECT m.said_at FROM thread_messages m WHERE m.thread_id = t.thread_id AND {visible("m")}
+     ORDER BY m.said_at DESC LIMIT 1)
+FROM thread_threads t
+WHERE (:thread IS NULL OR t.thread_id = :thread) AND t.act = 'opened' AND {visible("t")}
+"""  # noqa: S608 - our own conditions
+
+_COLUMNS = f"""
+m.position, m.branch, m.thread_id, m.message_id, m.role, m.state, m.said_at, m.turn_id,
+coalesce((SELECT h.hidden FROM thread_hidden h WHERE h.message_id = m.message_id AND {visible("h")}
+          ORDER BY h.position DESC LIMIT 1), 0),
+(SELECT l.data FROM log l WHERE l.position = m.position),
+CASE WHEN m.role = 'user' THEN '' ELSE coalesce((SELECT t.context_id FROM thread_turns t
+    WHERE t.turn_id = m.turn_id AND t.context_id <> '' LIMIT 1), '') END,
+CASE WHEN m.state = 'imported' THEN (SELECT json_group_array(json(l.data)) FROM thread_files f
+    JOIN log l ON l.position = f.position AND l.data IS NOT NULL
+    WHERE f.message_id = m.message_id AND {visible("f")}) END
+"""  # noqa: S608 - our own conditions
+
+_PAGES: dict[Way, str] = {
+    "before": f"""
+    SELECT {_COLUMNS} FROM thread_messages m
+    WHERE m.thread_id = ? AND (m.said_at, m.position) < (?, ?) AND {visible("m")}
+    ORDER BY m.said_at DESC, m.position DESC LIMIT ?
+    """,  # noqa: S608 - our own conditions
+    "after": f"""
+    SELECT {_COLUMNS} FROM thread_messages m
+    WHERE m.thread_id = ? AND (m.said_at, m.position) > (?, ?) AND {visible("m")}
+    ORDER BY m.said_at, m.position LIMIT ?
+    """,  # noqa: S608 - our own conditions
+}
+_FROM_DAY = f"""
+SELECT {_COLUMNS} FROM thread_messages m
+WHERE m.thread_id = ? AND m.day >= ? AND m.day < ? AND {visible("m")}
+ORDER BY m.said_at, m.position
+"""  # noqa: S608 - our own conditions
+_SINCE = f"""
+SELECT {_COLUMNS} FROM thread_messages m WHERE m.position IN (
+    SELECT m.position FROM thread_messages m
+    WHERE m.thread_id = ? AND m.day >= ? AND {visible("m")}
+    ORDER BY m.said_at DESC, m.position DESC LIMIT ?)
+ORDER BY m.said_at, m.position
+"""  # noqa: S608 - our own conditions
+_ONE = f"""
+SELECT {_COLUMNS} FROM thread_messages m WHERE m.message_id = ? AND {visible("m")}
+ORDER BY m.position DESC LIMIT 1
+"""  # noqa: S608 - our own conditions
+_PLACE = f"""
+SELECT m.said_at, m.position FROM thread_messages m
+WHERE m.message_id = ? AND m.thread_id = ? AND {visible("m")} ORDER BY m.position DESC LIMIT 1
+"""  # noqa: S608 - our own conditions
+_TURN = f"""
+SELECT t.phase, t.thread_id, t.turn_id, t.message_id, t.answer_id, t.model, t.context_id, t.reason,
+    t.hint, l.recorded_at
+FROM thread_turns t JOIN log l ON l.position = t.position
+WHERE t.turn_id = ? AND {visible("t")} ORDER BY t.position
+"""  # noqa: S608 - our own conditions
+_ANSWERED = """
+WITH RECURSIVE known(thread_id) AS (
+    SELECT min(thread_id) FROM thread_turns
+    UNION ALL
+    SELECT (SELECT min(t.thread_id) FROM thread_turns t WHERE t.thread_id > known.thread_id)
+    FROM known WHERE known.thread_id IS NOT NULL)
+SELECT thread_id FROM known
+"""
+_QUESTIONS = f"""
+SELECT t.turn_id, t.message_id FROM json_each(?) j JOIN thread_turns t ON t.turn_id = j.value
+WHERE t.phase = 'recorded' AND {visible("t")}
+"""  # noqa: S608 - our own condition
+_HIDDEN = f"""
+SELECT j.value FROM json_each(?) j WHERE (
+    SELECT h.hidden FROM thread_hidden h WHERE h.message_id = j.value AND {visible("h")}
+    ORDER BY h.position DESC LIMIT 1)
+"""  # noqa: S608 - our own condition
+_SAVED = f"""
+SELECT l.data FROM log l WHERE +l.stream = ? AND l.kind = 'thread.answer_saved'
+AND l.position > ? AND {visible("l")} ORDER BY l.position
+"""  # noqa: S608 - our own conditions
+_TOOLS = f"""
+SELECT l.data FROM thread_tools u JOIN log l ON l.position = u.position
+WHERE u.turn_id = ? AND {visible("u")} ORDER BY u.position
+"""  # noqa: S608 - our own conditions
+
+
+class _Saved(msgspec.Struct):
+    turn_id: str
+    text: str
+
+
+_read_saved = msgspec.json.Decoder(_Saved).decode
+_read_tool = msgspec.json.Decoder(Tool).decode
+
+
+def _thread(row: tuple[Any, ...]) -> Thread:
+    thread_id, title, act, at, spoken = row
+    return Thread(thread_id, title, act == "archived", moment(at), moment(spoken or at))
+
+
+def _place(reader: Reader, thread_id: str, message_id: str) -> tuple[int, int]:
+    rows = reader.rows(_PLACE, (message_id, thread_id))
+    if not rows:
+        raise NotFound(f"no message {message_id!r} here", hint="It may be on another branch.")
+    return rows[0][0], rows[0][1]
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    position, branch, thread_id, message_id, role, state, said_at, turn_id, hidden = row[:9]
+    data, context_id, found = row[9:]
+    words = _read(data) if data is not None else Words()
+    if found and found != NONE_FOUND:
+        words = _with_files(words, found)
+    return Message(
+        position,
+        branch,
+        thread_id,
+        message_id,
+        role,
+        words.text,
+        state if data is not None else "purged",
+        moment(said_at),
+        turn_id,
+        bool(hidden),
+        words.model,
+        words.reason,
+        words.hint,
+        words.attachments,
+        context_id,
+    )
+
+
+def _with_files(words: Words, found: str) -> Words:
+    """The words with the files that came later, in place of their names."""
+    files = tuple(file for one in _read_found(found) for file in one.attachments)
+    lines = words.text.split("\n")
+    for file in files:
+        if (named := missing(file.name)) in lines:
+            lines.remove(named)
+    return Words("\n".join(lines), attachments=(*words.attachments, *files))
+
+
+def _turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:
+    phase, thread_id, turn_id = rows[-1][:3]
+    message_id, answer_id, model, context_id, reason, hint = (
+        next((row[column] for row in reversed(rows) if row[column]), "") for column in range(3, 9)
+    )
+    saved = "" if phase in ENDED else _saved(reader, thread_id, turn_id)
+    tools = tuple(_read_tool(row[0]) for row in reader.rows(_TOOLS, (turn_id,)) if row[0])
+    return Turn(
+        turn_id,
+        thread_id,
+        message_id,
+        answer_id,
+        phase,
+        model,
+        context_id,
+        moment(rows[0][9]),
+        moment(rows[-1][9]),
+        saved,
+        reason,
+        hint,
+        tools,
+    )
+
+
+def _saved(reader: Reader, thread_id: str, turn_id: str) -> str:
+    """What was kept of an answer that still comes. Only open turns have something here."""
+    first = reader.rows("SELECT min(position) FROM thread_turns WHERE turn_id = ?", (turn_id,))
+    rows = reader.rows(_SAVED, (f"thread:{thread_id}", first[0][0]))
+    parts = [_read_saved(row[0]) for row in rows if row[0]]
+    return "".join(part.text for part in parts if part.turn_id == turn_id)

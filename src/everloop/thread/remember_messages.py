@@ -1,0 +1,91 @@
+"""What was said becomes memory: each message is an item of its own id, found by words and meaning.
+
+The work is what the log lacks: which message has no item? An item stands on its message, so that
+whatever hides the message hides the item.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from everloop.errors import Rejected
+from everloop.log import Log, Reader, visible
+from everloop.log.model.record import moment
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.model.events import Origin
+from everloop.thread.transfer.import_threads import DoMany
+from everloop.thread.turns.runner import ENGINE
+
+KIND = "message"
+HOST = "thread"
+BATCH = 500
+
+
+class _Words(msgspec.Struct):
+    text: str = ""
+    model: str = ""
+
+
+_read = msgspec.json.Decoder(_Words).decode
+
+
+def remember_messages(
+    log: Log, do_many: DoMany, *, after: int = 0, stopped: Callable[[], bool] = bool
+) -> int:
+    """Make the items that messages after a position lack; returns up to where all have theirs.
+
+    Each batch is read anew, so that a long run holds up nothing else. One that memory refuses, for
+    an item of that id says something else, is left out.
+    """
+    while not stopped():
+        with log.reading() as reader:
+            rows = reader.rows(_WITHOUT_ITEM, (after, BATCH))
+            upto = rows[-1][0] if len(rows) == BATCH else max(after, reader.head())
+            items = _items(reader, rows)
+        if items:
+            with suppress(Rejected):
+                do_many(items, by=ENGINE)
+        after = upto
+        if len(rows) < BATCH:
+            break
+    return after
+
+
+def _items(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[RememberItem]:
+    items: list[RememberItem] = []
+    for position, thread_id, message_id, role, said_at, data in rows:
+        words = _read(data) if data is not None else _Words()
+        if not words.text.strip():
+            continue
+        before = reader.rows(_BEFORE, (thread_id, said_at, position))
+        items.append(
+            RememberItem(
+                item_id=message_id,
+                text=words.text,
+                kind=KIND,
+                origin=Origin(host=HOST, session=thread_id, model=words.model),
+                learned_via="told" if role == "user" else "saw",
+                happened_at=moment(said_at).isoformat(),
+                follows=before[0][0] if before else "",
+                because=(position,),
+            )
+        )
+    return items
+
+
+_WITHOUT_ITEM = f"""
+SELECT m.position, m.thread_id, m.message_id, m.role, m.said_at,
+    (SELECT l.data FROM log l WHERE l.position = m.position)
+FROM thread_messages m
+WHERE m.position > ? AND {visible("m")}
+AND NOT EXISTS (
+    SELECT 1 FROM memory_items i WHERE i.item_id = m.message_id AND {visible("i")})
+ORDER BY m.position LIMIT ?
+"""  # noqa: S608 - our own conditions
+_BEFORE = f"""
+SELECT m.message_id FROM thread_messages m
+WHERE m.thread_id = ? AND (m.said_at, m.position) < (?, ?) AND {visible("m")}
+ORDER BY m.said_at DESC, m.position DESC LIMIT 1
+"""  # noqa: S608 - our own condition

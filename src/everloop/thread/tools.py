@@ -1,0 +1,256 @@
+"""What a model may use while it answers: memory to look in, and things to note.
+
+The model speaks as `agent:thread`, never as the user: what it remembers or proposes is its claim.
+Every note stands on the turn it was made in.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from everloop.errors import Invalid, NotFound
+from everloop.log import Command, Context, Log
+from everloop.log.model.record import microseconds
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.projections.status_notes import held
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.service import Keeper
+from everloop.memory.summaries.zoom import zoom
+from everloop.ports import Clock, Tool, ToolCall
+from everloop.thread.model.commands import NoteDecision, NoteIntent, NoteTopic, OpenTopic
+from everloop.thread.pyramid.timeline import Band, Closer, closer
+from everloop.thread.queries import notes, threads
+from everloop.thread.turns.runner import Do, Place, arguments_of
+
+MODEL = Context(actor="agent:thread", session="thread")
+HITS_MAX = 20
+SHOWN = 1_500  # characters of an item
+
+
+class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Search all of memory by words and meaning. Dates in the question narrow it."""
+
+    query: str
+    limit: Annotated[int, Meta(ge=1, le=HITS_MAX)] = 6
+
+
+class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Search what was said in conversations, word for word."""
+
+    query: str
+    limit: Annotated[int, Meta(ge=1, le=HITS_MAX)] = 6
+
+
+class Zoom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Look closer at a stretch of the past, such as day:2026-05-17 or month:2026-05, or an item."""
+
+    what: str
+
+
+class Remember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Keep a fact that will matter later, in one or two sentences."""
+
+    text: str
+    title: str = ""
+
+
+class Propose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Propose a lesson: a rule for next time. It is checked before anything relies on it."""
+
+    description: str
+    body: str
+
+
+class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Note what was decided, and why."""
+
+    text: str
+
+
+class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Open a topic to come back to, or note where an open one stands."""
+
+    title: str
+    note: str = ""
+
+
+class Intend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Note what is to be done next and was not done yet."""
+
+    text: str
+
+
+class More(Protocol):
+    """Tools from elsewhere, such as MCP servers."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What there is."""
+        ...
+
+    def run(self, call: ToolCall, stop: Event) -> str:
+        """What one gives, unless it is stopped meanwhile."""
+        ...
+
+
+class NoMore:
+    """No tools from elsewhere."""
+
+    tools: Sequence[Tool] = ()
+
+    def run(self, call: ToolCall, stop: Event) -> str:
+        """There is none."""
+        del stop
+        raise NotFound(f"no tool {call.name!r}")
+
+
+ProposeLesson = Callable[[str, str, int], str]
+
+
+class ThreadTools:
+    """The tools of a conversation."""
+
+    def __init__(
+        self,
+        log: Log,
+        do: Do,
+        keeper: Keeper,
+        clock: Clock,
+        *,
+        propose: ProposeLesson | None = None,
+        more: More | None = None,
+    ) -> None:
+        self._log, self._do, self._keeper, self._clock = log, do, keeper, clock
+        self._propose = propose
+        self._more: More = more or NoMore()
+        self._own: Mapping[str, tuple[type[Any], Callable[[Any, Place], str]]] = {
+            "recall": (Recall, self._recall),
+            "search_messages": (Search, self._search),
+            "zoom": (Zoom, self._zoom),
+            "remember": (Remember, self._remember),
+            "note_decision": (Decide, self._decide),
+            "note_topic": (Topic, self._topic),
+            "note_intent": (Intend, self._intend),
+            **({"propose_lesson": (Propose, self._lesson)} if propose else {}),
+        }
+
+        self._offered = [
+            Tool(name, str(type_.__doc__), _schema(type_)) for name, (type_, _) in self._own.items()
+        ]
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What there is: ours first."""
+        return [*self._offered, *self._more.tools]
+
+    def run(self, call: ToolCall, place: Place, stop: Event) -> str:
+        """What a tool gives. Ours are quick; those from elsewhere can be stopped."""
+        if call.name not in self._own:
+            return self._more.run(call, stop)
+        type_, act = self._own[call.name]
+        return act(arguments_of(call, type_), place)
+
+    def _recall(self, asked: Recall, place: Place) -> str:
+        del place
+        return self._found(Asked(asked.query[:2_000], limit=asked.limit))
+
+    def _search(self, asked: Search, place: Place) -> str:
+        del place
+        only = Filter(kinds=("message",))
+        return self._found(Asked(asked.query[:2_000], limit=asked.limit, only=only))
+
+    def _found(self, asked: Asked) -> str:
+        answer = self._keeper.recall(OWNER, asked)
+        lines = [
+            f"{hit.item.happened_at:%Y-%m-%d} ({hit.item.kind}, {hit.item.item_id}{held(hit.item)})"
+            f" {hit.item.text[:SHOWN]}"
+            for hit in answer.hits
+        ]
+        return "\n".join([*(lines or ["Nothing was found."]), *answer.notes])
+
+    def _zoom(self, asked: Zoom, place: Place) -> str:
+        with self._log.reading(branch=place.branch) as reader:
+            if ":" not in asked.what:
+                below = zoom(reader, asker(reader, OWNER), asked.what)
+                return "\n".join(
+                    f"{one.item.happened_at:%Y-%m-%d} ({one.item.item_id}) {one.item.text[:SHOWN]}"
+                    for one in below
+                )
+            day = threads.zones(reader).day(microseconds(self._clock.now()))
+            seen = closer(reader, place.thread_id, day, asked.what)
+        return "\n".join([_headline(seen.band), *map(_headline, seen.below), *_words(seen)])
+
+    def _remember(self, asked: Remember, place: Place) -> str:
+        item = RememberItem(
+            self._log.ids.new("mem"),
+            asked.text,
+            asked.title,
+            learned_via="inferred",
+            because=(place.because,),
+        )
+        kept = self._keeper.remember(item, by=MODEL, seen_by=OWNER)  # whose model it is
+        return f"Kept as {kept.item_id}." if kept.new else f"{kept.item_id} says so already."
+
+    def _lesson(self, asked: Propose, place: Place) -> str:
+        assert self._propose is not None, "the tool is offered only with it"
+        lesson = self._propose(asked.description, asked.body, place.because)
+        return f"Proposed as {lesson}. It is not relied on until it has passed its checks."
+
+    def _decide(self, asked: Decide, place: Place) -> str:
+        decision = self._log.ids.new("dec")
+        self._note(NoteDecision(place.thread_id, decision, asked.text, "", (place.because,)), place)
+        return f"Noted as {decision}."
+
+    def _topic(self, asked: Topic, place: Place) -> str:
+        topic = self._open_topic(place, asked.title)
+        if topic is None:
+            topic = self._log.ids.new("top")
+            opened = OpenTopic(place.thread_id, topic, asked.title, (place.because,))
+            self._note(opened, place)
+        if asked.note:
+            self._note(NoteTopic(place.thread_id, topic, asked.note, (place.because,)), place)
+        return f"Noted as {topic}."
+
+    def _open_topic(self, place: Place, title: str) -> str | None:
+        with self._log.reading(branch=place.branch) as reader:
+            topics = notes.notes(reader, place.thread_id)
+        wanted = title.strip().casefold()
+        if not wanted:
+            raise Invalid("a topic needs a title", hint="Give one.")
+        found = (n.note_id for n in topics if n.sort == "topic" and n.title.casefold() == wanted)
+        return next(found, None)
+
+    def _intend(self, asked: Intend, place: Place) -> str:
+        intent = self._log.ids.new("int")
+        self._note(NoteIntent(place.thread_id, intent, asked.text, (place.because,)), place)
+        return f"Noted as {intent}."
+
+    def _note(self, command: Command, place: Place) -> None:
+        """Record it where the answer is given, wherever the thread stands by now."""
+        self._do(command, by=MODEL, branch=place.branch)
+
+
+def _headline(band: Band) -> str:
+    """A window in one piece: its name, to zoom further, and what it was put into."""
+    text = band.text[:SHOWN] or f"not summed up ({band.state})"
+    return f"[{band.key}] {band.messages} messages: {text}"
+
+
+def _words(seen: Closer) -> list[str]:
+    return [
+        f"{one.said_at:%Y-%m-%d %H:%M} {one.role} ({one.message_id}): {one.text[:SHOWN]}"
+        for one in seen.messages
+        if not one.hidden
+    ]
+
+
+def _schema(type_: type[Any]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments: a plain object."""
+    schema = msgspec.json.schema(type_)
+    inner: dict[str, Any] = schema["$defs"][type_.__name__]
+    return {key: value for key, value in inner.items() if key not in ("title", "description")}

@@ -1,0 +1,1 @@
+"""Importing conversations from other programs, and exporting them."""

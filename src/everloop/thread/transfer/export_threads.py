@@ -1,0 +1,174 @@
+"""Conversations on their way out: as Markdown for people, as lines of JSON for programs.
+
+The lines can be imported again and give the same threads, messages and times. The Markdown is what
+counts where the thread stands; other branches are named at its end. Who exports to a folder puts
+the files beside messages there too.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime, tzinfo
+
+import msgspec
+
+from everloop.log import Log, Reader
+from everloop.thread.model.events import Attachment
+from everloop.thread.queries import threads
+from everloop.thread.queries.branches import Line, lines
+from everloop.thread.queries.files import FILES
+from everloop.thread.queries.threads import Message, Thread
+
+PAGE = 500
+NAMES = {"user": "You", "assistant": "Assistant"}
+ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
+PutFile = Callable[[Attachment], str]  # puts a file beside the export; says where, or nothing
+NOT_WHOLE = ("stopped", "failed", "uncertain", "purged")
+
+
+class Written(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message as one line of JSON."""
+
+    thread: str
+    title: str
+    id: str
+    role: str
+    text: str
+    at: datetime
+    author: str = ""
+    state: str = ""
+    attachments: tuple[Attachment, ...] = ()
+
+
+class _Author(msgspec.Struct):
+    author: str = ""
+    model: str = ""
+
+
+_ENDING = re.compile(r"\.(?!jsonl?$)[a-z0-9]{1,10}$", re.IGNORECASE)  # of no conversation
+_BRACKETS = re.compile(r"[\[\]\\]")
+_author = msgspec.json.Decoder(_Author).decode
+
+
+def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
+    """These threads; all of them, the archived too, if none is named.
+
+    Raises:
+        NotFound: one is not there.
+    """
+    if thread_ids:
+        return [threads.thread(reader, thread_id) for thread_id in thread_ids]
+    return sorted(threads.threads(reader, archived=True), key=lambda one: one.opened_at)
+
+
+def name_of(thread: Thread, form: str) -> str:
+    """A name for a thread's file that says what it is, and is the same each time."""
+    words = re.sub(r"[^\w]+", "-", thread.title.casefold()).strip("-")[:50].strip("-")
+    return f"{words}{'-' if words else ''}{thread.thread_id}.{ENDINGS[form]}"  # the id tells apart
+
+
+def place_of(file: Attachment) -> str:
+    """Where a file lies in an export: under its digest, with an ending that programs know it by."""
+    ending = _ENDING.search(file.name)
+    return f"{FILES}/{file.digest}{ending.group() if ending else ''}"
+
+
+def without_files(_: Attachment) -> str:
+    """Put no file anywhere."""
+    return ""
+
+
+def pieces_of(
+    log: Log, thread: Thread, form: str, put_file: PutFile = without_files
+) -> Iterator[bytes]:
+    """A thread in one of the forms, a piece at a time."""
+    if form == "jsonl":
+        return as_lines(log, thread, put_file)
+    return (piece.encode() for piece in as_markdown(log, thread, put_file=put_file))
+
+
+def as_lines(log: Log, thread: Thread, put_file: PutFile = without_files) -> Iterator[bytes]:
+    """A thread as lines of JSON, each with its end."""
+    for message in _messages(log, thread.thread_id):
+        for file in message.attachments:
+            put_file(file)
+        if message.text.strip() or message.attachments:
+            yield msgspec.json.encode(_written(log, thread, message)) + b"\n"
+
+
+def as_markdown(
+    log: Log, thread: Thread, zone: tzinfo | None = None, put_file: PutFile = without_files
+) -> Iterator[str]:
+    """A thread as a page, a piece at a time. Times are those of `zone`, else the local ones."""
+    yield f"# {thread.title}\n"
+    day = ""
+    for message in _messages(log, thread.thread_id):
+        at = message.said_at.astimezone(zone)
+        if day != (new := f"{at:%Y-%m-%d}"):
+            day = new
+            yield f"\n## {day}\n"
+        yield f"\n**{_heading(message)}** · {at:%H:%M}{_marks(message)}\n\n{message.text}\n"
+        for file in message.attachments:
+            yield f"\n{_attached(file, put_file(file))}\n"
+    yield from _branches(log, thread)
+
+
+def _messages(log: Log, thread_id: str) -> Iterator[Message]:
+    """All of them in order. Each page is read anew, so that a long export holds up nothing."""
+    after: str | None = None
+    while True:
+        with log.reading() as reader:
+            page = threads.around(reader, thread_id, after, PAGE, "after").messages
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1].message_id
+
+
+def _written(log: Log, thread: Thread, message: Message) -> Written:
+    record = log.record(message.position)
+    said = _author(record.data) if record.data is not None else _Author()
+    return Written(
+        thread.thread_id,
+        thread.title,
+        message.message_id,
+        message.role,
+        message.text,
+        message.said_at,
+        said.author or said.model if message.role == "assistant" else "",
+        message.state if message.state in NOT_WHOLE else "",
+        message.attachments,
+    )
+
+
+def _attached(file: Attachment, place: str) -> str:
+    if not place:
+        return f"> attached: {file.name} ({file.media_type}, {file.size:,} bytes)"
+    sign = "!" if file.media_type.startswith("image/") else ""
+    return f"{sign}[{_BRACKETS.sub('', file.name)}]({place})"
+
+
+def _heading(message: Message) -> str:
+    name = NAMES.get(message.role, message.role)
+    return f"{name} ({message.model})" if message.model else name
+
+
+def _marks(message: Message) -> str:
+    state = message.state if message.state in NOT_WHOLE else ""
+    marks = [state, "hidden" if message.hidden else ""]
+    return "".join(f" · {mark}" for mark in marks if mark)
+
+
+def _branches(log: Log, thread: Thread) -> Iterator[str]:
+    others = [line for line in lines(log, thread.thread_id) if not line.standing]
+    if others:
+        yield "\n## Other branches\n\n"
+    for line in others:
+        yield f"- {_branch(line)}\n"
+
+
+def _branch(line: Line) -> str:
+    own = f"{line.own} message{'' if line.own == 1 else 's'} of its own"
+    if line.newest is None:
+        return f"`{line.branch}`: {own}"
+    words = " ".join(line.newest.text.split())[:120]
+    return f"`{line.branch}`: {own}; it ends with: {words}"

@@ -1,0 +1,323 @@
+"""Conversations from elsewhere become threads, or part of the home thread.
+
+A message has the id that its source gave it, so whatever came in before is passed over: the same
+export again, one that overlaps, or one that was broken off. Everything stands on the fact that the
+import began; retracting that takes all of it back in one step.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from everloop.log import Command, Context, Log, Reader, Receipt, visible
+from everloop.log.model.record import moment
+from everloop.ports import Progress
+from everloop.thread.deciders import imported_before
+from everloop.thread.model.commands import (
+    HOME,
+    HOME_TITLE,
+    AddFiles,
+    BeginImport,
+    EndImport,
+    ImportMessages,
+    OpenImport,
+    OpenThread,
+)
+from everloop.thread.model.decide_imports import IMPORTS, IMPORTS_STREAM, TEXT_MAX
+from everloop.thread.model.events import Attachment, MessageImported
+from everloop.thread.model.state import stream_of
+from everloop.thread.queries import threads as browsing
+from everloop.thread.transfer.parsed_export import (
+    Beside,
+    Chat,
+    Export,
+    Keep,
+    Said,
+    Trouble,
+    keep_none,
+)
+
+UNTITLED = "Untitled"
+TITLE_MAX = 200
+TROUBLES_MAX = 50  # that are told one by one
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What an import led to. Retract `position` to take it back."""
+
+    import_id: str
+    position: int
+    source: str
+    name: str
+    messages: int
+    known: int
+    threads: tuple[str, ...]
+    passed_over: int
+    troubles: tuple[Trouble, ...]
+    files: int = 0
+    files_missing: int = 0
+
+
+class Past(msgspec.Struct, frozen=True):
+    """An import in a list."""
+
+    import_id: str
+    position: int
+    source: str
+    name: str
+    begun_at: datetime
+    ended: bool
+    messages: int
+
+
+class DoMany(Protocol):
+    """Carries out commands: an engine's `do_many`."""
+
+    def __call__(self, commands: Sequence[Command], *, by: Context) -> list[Receipt]:
+        """Return when all they led to is durable."""
+        ...
+
+
+class Importer:
+    """Takes one export in. It can be broken off at any moment, and run again."""
+
+    def __init__(
+        self,
+        log: Log,
+        do_many: DoMany,
+        by: Context,
+        *,
+        batch: int,
+        into_home: bool = False,
+        keep: Keep = keep_none,
+    ) -> None:
+        self._log, self._do_many, self._by = log, do_many, by
+        self._batch, self._into_home, self._keep = batch, into_home, keep
+        self._files = self._files_missing = 0
+        self._opened: set[str] = set()
+        self._new = self._known = self._passed_over = 0
+        self._troubles: list[Trouble] = []
+
+    @property
+    def taken(self) -> tuple[int, int]:
+        """How many messages came in so far, and how many were here before."""
+        return self._new, self._known
+
+    def run(self, export: Export, progress: Progress | None = None) -> Imported:
+        """Take in what is not here yet."""
+        import_id = import_id_of(export)
+        root = self._begin(import_id, export)
+        waiting, count = list[Chat](), 0
+        for chat in export.chats():
+            if isinstance(chat, Trouble):
+                self._pass_over(chat)
+                continue
+            waiting.append(chat)
+            count += len(chat.messages)
+            if count >= self._batch:
+                self._take(waiting, import_id, root, export)
+                waiting, count = [], 0
+                if progress:
+                    progress(chat.done, export.size)
+        self._take(waiting, import_id, root, export)
+        self._do_many([EndImport(import_id, self._in(import_id))], by=self._by)
+        return Imported(
+            import_id,
+            root,
+            export.kind,
+            export.name,
+            self._new,
+            self._known,
+            tuple(sorted(self._opened)),
+            self._passed_over,
+            tuple(self._troubles),
+            self._files,
+            self._files_missing,
+        )
+
+    def _begin(self, import_id: str, export: Export) -> int:
+        self._do_many([OpenImport(import_id, export.kind, export.name)], by=self._by)
+        known = self._log.state(IMPORTS, IMPORTS_STREAM)
+        assert known is not None, "it was opened just now"
+        return known.known[import_id].position
+
+    def _take(self, chats: Sequence[Chat], import_id: str, root: int, export: Export) -> None:
+        """Record a batch: the threads it needs, then the messages that are not here yet."""
+        parts = [(chat, self._messages(chat, export.kind)) for chat in chats]
+        here = self._here([one for _, messages in parts for one in messages])
+        commands: list[Command] = []
+        for late in self._late(chats, export.kind, here):
+            begin = BeginImport(late.thread_id, import_id, export.kind, export.name, (root,))
+            commands += [begin, AddFiles(late.thread_id, import_id, late.message_id, late.files)]
+        new: list[str] = []
+        for chat, messages in parts:
+            fresh = _fresh(messages, here)
+            self._known += len(messages) - len(fresh)
+            self._new += len(fresh)
+            if not fresh:
+                continue
+            fresh = self._with_files(fresh, chat)
+            thread_id = fresh[0].thread_id
+            if thread_id not in self._opened:
+                self._opened.add(thread_id)
+                new.append(stream_of(thread_id))
+                begin = BeginImport(thread_id, import_id, export.kind, export.name, (root,))
+                commands += [_opening(thread_id, chat.title, root), begin]
+            commands.append(ImportMessages(thread_id, import_id, fresh))
+        if new:
+            self._log.plant(*new, actor=self._by.actor)
+        if commands:
+            self._do_many(commands, by=self._by)
+
+    def _messages(self, chat: Chat, kind: str) -> list[MessageImported]:
+        """The facts that a chat would become. A text that is too long comes in parts."""
+        named = chat.thread_id or f"thr-{_digest(kind, chat.external_id)}"
+        thread_id = HOME if self._into_home else named
+        return [
+            MessageImported(
+                thread_id,
+                f"{_message_id(said, kind)}{suffix}",
+                said.role,
+                text,
+                said.at,
+                said.author,
+                said.external_id,
+                (),
+            )
+            for said in chat.messages
+            for suffix, text in _parts(said.text)
+        ]
+
+    def _late(self, chats: Sequence[Chat], kind: str, here: set[str]) -> list["_Late"]:
+        """The messages that came in without their files, of those which the export has."""
+        known = [
+            (_message_id(said, kind), said.files)
+            for chat in chats
+            for said in chat.messages
+            if said.files and _message_id(said, kind) in here
+        ]
+        if not known:
+            return []
+        with self._log.reading() as reader:
+            messages = [browsing.message(reader, message_id) for message_id, _ in known]
+        return [
+            _Late(message.thread_id, message.message_id, kept)
+            for message, (_, files) in zip(messages, known, strict=True)
+            if (kept := self._kept_now(message.text, files))
+        ]
+
+    def _kept_now(self, text: str, files: Sequence[Beside]) -> tuple[Attachment, ...]:
+        lines = text.split("\n")
+        wanted = (one for one in files if browsing.missing(one.name) in lines)
+        kept = tuple(here for one in wanted if (here := self._keep(one)) is not None)
+        self._files += len(kept)
+        return kept
+
+    def _with_files(
+        self, fresh: tuple[MessageImported, ...], chat: Chat
+    ) -> tuple[MessageImported, ...]:
+        """The messages with what stood beside them: files that are here, names of the others."""
+        beside = {said.external_id: list(said.files) for said in chat.messages if said.files}
+        return tuple(self._with(one, beside.pop(one.external_id, [])) for one in fresh)
+
+    def _with(self, message: MessageImported, files: Sequence[Beside]) -> MessageImported:
+        if not files:
+            return message
+        found = [(one, self._keep(one)) for one in files]
+        kept = tuple(here for _, here in found if here is not None)
+        missing = [browsing.missing(one.name) for one, here in found if here is None]
+        self._files += len(kept)
+        self._files_missing += len(missing)
+        words = "\n".join([message.text, *missing]).strip()[:TEXT_MAX]
+        return msgspec.structs.replace(message, text=words, attachments=kept)
+
+    def _here(self, messages: Sequence[MessageImported]) -> set[str]:
+        with self._log.reading() as reader:
+            return set(imported_before(reader, ImportMessages("", "", tuple(messages))))
+
+    def _in(self, import_id: str) -> int:
+        with self._log.reading() as reader:
+            return _count(reader, import_id)
+
+    def _pass_over(self, trouble: Trouble) -> None:
+        self._passed_over += 1
+        if len(self._troubles) < TROUBLES_MAX:
+            self._troubles.append(trouble)
+
+
+class _Late(msgspec.Struct, frozen=True):
+    """Files that are beside a message from now on."""
+
+    thread_id: str
+    message_id: str
+    files: tuple[Attachment, ...]
+
+
+def _message_id(said: Said, kind: str) -> str:
+    return said.message_id or f"msg-{_digest(kind, said.external_id)}"
+
+
+def import_id_of(export: Export) -> str:
+    """What the import of an export is called: the same for the same export."""
+    return f"imp-{_digest(export.kind, export.identity)}"
+
+
+def imports(reader: Reader) -> list[Past]:
+    """Every import that counts, the newest first."""
+    return [
+        Past(import_id, position, source, name, moment(at), bool(ended), _count(reader, import_id))
+        for import_id, position, source, name, at, ended in reader.rows(_IMPORTS)
+    ]
+
+
+def _count(reader: Reader, import_id: str) -> int:
+    return int(reader.rows(_COUNT, (import_id,))[0][0])
+
+
+def _fresh(messages: Sequence[MessageImported], here: set[str]) -> tuple[MessageImported, ...]:
+    """Those that are not here; from now on, they are."""
+    fresh: list[MessageImported] = []
+    for one in messages:
+        if one.message_id not in here:
+            here.add(one.message_id)
+            fresh.append(one)
+    return tuple(fresh)
+
+
+def _opening(thread_id: str, title: str, root: int) -> OpenThread:
+    """Everybody has a home, so that one stands on no import."""
+    if thread_id == HOME:
+        return OpenThread(HOME, HOME_TITLE)
+    return OpenThread(thread_id, _title(title), (root,))
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    if len(text) <= TEXT_MAX:
+        return [("", text)]
+    pieces = [text[at : at + TEXT_MAX] for at in range(0, len(text), TEXT_MAX)]
+    worded = [piece for piece in pieces if piece.strip()]
+    return [(f"-{number}" if number else "", piece) for number, piece in enumerate(worded)]
+
+
+def _title(title: str) -> str:
+    return " ".join(title.split())[:TITLE_MAX].strip() or UNTITLED
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+_IMPORTS = f"""
+SELECT i.import_id, i.position, i.source, i.name, l.recorded_at, EXISTS (
+    SELECT 1 FROM thread_imports d WHERE d.import_id = i.import_id AND d.ended AND {visible("d")})
+FROM thread_imports i JOIN log l ON l.position = i.position
+WHERE i.thread_id = '' AND NOT i.ended AND {visible("i")} ORDER BY i.position DESC
+"""  # noqa: S608 - our own conditions
+_COUNT = f"""
+SELECT count(*) FROM thread_imports i JOIN log_because b ON b.source = i.position
+JOIN thread_messages m ON m.position = b.dependant
+WHERE i.import_id = ? AND i.thread_id <> '' AND {visible("m")}
+"""  # noqa: S608 - our own condition

@@ -1,0 +1,1 @@
+"""Running a turn: scheduling, streaming from the model, calling tools."""

@@ -1,0 +1,78 @@
+"""Credentials: what a device brings, and who it is then."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from everloop.access import credentials
+from everloop.access.commands import RevokeDevice
+from everloop.app import USER, Engine
+from everloop.errors import Forbidden
+from everloop.log import Context
+from everloop.memory.settings import MemorySettings
+from everloop.settings import Settings
+from everloop.testing.deterministic import Stage
+from everloop.thread.model.commands import HOME
+from everloop.thread.service import Letter, Talk
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Generator[Engine]:
+    """An engine in a still world."""
+    settings = Settings(memory=MemorySettings(embedder="none"))
+    with Engine.open(tmp_path, settings=settings, world=Stage().world) as opened:
+        yield opened
+
+
+def _paired(engine: Engine) -> credentials.Credential:
+    code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=600)
+    return credentials.pair(engine.do, engine.world, "phone", way="code", via=code)
+
+
+def test_a_credential_is_its_devices_until_it_is_revoked(engine: Engine) -> None:
+    credential = _paired(engine)
+    device = credentials.device_of(engine.log, credential.text)
+    assert device is not None
+    assert device.name == "phone"
+    engine.do(RevokeDevice(credential.device_id))
+    assert credentials.device_of(engine.log, credential.text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "x", "x.y", "dev-1.", ".secret", "\xff.\xff", "a" * 9_999]
+)
+def test_nothing_else_is_a_credential(engine: Engine, text: str) -> None:
+    assert credentials.device_of(engine.log, text) is None
+    credential = _paired(engine)
+    assert credentials.device_of(engine.log, text) is None
+    assert credentials.device_of(engine.log, f"{credential.device_id}.{text}") is None
+    assert credentials.device_of(engine.log, f"{credential.text}{text or 'x'}") is None
+
+
+def test_a_credential_does_not_show_its_secret(engine: Engine) -> None:
+    credential = _paired(engine)
+    assert credential.secret not in repr(credential)
+    told = "".join(str(record.data) for record in engine.log.records())
+    assert credential.secret not in told
+
+
+def test_going_back_in_a_conversation_lets_no_device_in_again(engine: Engine) -> None:
+    talk = Talk(engine.log, engine.do, engine.memory)
+    talk.home(USER)
+    sent = talk.send(HOME, Letter("Hello."), USER)
+    credential = _paired(engine)
+    engine.do(RevokeDevice(credential.device_id))
+    talk.rewind(sent.message_id, USER)
+    assert credentials.device_of(engine.log, credential.text) is None
+
+
+def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
+    with pytest.raises(Forbidden):
+        credentials.pair(engine.do, engine.world, "x", way="code", via="ABCDEFGHJK")
+
+
+def test_a_code_is_long_and_easy_to_read_out(engine: Engine) -> None:
+    code = credentials.new_code(engine.log, engine.do, engine.world, Context(), lives_s=60)
+    assert len(code) == 10
+    assert not set(code) & set("01OIl")

@@ -1,0 +1,134 @@
+"""Growing files: read from where one stopped, whatever happened to them in between."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everloop.adapters.capture.tail import next_piece
+from everloop.lessons.capture.entries import Mark
+from everloop.lessons.capture.settings import CaptureSettings
+
+LIMITS = CaptureSettings()
+SMALL = CaptureSettings(piece_bytes=1_024, line_bytes_max=4_096)
+
+
+def rest(path: Path, mark: Mark, limits: CaptureSettings = LIMITS) -> tuple[list[bytes], Mark]:
+    """All lines after a mark, over as many pieces as it takes."""
+    lines: list[bytes] = []
+    while True:
+        piece = next_piece(path, mark, limits)
+        lines += [line.content for line in piece.lines]
+        mark = piece.mark
+        if not piece.more:
+            return lines, mark
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lines.jsonl"
+
+
+def test_only_what_is_new_is_read(path: Path) -> None:
+    path.write_bytes(b"1\n2\n")
+    first, mark = rest(path, Mark())
+    with path.open("ab") as file:
+        file.write(b"3\n")
+    assert (first, rest(path, mark)[0]) == ([b"1", b"2"], [b"3"])
+
+
+def test_a_line_that_is_not_finished_waits(path: Path) -> None:
+    path.write_bytes(b'{"a": 1}\n{"b": ')
+    first, mark = rest(path, Mark())
+    with path.open("ab") as file:
+        file.write(b"2}\n")
+    assert (first, rest(path, mark)[0]) == ([b'{"a": 1}'], [b'{"b": 2}'])
+
+
+def test_a_last_line_without_an_end_counts_once_it_is_whole(path: Path) -> None:
+    path.write_bytes(b'{"a": 1}\n{"b": 2}')
+    first, mark = rest(path, Mark())
+    with path.open("ab") as file:
+        file.write(b'\n{"c": 3}\n')
+    assert (first, rest(path, mark)[0]) == ([b'{"a": 1}', b'{"b": 2}'], [b'{"c": 3}'])
+
+
+def test_a_truncated_file_is_read_from_its_start(path: Path) -> None:
+    path.write_bytes(b"1\n2\n3\n")
+    _, mark = rest(path, Mark())
+    path.write_bytes(b"4\n")
+    assert rest(path, mark)[0] == [b"4"]
+
+
+def test_a_file_that_took_anothers_place_is_read_from_its_start(path: Path) -> None:
+    path.write_bytes(b"1\n2\n3\n")
+    _, mark = rest(path, Mark())
+    path.rename(path.with_suffix(".old"))
+    path.write_bytes(b"4\n5\n6\n7\n")
+    assert rest(path, mark)[0] == [b"4", b"5", b"6", b"7"]
+
+
+def test_a_file_that_did_not_change_gives_nothing(path: Path) -> None:
+    path.write_bytes(b"1\n")
+    _, mark = rest(path, Mark())
+    assert rest(path, mark) == ([], mark)
+
+
+def test_an_empty_file_gives_nothing(path: Path) -> None:
+    path.touch()
+    assert rest(path, Mark()) == ([], Mark())
+
+
+def test_a_line_longer_than_a_piece_is_read_whole(path: Path) -> None:
+    path.write_bytes(b"x" * 3_000 + b"\n1\n")
+    assert rest(path, Mark(), SMALL)[0] == [b"x" * 3_000 + b"\n", b"1"]
+
+
+def test_a_line_that_is_too_long_is_passed_over_and_reported(path: Path) -> None:
+    path.write_bytes(b"1\n" + b"x" * 9_000 + b"\n2\n")
+    troubles: list[str] = []
+    lines: list[bytes] = []
+    mark = Mark()
+    for _ in range(10):
+        piece = next_piece(path, mark, SMALL)
+        lines += [line.content for line in piece.lines]
+        troubles += [trouble.problem for trouble in piece.troubles]
+        mark = piece.mark
+    assert lines == [b"1", b"2"]
+    assert troubles == ["at byte 2: a line has more than 4,096 bytes"]
+
+
+def test_a_long_line_without_an_end_is_waited_for(path: Path) -> None:
+    for length in (3_000, 9_000):
+        path.write_bytes(b"x" * length)
+        assert rest(path, Mark(), SMALL) == ([], Mark())
+
+
+def test_a_link_is_not_followed(path: Path) -> None:
+    elsewhere = path.with_name("elsewhere")
+    elsewhere.write_bytes(b"1\n")
+    os.symlink(elsewhere, path)
+    with pytest.raises(OSError, match=r"link|symbolic"):
+        next_piece(path, Mark(), LIMITS)
+
+
+@given(
+    lines=st.lists(
+        st.binary(min_size=1, max_size=700).filter(lambda b: b"\n" not in b and b.strip())
+    ),
+    cuts=st.lists(st.integers(0, 20_000), max_size=5),
+)
+def test_however_a_file_grows_every_line_is_read_once(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("grow") / "f.jsonl"
+    content = b"".join(b'"' + line.hex().encode() + b'"\n' for line in lines)
+    seen: list[bytes] = []
+    mark = Mark()
+    for cut in [*sorted(cuts), len(content)]:
+        path.write_bytes(content[:cut])
+        found, mark = rest(path, mark, SMALL)
+        seen += [line.rstrip(b"\n") for line in found]
+    assert seen == content.splitlines()

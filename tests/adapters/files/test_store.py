@@ -1,0 +1,53 @@
+"""Files beside messages on a disk that does not do what it should."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.thread.fixtures import PLAIN, show_picture
+
+from everloop.app import USER, Engine
+from everloop.errors import Unavailable
+from everloop.thread.model.commands import HOME
+from everloop.thread.model.events import Attachment
+from everloop.thread.service import Letter, Talk
+
+
+@pytest.mark.parametrize("name", ["@eaDir", "0" * 64])
+def test_a_folder_that_another_program_put_there_hinders_no_purge(
+    tmp_path: Path, name: str
+) -> None:
+    with Engine.open(tmp_path, settings=PLAIN) as engine:
+        position, picture = show_picture(engine)
+        other = engine.files.folder / name
+        other.mkdir()
+        os.utime(other, (0, 0))
+        engine.purge([position], reason="a slip", actor="user")
+        assert not engine.files.holds(picture.digest)
+        assert other.is_dir()
+
+
+def test_a_purge_says_which_file_was_not_erased_and_erases_the_others(tmp_path: Path) -> None:
+    with Engine.open(tmp_path, settings=PLAIN) as engine:
+        left = engine.files.keep("left.png", "image/png", [b"of nobody"])
+        os.utime(engine.files.path(left.digest), (0, 0))
+        position, picture = show_picture(engine)
+        stuck = engine.files.path(picture.digest)
+        stuck.unlink()
+        stuck.mkdir()
+        with pytest.raises(Unavailable, match=picture.digest):
+            engine.purge([position], reason="a slip", actor="user")
+        assert engine.log.record(position).data is None
+        assert not engine.files.holds(left.digest)
+
+
+def test_a_message_with_a_file_that_cannot_be_is_said_and_purged(tmp_path: Path) -> None:
+    with Engine.open(tmp_path, settings=PLAIN) as engine:
+        talk = Talk(engine.log, engine.do, engine.memory)
+        talk.home(USER)
+        odd = Attachment("../everloop.db", "x.png", "image/png", 1)
+        sent = talk.send(HOME, Letter("Look.", (odd,)), USER)
+        assert not engine.files.holds(odd.digest)
+        engine.purge([sent.position - 1], reason="a slip", actor="user")
+        assert engine.log.record(sent.position - 1).data is None
+        assert engine.log.file.path.exists()

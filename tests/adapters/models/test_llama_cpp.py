@@ -1,0 +1,28 @@
+"""The tiny model in two packages: only where both are installed."""
+
+import pytest
+from tests.adapters.models.contract import RULES
+
+from everloop.adapters.models.llama_cpp import LocalModel, is_installed
+from everloop.completion import says, structured, whole
+from everloop.errors import ModelFailed
+from everloop.memory.summaries.compress import Gist
+from everloop.ports import Params, Prompt
+
+PROMPT = Prompt((says("user", "What is the capital of France?"),), system="You are helpful.")
+
+
+@pytest.mark.skipif(is_installed(), reason="the local model is installed")
+def test_where_it_is_missing_the_commands_are_told() -> None:
+    with pytest.raises(ModelFailed, match="not installed") as caught:
+        whole(LocalModel().generate(PROMPT, Params()))
+    assert "everloop[local]" in caught.value.hint
+
+
+@pytest.mark.skipif(not is_installed(), reason="the extra `local` is not installed")
+def test_it_keeps_every_rule_and_answers_by_a_schema() -> None:
+    model = LocalModel()
+    for rule in RULES:
+        if rule.__name__ != "two_answers_at_a_time_do_not_mix":  # it may run out of tokens
+            rule(model)
+    assert isinstance(structured(model, PROMPT, Gist, params=Params(tokens_max=200)), Gist)

@@ -1,0 +1,135 @@
+"""The built-in model: it quotes, with dates, says what it is, and invents nothing."""
+
+import msgspec
+import pytest
+
+from everloop.adapters.models.offline import ABLE, NOTHING, WHAT_IT_IS, OfflineModel
+from everloop.completion import Declined, says, structured, whole
+from everloop.memory.summaries.compress import Gist
+from everloop.ports import Message, Params, Prompt
+
+CONTEXT = """\
+You are a helpful assistant for people who ask about dogs, databases and tea.
+
+## What you remember
+[day:2026-03-01] Anna's dog is called Rex.
+- 2026-03-04 (fact) We decided to use PostgreSQL for the archive, because one file is not enough.
+[2026-04-01 10:00] I prefer tea to coffee.
+and never with milk
+
+2026-99-99: this is no day"""
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """A value that has no inert default."""
+
+    sentiment: str
+
+
+class Notes(msgspec.Struct, frozen=True):
+    """A value that may say nothing."""
+
+    facts: list[str] = []
+    mood: str = "unknown"
+
+
+def said(question: str, *before: Message, system: str = CONTEXT, tokens_max: int = 400) -> str:
+    """What it answers."""
+    prompt = Prompt((*before, says("user", question)), system=system)
+    return whole(OfflineModel().generate(prompt, Params(tokens_max=tokens_max))).text
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("What is the name of Anna's dog?", "2026-03-01: “Anna's dog is called Rex.”"),
+        ("Which database did we choose for the archive?", "2026-03-04: “We decided to use Postgre"),
+        ("tea or coffee?", "2026-04-01: “I prefer tea to coffee.”"),
+        ("Do I take milk?", "2026-04-01: “and never with milk”"),
+    ],
+)
+def test_it_quotes_what_fits_with_its_date(question: str, quote: str) -> None:
+    assert quote in said(question)
+
+
+def test_what_does_not_fit_is_not_quoted() -> None:
+    assert "Rex" not in said("tea or coffee?")
+    assert said("What is the capital of France?").startswith(NOTHING)
+
+
+def test_instructions_are_not_memories() -> None:
+    assert said("Are you a helpful assistant for people?").startswith(NOTHING)
+
+
+def test_it_quotes_what_the_user_said_before_and_never_itself() -> None:
+    before = (says("user", "My sister is called Ida."), says("assistant", "Your sister is a spy."))
+    answer = said("What is my sister called?", *before, system="")
+    assert "Earlier: “My sister is called Ida.”" in answer
+    assert "spy" not in answer
+
+
+def test_a_question_is_quoted_only_if_there_is_nothing_else() -> None:
+    asked = says("user", "How is my sister?")
+    told = says("user", "My sister is called Ida.")
+    assert "How is" not in said("What is my sister called?", asked, told, system="")
+    assert "How is" in said("What is my sister called?", asked, system="")
+
+
+@pytest.mark.parametrize("question", ["tea or coffee?", "What about France?", "Summarise this."])
+def test_every_answer_says_what_it_is_and_how_to_get_a_model(question: str) -> None:
+    assert said(question).endswith(WHAT_IT_IS)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What can you do for me, and what do you remember?", "who are you?", "Help!"],
+)
+def test_asked_about_itself_it_says_what_it_can_do(question: str) -> None:
+    assert said(question).startswith(ABLE)
+    assert said(question, system="").startswith(ABLE)
+
+
+def test_asked_what_it_knows_about_something_it_quotes() -> None:
+    assert not said("What do you know about the boiler?").startswith(ABLE)
+
+
+def test_a_summary_is_made_of_dated_sentences_within_the_budget() -> None:
+    assert "2026-03-04: We decided to use PostgreSQL" in said("Please summarise what you know.")
+    short = said("Summarise it.", tokens_max=20).removesuffix(WHAT_IT_IS)
+    assert 0 < len(short) < 120
+
+
+def test_a_text_without_dates_is_summed_up_without_dates() -> None:
+    answer = said(
+        "Summarise:\nThe boat sank. Everyone survived because Tom had a radio.", system=""
+    )
+    assert "Tom had a radio." in answer
+    assert "1970" not in answer
+
+
+def test_a_summary_is_given_in_the_form_that_is_asked_for() -> None:
+    prompt = Prompt((says("user", "2026-01-01: The boat sank."),), system="Summarise this day.")
+    made = structured(OfflineModel(), prompt, Gist)
+    assert made == Gist("The boat sank.", "2026-01-01: The boat sank.")
+
+
+def test_nothing_to_sum_up_is_declined() -> None:
+    prompt = Prompt((says("user", ""),), system="Summarise this day.")
+    assert isinstance(structured(OfflineModel(), prompt, Gist), Declined)
+    assert "cannot sum that up" in said("Summarise this.", system="")
+
+
+def test_a_value_is_the_inert_one_or_declined() -> None:
+    prompt = Prompt((says("user", "I love it!"),))
+    assert structured(OfflineModel(), prompt, Notes) == Notes()
+    assert isinstance(structured(OfflineModel(), prompt, Judgement), Declined)
+
+
+def test_equal_prompts_get_equal_answers_and_cost_nothing() -> None:
+    assert said("tea or coffee?") == said("tea or coffee?")
+    prompt = Prompt((says("user", "tea"),))
+    assert whole(OfflineModel().generate(prompt, Params())).usage.cost_usd == 0
+
+
+def test_an_empty_prompt_is_answered_too() -> None:
+    assert whole(OfflineModel().generate(Prompt(()), Params())).text.startswith(NOTHING)

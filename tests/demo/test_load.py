@@ -1,0 +1,146 @@
+"""The demo: a year that was loaded by the commands that everybody uses."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from everloop.adapters.system import system_world
+from everloop.app import USER, Engine
+from everloop.demo.load import Loaded, in_its_own_words, load_demo
+from everloop.demo.story import exchanges, kept
+from everloop.errors import Conflict
+from everloop.log.integrity.verify import verify
+from everloop.memory.browse import queries as memories
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import Filter, asker
+from everloop.memory.settings import MemorySettings
+from everloop.settings import Settings
+from everloop.thread.model.calendar_windows import window_of
+from everloop.thread.queries import branches, threads
+
+LOCK_WAIT_S = 10
+NOW = system_world(LOCK_WAIT_S).clock.now()
+SETTINGS = Settings(memory=MemorySettings(embedder="none"))
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Loaded]]:
+    """An engine with the year in it; nobody writes to it."""
+    home: Path = tmp_path_factory.mktemp("demo") / "home"
+    done = load_demo(home, SETTINGS, system_world(LOCK_WAIT_S))
+    with Engine.open(home, settings=SETTINGS) as engine:
+        yield engine, done
+
+
+def test_the_year_is_in_order_and_every_question_has_an_answer() -> None:
+    said = list(exchanges(NOW))
+    assert [one.at for one in said] == sorted(one.at for one in said)
+    assert all(one.question and one.answer for one in said)
+    assert (said[-1].at - said[0].at).days > 350
+
+
+def test_something_was_said_lately_and_nothing_that_is_still_to_come() -> None:
+    last = list(exchanges(NOW))[-1].at
+    assert timedelta(0) < NOW - last < timedelta(days=3)
+
+
+@pytest.mark.parametrize(
+    "now", [datetime(2025, 6, 1, tzinfo=UTC), datetime(2026, 1, 10, tzinfo=UTC)]
+)
+def test_what_was_said_stays_in_order_whenever_it_is_loaded(now: datetime) -> None:
+    said = [one.at for one in exchanges(now)]
+    assert said == sorted(said)
+    assert said[-1] < now
+
+
+def test_what_lessons_quote_was_said() -> None:
+    words = "\n".join(one.question for one in exchanges(NOW))
+    assert all(quote in words for lesson in kept().lesson for quote in lesson.quotes)
+
+
+def test_messages_keep_the_days_on_which_they_were_said(loaded: tuple[Engine, Loaded]) -> None:
+    engine, done = loaded
+    with engine.reading() as reader:
+        first = threads.from_day(reader, "home", "2025-01-06", "2025-01-07")
+        titles = {thread.title for thread in threads.threads(reader)}
+    assert first[0].text.startswith("First Monday of the year.")
+    assert {"Portuguese", "The workshop moves"} <= titles
+    assert done.messages == 2 * len(list(exchanges(NOW)))
+
+
+def test_memories_that_disagree_stand_side_by_side(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    with engine.reading() as reader:
+        who = asker(reader, OWNER)
+        items, _ = memories.page(reader, who, Filter(kinds=("fact",)), pinned=False, limit=100)
+        target = next(item for item in items if "is 50 percent" in item.text)
+        life = memories.life(reader, who, target.item_id)
+    assert [item.text for item in life.contradictions] == [
+        "The humidity target for the workshop is 45 percent."
+    ]
+
+
+def test_lessons_are_on_trial_and_some_stand(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    lessons = engine.lessons.page(OWNER, (), limit=50, offset=0).lessons
+    assert {"pending", "active", "promoted"} == {lesson.status for lesson in lessons}
+    assert all(lesson.evidence for lesson in lessons if lesson.author == "user")
+
+
+def test_a_log_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    with Engine.open(tmp_path, settings=SETTINGS) as engine:
+        engine.memory.remember(RememberItem("mem-mine", "Mine."), by=USER)
+        head = engine.log.head
+    with pytest.raises(Conflict):
+        load_demo(tmp_path, SETTINGS, system_world(LOCK_WAIT_S))
+    with Engine.open(tmp_path, settings=SETTINGS) as engine:
+        assert engine.log.head == head
+
+
+def test_the_log_of_the_demo_is_whole(tmp_path: Path) -> None:
+    load_demo(tmp_path / "home", SETTINGS, system_world(LOCK_WAIT_S))
+    with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
+        assert verify(engine.log).ok
+
+
+def test_a_summary_keeps_questions_and_decisions() -> None:
+    lines = [
+        "2025-03-09 11:20 user: Heating yes. Door 94 cm. I take it.",
+        "2025-03-09 11:21 assistant: **Decided: it moves.** It passes.\n> Next: give notice.",
+    ]
+    gist = in_its_own_words(window_of("day:2025-03-09"), lines, 100)
+    assert gist.text == "Heating yes. Door 94 cm. Decided: it moves."
+    assert gist.title == "Heating yes"
+
+
+def test_a_log_with_a_year_in_it_verifies_while_it_is_open(
+    loaded: tuple[Engine, Loaded],
+) -> None:
+    assert verify(loaded[0].log).ok
+
+
+def test_what_models_took_is_spread_over_the_year(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    with engine.reading() as reader:
+        rows = reader.rows("SELECT at, purpose FROM thread_calls")
+    months = {at // (30 * 24 * 3600 * 1_000_000) for at, _ in rows}
+    assert len(months) >= 12
+    assert {purpose for _, purpose in rows} == {"answer", "summary"}
+
+
+def test_the_home_thread_has_another_way_and_stands_on_the_first(
+    loaded: tuple[Engine, Loaded],
+) -> None:
+    engine, _ = loaded
+    lines = branches.lines(engine.log, "home")
+    assert [line.standing for line in lines] == [True, False]
+    assert lines[1].own == 2
+
+
+def test_there_is_a_crew_and_a_host_that_is_trusted(loaded: tuple[Engine, Loaded]) -> None:
+    engine, _ = loaded
+    assert all(engine.crew.headlines(OWNER, sort) for sort in ("skill", "persona", "team"))
+    assert [host.host for host in engine.lessons.hosts() if host.trusted] == ["claude-code"]

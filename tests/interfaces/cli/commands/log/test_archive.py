@@ -1,0 +1,109 @@
+"""The whole log out, in, and elsewhere: export, import, move."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.interfaces.cli.commandline import CommandLine
+
+
+@pytest.fixture
+def full(everloop: CommandLine) -> CommandLine:
+    """A log with a branch, a retraction and a purge in it."""
+    everloop("log", "note", "one")
+    everloop("log", "note", "two", "--because", "1")
+    everloop("log", "note", "erased")
+    everloop("log", "fork", "other")
+    everloop("log", "retract", "2", "--yes")
+    everloop("log", "purge", "3", "--yes")
+    return everloop
+
+
+def _digests(everloop: CommandLine) -> list[str]:
+    return [fact["digest"] for fact in everloop.typed("log", "tail", "--json", "-n", "99").document]
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz", "log.parquet"])
+def test_what_was_exported_imports_equal(full: CommandLine, tmp_path: Path, name: str) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("everloop.adapters.warehouse.parquet")
+    archive, other = tmp_path / name, CommandLine(tmp_path / "other")
+    exported = full("log", "export", str(archive), "--json").document
+    assert (exported["records"], exported["file"]) == (6, str(archive))
+    assert other("log", "import", str(archive), "--yes", "--json").document["head"] == 6
+    assert _digests(other) == _digests(full)
+    assert other("verify").code == 0
+
+
+def test_a_damaged_archive_is_refused_and_its_first_bad_line_named(
+    full: CommandLine, tmp_path: Path
+) -> None:
+    archive, other = tmp_path / "log.jsonl", CommandLine(tmp_path / "other")
+    full("log", "export", str(archive))
+    lines = archive.read_text().splitlines(keepends=True)
+    lines[2] = lines[2].replace("two", "ten")
+    archive.write_text("".join(lines))
+    answer = other("log", "import", str(archive), "--yes")
+    assert answer.code == 70
+    assert "line 3" in answer.err
+    assert _digests(other) == []
+
+
+@pytest.mark.parametrize("name", ["at-all.jsonl", "at-all.parquet"])
+def test_an_archive_that_is_not_there_is_named_before_anybody_is_asked(
+    full: CommandLine, name: str
+) -> None:
+    answer = full.typed("log", "import", f"/nowhere/{name}", answers="y\n")
+    assert answer.code == 3
+    assert f"/nowhere/{name}" in answer.err
+    assert "hint:" in answer.err
+    assert "[y/N]" not in answer.err
+
+
+def test_an_archive_in_a_folder_that_is_not_there_is_refused_with_a_hint(full: CommandLine) -> None:
+    answer = full("log", "export", "/nowhere/log.jsonl")
+    assert answer.code == 69
+    assert "hint:" in answer.err
+
+
+def test_another_log_is_not_imported_into_one_that_is_not_empty(
+    full: CommandLine, tmp_path: Path
+) -> None:
+    archive, other = tmp_path / "log.jsonl", CommandLine(tmp_path / "other")
+    full("log", "export", str(archive))
+    other("log", "note", "something else")
+    assert other("log", "import", str(archive), "--yes").code == 4
+
+
+def test_parquet_without_its_extra_names_the_command_to_install_it(
+    full: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if the extra were not installed
+    monkeypatch.delitem(sys.modules, "everloop.adapters.warehouse.parquet", raising=False)
+    answer = full("log", "export", str(tmp_path / "log.parquet"))
+    assert answer.code == 69
+    assert "pip install 'everloop[parquet]'" in answer.err
+
+
+def test_a_log_moves_to_another_home_and_goes_on_there(full: CommandLine, tmp_path: Path) -> None:
+    other = CommandLine(tmp_path / "other")
+    moved = full("move", str(full.home), str(other.home), "--json").document
+    assert moved == {"records": 6, "head": 6, "files": 0, "files_missing": 0}
+    assert _digests(other) == _digests(full)
+    full("log", "note", "later")
+    assert full("move", str(full.home), str(other.home), "--json").document["records"] == 1
+    assert full("move", str(full.home), str(full.home)).code == 4
+
+
+def test_a_log_that_is_not_there_is_not_moved(full: CommandLine, tmp_path: Path) -> None:
+    answer = full("move", str(tmp_path / "mistyped"), str(tmp_path / "other"))
+    assert answer.code == 3
+    assert "mistyped" in answer.err
+    assert not (tmp_path / "mistyped").exists()
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_log_does_not_move_onto_another_one(full: CommandLine, tmp_path: Path) -> None:
+    other = CommandLine(tmp_path / "other")
+    other("log", "note", "mine")
+    assert full("move", str(full.home), str(other.home)).code == 4

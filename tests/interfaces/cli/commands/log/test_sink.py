@@ -1,0 +1,105 @@
+"""`everloop log sink`: a copy in a warehouse, told to people and to scripts."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+
+import pytest
+from tests.adapters.warehouse.fake_bigquery import FakeBigQuery, Fault, fake_bigquery
+from tests.interfaces.cli.commandline import CommandLine
+
+PLACE = "demo-project.copy"
+
+
+@pytest.fixture
+def google() -> Generator[FakeBigQuery]:
+    with fake_bigquery() as service:
+        yield service
+
+
+@pytest.fixture
+def copying(everloop: CommandLine, google: FakeBigQuery) -> CommandLine:
+    """A log of two notes, and a service to copy it to."""
+    everloop.environment = {
+        "EVERLOOP_SINK_ENDPOINT": google.url,
+        "EVERLOOP_SINK_RETRY_S": "0.3",
+        "EVERLOOP_SINK_FOLLOW_S": "0.05",
+    }
+    everloop("log", "note", "one")
+    everloop("log", "note", "two")
+    return everloop
+
+
+def test_a_script_is_told_what_was_copied(copying: CommandLine) -> None:
+    answer = copying("log", "sink", "bigquery", PLACE, "--json")
+    assert answer.code == 0
+    assert answer.document == {
+        "table": "demo-project.copy.log",
+        "records": 2,
+        "erased": 0,
+        "head": 2,
+    }
+
+
+def test_a_person_is_told_what_was_copied_and_erased(copying: CommandLine) -> None:
+    assert "Copied 2 records" in copying.typed("log", "sink", "bigquery", PLACE).out
+    copying("log", "purge", "1", "--yes")
+    said = copying.typed("log", "sink", "bigquery", PLACE).out
+    assert "Copied 1 record to" in said
+    assert "Erased there: 1 payload." in said
+
+
+def test_each_tenant_has_a_table_of_its_own(copying: CommandLine, google: FakeBigQuery) -> None:
+    copying("log", "note", "theirs", "--tenant", "ann-b")
+    copying("log", "sink", "bigquery", PLACE)
+    told = copying("log", "sink", "bigquery", PLACE, "--tenant", "ann-b", "--json").document
+    assert (told["table"], told["head"]) == ("demo-project.copy.log_ann-b", 1)
+    assert len(google.rows()) == 2
+
+
+def test_a_table_may_be_named(copying: CommandLine, google: FakeBigQuery) -> None:
+    copying("log", "sink", "bigquery", PLACE, "--table", "mine")
+    assert len(google.rows("demo-project.copy.mine")) == 2
+
+
+def test_a_refusal_is_an_exit_code_with_a_hint(copying: CommandLine, google: FakeBigQuery) -> None:
+    google.faults = [Fault("datasets", 403, "accessDenied")]
+    answer = copying("log", "sink", "bigquery", PLACE)
+    assert answer.code not in {0, 70}
+    assert "BigQuery Job User" in " ".join(answer.err.split())
+
+
+def test_without_its_extra_it_names_the_command_to_install_it(
+    copying: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.cloud.bigquery", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "google.cloud", None)
+    monkeypatch.delitem(sys.modules, "everloop.adapters.warehouse.bigquery", raising=False)
+    answer = copying("log", "sink", "bigquery", PLACE)
+    assert answer.code == 69
+    assert "pip install 'everloop[bigquery]'" in answer.err
+
+
+def test_one_that_follows_copies_what_comes_and_survives_what_passes(
+    copying: CommandLine, google: FakeBigQuery
+) -> None:
+    google.faults = [Fault("queries", 403, "quotaExceeded")]
+    words = [sys.executable, "-m", "everloop", "log", "sink", "bigquery", PLACE, "-f", "--json"]
+    environment = {"EVERLOOP_HOME": str(copying.home), **copying.environment}
+    with subprocess.Popen(  # noqa: S603 - ourselves
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as follower:
+        assert follower.stdout
+        assert json.loads(follower.stdout.readline())["head"] == 2
+        copying("log", "note", "three")
+        copying("log", "purge", "1", "--yes")
+        while (told := json.loads(follower.stdout.readline()))["head"] < 4:
+            """Note and purge may come one by one."""
+        follower.send_signal(signal.SIGINT)
+        _, said = follower.communicate()
+    assert told["erased"] == 1
+    assert follower.returncode == 130
+    assert "Trying again later." in " ".join(said.split())
+    assert [row["data"] is None for row in google.rows()] == [True, False, False, False]

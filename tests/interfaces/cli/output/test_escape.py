@@ -1,0 +1,45 @@
+"""Stored text made harmless."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everloop.interfaces.cli.output.escape import inert, one_line
+
+ACTING = {"Cc", "Cs", "Zl", "Zp"}
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("plain words", "plain words"),
+        ("Grüße, 世界, 👩‍👩‍👧", "Grüße, 世界, 👩‍👩‍👧"),
+        ("two\r\nlines\n", "two\nlines\n"),
+        ("\x1b[31mred", "␛[31mred"),
+        ("bell\x07 delete\x7f", "bell␇ delete␡"),
+        ("\x9b2J", "\\u009b2J"),
+        ("left\u202eright", "left\\u202eright"),
+        ("tag\U000e0041", "tag\\U000e0041"),
+        ("half \ud800", "half \\ud800"),
+        ("a\tb", "a    b"),
+    ],
+)
+def test_what_could_act_is_shown_as_a_sign(stored: str, shown: str) -> None:
+    assert inert(stored) == shown
+
+
+@pytest.mark.promise("P-CLI-4")
+@given(st.text(st.characters(exclude_categories=())))
+def test_no_text_keeps_a_character_that_acts(stored: str) -> None:
+    shown = inert(stored).replace("\n", "")
+    assert not {unicodedata.category(character) for character in shown} & ACTING
+    shown.encode()  # half a character would fail here
+
+
+@given(st.text(st.characters(exclude_categories=())), st.integers(1, 40))
+def test_one_line_is_one_line_of_at_most_its_width(stored: str, width: int) -> None:
+    shown = one_line(stored, width)
+    assert len(shown.splitlines()) <= 1
+    assert len(shown) <= width

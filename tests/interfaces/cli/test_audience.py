@@ -1,0 +1,309 @@
+"""What has no audience of its own is for the user, and for whom the user let into everything."""
+
+import io
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import NamedTuple
+
+import pytest
+from tests.adapters.exports.samples import claude, write_list
+from tests.interfaces.cli.commandline import CommandLine
+
+from everloop.access import credentials
+from everloop.app import Engine
+from everloop.interfaces.cli.entry import run
+from everloop.interfaces.cli.parsing.verbs import VERBS
+from everloop.interfaces.cli.streams import Streams
+
+SECRET = "Zanzibar"  # noqa: S105 - a word that only the user wrote
+OFFLINE = {"EVERLOOP_MEMORY_EMBEDDER": "none", "EVERLOOP_MODELS_NARRATIVE": "offline"}
+LET_IN = "everloop grants allow agent:cli '*'"
+WITHHELD = (  # what shows what is recorded without asking for whom it is
+    "log tail",
+    "log tail --follow",
+    "log show 1",
+    "log branches",
+    "threads",
+    "threads show {thread}",
+    "threads export {out}",
+    "threads imports",
+    "chat",
+    "hosts",
+    "devices",
+)
+ELSEWHERE = {  # commands that the sweep below leaves out, each with its reason
+    "log import": "reads an archive that the caller has",
+    "log sink": "needs a warehouse",
+    "log stand": "changes what the others would see",
+    "restore": "changes what the others would see",
+    "lessons capture": "reads files that the caller has",
+    "skills import": "reads files that the caller has",
+    "packs install": "reads files that the caller has",
+    "threads import": "reads files that the caller has",
+    "memories import": "reads files that the caller has",
+    "install": "writes into the settings of a host",
+    "hook": "speaks as the host that runs it, and that is let in by itself",
+    "tour": "has a home of its own",
+    "demo": "has a home of its own",
+}
+
+
+class Home(NamedTuple):
+    """A home in which the user left the word in every place, and the names of these places."""
+
+    everloop: CommandLine
+    item: str
+    lesson: str
+    thread: str
+    device: str
+    out: Path
+
+    def asked(self, words: str) -> list[str]:
+        """The words of a command, with the names in them."""
+        return words.format(**self._asdict()).split()
+
+
+class _Heard(io.StringIO):
+    """What is read as it comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = Event()
+
+    def flush(self) -> None:
+        """Something is there to be read."""
+        self.begun.set()
+
+
+@pytest.fixture
+def home(lived_in: Home, tmp_path: Path) -> Home:
+    """A copy of it, to do with as one likes."""
+    copied = Path(shutil.copytree(lived_in.everloop.home, tmp_path / "home"))
+    return lived_in._replace(everloop=CommandLine(copied, OFFLINE), out=tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """Everything that a person can leave in a log, each with the word in it."""
+    tmp_path = tmp_path_factory.mktemp("lived_in")
+    cli = CommandLine(tmp_path / "home", OFFLINE)
+    item = cli.typed("remember", f"{SECRET} is the canary", "--scope", "project:alpha", "--json")
+    rule = ("lessons", "propose", f"Mind {SECRET}", "--body", f"As in {SECRET}", "--json")
+    lesson = cli.typed(*rule).document["lesson_id"]
+    for sort in ("personas", "teams"):
+        cli.typed(sort, "write", "pal", "--title", SECRET, "--body", SECRET)
+    skill = tmp_path / "skills" / "ship"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(f"---\nname: ship\ndescription: {SECRET}\n---\n\n{SECRET}\n")
+    cli.typed("skills", "import", str(skill.parent))
+    thread = cli.typed("threads", "open", SECRET, "--json").document["thread_id"]
+    said = write_list(tmp_path / f"{SECRET}.json", claude(1, f"Where is {SECRET}?", name=SECRET))
+    cli.typed("threads", "import", str(said), "--yes")
+    cli.typed("log", "fork", SECRET)
+    cli.typed("hosts", "trust", f"{SECRET}-host")
+    code = cli.typed("pair", "--json").document["code"]
+    with Engine.open(cli.home) as engine:
+        device = credentials.pair(engine.do, engine.world, SECRET, way="code", via=code).device_id
+    return Home(cli, item.document["item_id"], lesson, thread, device, tmp_path / "out")
+
+
+@pytest.mark.promise("P-CLI-6")
+@pytest.mark.parametrize("words", WITHHELD)
+def test_whom_nobody_let_in_is_refused_and_told_how_to_be_let_in(home: Home, words: str) -> None:
+    for options in ((), ("--json",)):
+        refused = home.everloop(*home.asked(words), *options, piped=f"What of {SECRET[:4]}?")
+        assert refused.code == 5
+        assert SECRET not in refused.out + refused.err
+        assert LET_IN in refused.out + refused.err
+    assert not home.out.exists()
+
+
+@pytest.mark.promise("P-CLI-6")
+@pytest.mark.parametrize("words", [each for each in WITHHELD if "--follow" not in each])
+def test_whom_the_user_let_into_everything_is_answered(home: Home, words: str) -> None:
+    home.everloop.typed("grants", "allow", "agent:cli", "*")
+    assert home.everloop(*home.asked(words), piped=f"What of {SECRET}?").code == 0
+
+
+def test_some_scopes_are_not_everything_and_a_grant_can_end(home: Home) -> None:
+    def code() -> int:
+        return home.everloop("log", "show", "1").code
+
+    home.everloop.typed("grants", "allow", "agent:cli", "project:*", "user", "global")
+    assert SECRET in home.everloop("recall", "canary").out
+    assert code() == 5
+    home.everloop.typed("grants", "allow", "agent:cli", "*")
+    assert code() == 0
+    home.everloop.typed("grants", "revoke", "agent:cli")
+    assert code() == 5
+
+
+@pytest.mark.promise("P-CLI-6")
+def test_what_is_for_witnesses_alone_no_grant_opens(home: Home) -> None:
+    home.everloop.typed("grants", "allow", "agent:cli", "*")
+    home.everloop.typed("remember", "Ours alone", "--witness", "agent:cli")
+    assert home.everloop("log", "tail").code == 0
+    home.everloop.typed("remember", "Theirs alone", "--witness", "agent:other")
+    refused = home.everloop("log", "tail")
+    assert refused.code == 5
+    assert LET_IN not in refused.err
+    assert home.everloop.typed("log", "tail").code == 0
+
+
+def test_who_follows_is_cut_off_when_the_grant_ends(home: Home) -> None:
+    home.everloop.typed("grants", "allow", "agent:cli", "*")
+    out, environment = _Heard(), {"EVERLOOP_HOME": str(home.everloop.home), **OFFLINE}
+    streams = Streams(io.StringIO(), out, io.StringIO(), environment)
+    with ThreadPoolExecutor() as pool:
+        following = pool.submit(run, ("log", "tail", "--follow", "-n", "1"), streams)
+        assert out.begun.wait(60)
+        home.everloop.typed("grants", "revoke", "agent:cli")
+        home.everloop.typed("log", "note", f"More of {SECRET}")
+        assert following.result(timeout=60) == 5
+    assert "More of" not in out.getvalue()
+
+
+SWEPT = (
+    *WITHHELD,
+    "threads open mine",
+    "threads rename {thread} theirs",
+    "threads archive {thread}",
+    "threads restore {thread}",
+    "search canary --mode text",
+    "remember the canary --scope project:alpha",
+    "recall canary",
+    "explain {item} canary",
+    "memories",
+    "memories show {item}",
+    "memories export {out}",
+    "zoom {item}",
+    "revise {item} --title x",
+    "rate {item} 3",
+    "pin {item}",
+    "unpin {item}",
+    "forget {item} --preview",
+    "forget {item} --erase --yes",
+    "grants list",
+    "grants allow agent:cli *",
+    "grants revoke agent:cli",
+    "lessons",
+    "lessons show {lesson}",
+    "lessons recall canary",
+    "lessons stale",
+    "lessons propose mine --body mine",
+    "lessons edit {lesson} --body x",
+    "lessons narrate {lesson} --trigger a --failure b --correction c",
+    "lessons activate {lesson}",
+    "lessons use {lesson}",
+    "lessons feedback {lesson} --up",
+    "lessons withdraw {lesson} sig-1",
+    "lessons verdict {lesson} true",
+    "lessons promote {lesson}",
+    "lessons discard {lesson}",
+    "lessons supersede {lesson} les-2",
+    "gate {lesson}",
+    "manifest canary",
+    *(f"{sort} {verb}" for sort in ("personas", "teams") for verb in ("show pal", "write pal")),
+    *(
+        f"{sort} {verb}"
+        for sort in ("personas", "teams")
+        for verb in ("activate pal", "remove pal")
+    ),
+    "personas",
+    "personas archive pal",
+    "teams",
+    "teams archive pal",
+    "skills",
+    "skills show ship",
+    "skills activate ship",
+    "skills archive ship",
+    "skills remove ship",
+    "skills export {out}",
+    "packs",
+    "log note mine",
+    "log fork mine",
+    "log rewind 0 --preview",
+    "log rewind 0 --yes",
+    "log retract 1 --preview",
+    "log retract 1 --yes",
+    "log purge 1 --preview",
+    "log purge 1 --yes",
+    "log scrub",
+    "log export {out}",
+    "verify",
+    "rebuild",
+    "backup",
+    "backup --list",
+    "move {everloop.home} {out}",
+    "doctor",
+    "pair",
+    "devices revoke nobody",
+    "devices rename nobody x",
+    "hosts trust x",
+    "hosts distrust x",
+    "hosts token x",
+    "settings",
+)
+
+
+@pytest.mark.promise("P-CLI-6")
+@pytest.mark.parametrize("words", SWEPT)
+def test_no_command_shows_whom_nobody_let_in_what_the_user_wrote(home: Home, words: str) -> None:
+    for options in ((), ("--json",)):
+        answer = home.everloop(*home.asked(words), *options, piped="What do you know?")
+        assert SECRET.casefold() not in (answer.out + answer.err).casefold()
+        assert "fault in Everloop" not in answer.err
+
+
+def test_every_command_is_swept_or_left_out_for_a_reason() -> None:
+    named = [" ".join(verb.words) for verb in VERBS if not verb.opens_door]
+    reached = {max((n for n in named if f"{words} ".startswith(f"{n} ")), key=len, default="")
+               for words in SWEPT}  # fmt: skip
+    assert reached | set(ELSEWHERE) == set(named)
+    assert not reached & set(ELSEWHERE)
+
+
+WORKS = (
+    "verify",
+    "rebuild",
+    "backup",
+    "backup --list",
+    "doctor",
+    "settings",
+    "log scrub",
+    "log export {out}",
+    "move {everloop.home} {out}",
+)
+
+
+@pytest.mark.promise("P-CLI-6")
+@pytest.mark.parametrize("words", WORKS)
+def test_what_shows_nothing_works_for_every_script(home: Home, words: str) -> None:
+    assert home.everloop(*home.asked(words)).code == 0
+
+
+def test_an_archive_goes_to_a_file_and_to_no_screen(home: Home) -> None:
+    os.mkfifo(home.out)  # what is no file shows what is written to it, such as /dev/stdout
+    assert home.everloop("log", "export", str(home.out), "--yes").code == 5
+
+
+def test_an_agent_takes_back_its_own_and_is_shown_nothing_of_others(everloop: CommandLine) -> None:
+    everloop("log", "note", "what I wrote")
+    everloop.typed("log", "note", SECRET, "--stream", f"notes:{SECRET}", "--because", "1")
+    drawn = everloop("log", "retract", "1", "--preview")
+    assert "2 facts would stop counting: notes.note_written (1)." in drawn.out
+    assert "what I wrote" in drawn.out
+    assert "… and 1 more" in drawn.out
+    theirs = everloop("log", "retract", "2", "--preview").out
+    assert theirs.endswith("1 fact would stop counting.\nWhat others wrote is not shown.\n")
+    done = everloop("log", "retract", "1", "--yes", "--json")
+    impact = done.document["impact"]
+    assert ([one["position"] for one in impact["hides"]], impact["not_shown"]) == ([1], 1)
+    back = everloop("log", "retract", str(done.document["positions"][0]), "--preview", "--json")
+    assert back.document["not_shown"] == 1
+    assert everloop("log", "purge", "1", "--preview", "--json").document["not_shown"] == 1
+    assert SECRET not in drawn.out + done.out + back.out
+    assert everloop.typed("log", "retract", "3", "--preview", "--json").document["not_shown"] == 0

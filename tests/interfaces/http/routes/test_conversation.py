@@ -1,0 +1,233 @@
+"""Conversations over HTTP: saying, answering again, going back, taking back, looking."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.interfaces.http.serving import Served, asked, ended, frames, served
+from tests.thread.fixtures import gate
+
+
+def _texts(client: httpx.Client, thread: str = "home", **asked: str) -> list[str]:
+    page = client.get(f"/api/threads/{thread}/messages", params=asked).json()
+    return [one["text"] for one in page["messages"]]
+
+
+def test_a_message_is_there_when_it_is_acknowledged_and_once_if_it_is_sent_twice(
+    house: Served,
+) -> None:
+    with house.client() as client:
+        letter = {"text": "Only once.", "letter_id": "abc"}
+        first = client.post("/api/threads/home/messages", json=letter)
+        again = client.post("/api/threads/home/messages", json=letter)
+        assert first.status_code == 201
+        assert again.json() == first.json()
+        ended(client, first.json()["turn_id"])
+        assert _texts(client) == ["Only once.", "Answer number 1."]
+
+
+def test_pages_lead_through_a_thread_in_both_directions(house: Served) -> None:
+    with house.client() as client:
+        ids = [asked(client, f"Question {number}.")["message_id"] for number in range(3)]
+        newest = client.get("/api/threads/home/messages?limit=2").json()
+        assert [one["text"] for one in newest["messages"]] == ["Question 2.", "Answer number 3."]
+        assert (newest["earlier"], newest["later"]) == (True, False)
+        before = _texts(client, at=ids[1], way="before", limit="1")
+        after = _texts(client, at=ids[1], way="after", limit="1")
+        assert (before, after) == (["Answer number 1."], ["Answer number 2."])
+        day = newest["messages"][0]["said_at"][:10]
+        jumped = client.get(f"/api/threads/home/days/{day}/messages?limit=1").json()
+        assert [one["text"] for one in jumped["messages"]] == ["Question 0."]
+        assert (jumped["earlier"], jumped["later"]) == (False, True)
+        past = client.get("/api/threads/home/days/2001-01-01/messages?limit=1").json()
+        assert past == jumped
+        future = client.get("/api/threads/home/days/2999-01-01/messages?limit=1").json()
+        assert [one["text"] for one in future["messages"]] == ["Answer number 3."]
+
+
+def test_answers_to_one_question_stand_beside_each_other(house: Served) -> None:
+    with house.client() as client:
+        sent = asked(client, "Again?")
+        first = client.get("/api/threads/home/messages").json()["messages"][-1]
+        again = client.post(f"/api/messages/{first['message_id']}/again").json()
+        ended(client, again["turn_id"])
+        beside = client.get(f"/api/messages/{first['message_id']}/siblings").json()
+        assert [one["standing"] for one in beside] == [False, True]
+        assert beside == client.get(f"/api/messages/{sent['message_id']}/siblings").json()
+        assert _texts(client) == ["Again?", "Answer number 2."]
+        branch = beside[0]["branch"]
+        client.post("/api/threads/home/branch", json={"branch": branch})
+        assert _texts(client) == ["Again?", "Answer number 1."]
+        assert client.get("/api/messages/none/siblings").status_code == 404
+
+
+def test_a_rewind_is_previewed_done_and_undone(house: Served) -> None:
+    with house.client() as client:
+        first = asked(client, "One.")
+        asked(client, "Two.")
+        preview = client.get(f"/api/messages/{first['message_id']}/rewind").json()
+        assert preview["hides"]
+        gone = client.post(f"/api/messages/{first['message_id']}/rewind").json()
+        assert _texts(client) == ["One."]
+        lines = client.get("/api/threads/home/branches").json()
+        assert {one["branch"]: one["standing"] for one in lines} == {
+            gone["before"]: False,
+            gone["branch"]: True,
+        }
+        beside = client.get(
+            "/api/threads/home/branches/compare",
+            params={"first": gone["before"], "second": gone["branch"]},
+        ).json()
+        assert beside["shared"]["text"] == "One."
+        assert len(beside["first"]) == 3
+        client.post("/api/threads/home/branch", json={"branch": gone["before"]})
+        assert len(_texts(client)) == 4
+
+
+def test_a_message_is_edited_on_a_branch_of_its_own(house: Served) -> None:
+    with house.client() as client:
+        sent = asked(client, "Tpyo.")
+        edited = client.post(f"/api/messages/{sent['message_id']}/edit", json={"text": "Typo."})
+        ended(client, edited.json()["turn_id"])
+        assert _texts(client) == ["Typo.", "Answer number 2."]
+        assert edited.json()["branch"] != sent["branch"]
+
+
+def test_taking_back_is_previewed_done_and_undone(house: Served) -> None:
+    with house.client() as client:
+        sent = asked(client, "A secret.")
+        preview = client.get(f"/api/messages/{sent['message_id']}/retraction").json()
+        assert preview["kinds"]["thread.message_sent"] == 1
+        done = client.post(
+            f"/api/messages/{sent['message_id']}/retraction", json={"reason": "no"}
+        ).json()
+        assert _texts(client) == []
+        assert client.get(f"/api/retractions/{done['position']}").json()["restores"]
+        client.post(f"/api/retractions/{done['position']}", json={})
+        assert _texts(client) == ["A secret.", "Answer number 1."]
+
+
+def test_a_message_is_folded_away_and_shown_again(house: Served) -> None:
+    with house.client() as client:
+        sent = asked(client, "Fold me.")
+        for hidden in (True, False):
+            path = f"/api/messages/{sent['message_id']}/hidden"
+            assert client.put(path, json={"hidden": hidden}).json()["hidden"] is hidden
+
+
+def test_a_second_message_waits_visibly_and_both_can_be_stopped(tmp_path: Path) -> None:
+    held = gate()
+    with served(tmp_path, [["Half ", held, "whole."], "Never."]) as house, house.client() as client:
+        with client.stream("GET", "/api/stream") as stream:
+            first = client.post("/api/threads/home/messages", json={"text": "One."}).json()
+            next(one for one in frames(stream) if one.event == "words")
+        second = client.post("/api/threads/home/messages", json={"text": "Two."}).json()
+        waiting = client.get("/api/threads/home/turns").json()
+        assert [(one["turn_id"], one["phase"]) for one in waiting] == [
+            (first["turn_id"], "streaming"),
+            (second["turn_id"], "recorded"),
+        ]
+        for turn in (second, first):
+            assert client.post(f"/api/turns/{turn['turn_id']}/stop").status_code == 202
+            ended(client, turn["turn_id"])
+        stopped = client.get(f"/api/turns/{first['turn_id']}").json()
+        assert stopped["phase"] == "stopped"
+        said = client.get(f"/api/messages/{stopped['answer_id']}").json()
+        assert (said["text"], said["state"]) == ("Half ", "stopped")
+        assert len(house.model.asked) == 1
+
+
+def test_behind_every_answer_is_what_its_prompt_was_made_of(house: Served) -> None:
+    with house.client() as client:
+        asked(client, "Where is the key?")
+        question, answer = client.get("/api/threads/home/messages").json()["messages"]
+        assert question["context_id"] == ""
+        opened = client.get(f"/api/contexts/{answer['context_id']}").json()
+        pieces = [piece for section in opened["sections"] for piece in section["pieces"]]
+        assert any("Where is the key?" in piece["text"] for piece in pieces)
+        assert opened["tokens"] <= opened["hard"]
+        assert opened["calls"][0]["model"] == "scripted"
+        assert opened["calls"][0]["cost_usd"] is None
+        spent = client.get("/api/usage?by=day").json()
+        assert (spent[0]["model"], spent[0]["calls"], spent[0]["unpriced"]) == ("scripted", 1, 1)
+        assert client.get("/api/contexts/none").status_code == 404
+
+
+def test_threads_are_opened_renamed_put_away_and_taken_out(house: Served) -> None:
+    with house.client() as client:
+        made = client.post("/api/threads", json={"title": "Garden"}).json()
+        path = f"/api/threads/{made['thread_id']}"
+        assert client.patch(path, json={"title": "Plants"}).json()["title"] == "Plants"
+        client.patch(path, json={"archived": True})
+        assert [one["title"] for one in client.get("/api/threads").json()] == ["Home"]
+        client.patch(path, json={"archived": False})
+        assert len(client.get("/api/threads").json()) == 2
+        assert client.get("/api/threads/none").status_code == 404
+        assert client.get("/api/threads/none/messages").status_code == 404
+        assert client.post("/api/threads/none/messages", json={"text": "x"}).status_code == 404
+
+
+def test_what_was_said_is_found_by_words_thread_and_author(house: Served) -> None:
+    with house.client() as client:
+        sent = asked(client, "The lighthouse keeper has a parrot.")
+        house.running.remembering.remember()
+        found = client.get("/api/search", params={"query": "parrot", "mode": "text"}).json()
+        assert found["hits"][0]["message"]["message_id"] == sent["message_id"]
+        assert found["hits"][0]["message"]["thread_id"] == "home"
+        for narrow, roles in (
+            ({"thread_id": "home"}, ["user", "assistant"]),  # an answer is known by its question
+            ({"thread_id": "other"}, []),
+            ({"role": "user"}, ["user"]),
+            ({"role": "assistant"}, ["assistant"]),
+            ({"before": "2020-01-01T00:00:00Z"}, []),
+        ):
+            wanted = {"query": "parrot", "mode": "text", **narrow}
+            hits = client.get("/api/search", params=wanted).json()["hits"]
+            assert [one["message"]["role"] for one in hits] == roles, narrow
+
+
+def test_the_past_is_a_timeline_of_windows_that_can_be_opened(house: Served) -> None:
+    with house.client() as client:
+        asked(client, "Hello.")
+        (band,) = client.get("/api/threads/home/timeline?tier=day").json()
+        assert (band["tier"], band["messages"], band["state"]) == ("day", 2, "open")
+        opened = client.get(f"/api/threads/home/windows/{band['key']}").json()
+        assert [one["text"] for one in opened["messages"]] == ["Hello.", "Answer number 1."]
+        day = band["first"]
+        assert client.put(f"/api/threads/home/days/{day}", json={"important": True}).is_success
+        assert client.get("/api/threads/home/timeline?tier=day").json()[0]["important"] is True
+        assert client.get("/api/threads/home/windows/nonsense").status_code == 422
+
+
+def test_topics_decisions_and_intents_are_kept_and_settled(house: Served) -> None:
+    with house.client() as client:
+        path = "/api/threads/home/notes"
+        made = {
+            sort: client.post(path, json={"sort": sort, "text": f"A {sort}."}).json()
+            for sort in ("topic", "decision", "intent")
+        }
+        assert len(client.get(path).json()) == 3
+        topic = f"{path}/{made['topic']['note_id']}"
+        assert client.patch(topic, json={"text": "Half done."}).json()["text"] == "Half done."
+        for sort in ("topic", "intent"):
+            name = made[sort]["note_id"]
+            closed = client.patch(f"{path}/{name}", json={"closed": True}).json()
+            assert closed["open"] is False
+        assert [one["sort"] for one in client.get(path).json()] == ["decision"]
+        assert client.patch(f"{path}/none", json={"closed": True}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "zone", ["Nowhere/None", "../../etc/passwd", "/etc/passwd", "\0", "x" * 65]
+)
+def test_a_place_that_is_none_is_refused(shared: Served, zone: str) -> None:
+    with shared.client() as client:
+        assert client.put("/api/place", json={"zone": zone}).status_code == 422
+
+
+def test_days_end_where_the_person_is(house: Served) -> None:
+    with house.client() as client:
+        assert client.put("/api/place", json={"zone": "Pacific/Auckland"}).status_code == 204
+        head = house.engine.log.head
+        assert client.put("/api/place", json={"zone": "Pacific/Auckland"}).status_code == 204
+        assert house.engine.log.head == head

@@ -1,0 +1,290 @@
+"""The shield: who is let through, from where, by which name, with how much."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from tests.interfaces.http.serving import Served, served
+
+from everloop.access.commands import RevokeDevice
+from everloop.interfaces.http.app import ROUTERS
+from everloop.interfaces.http.security.middleware import COOKIE, PUBLIC, Rules
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def _routes() -> Iterator[tuple[str, str]]:
+    """Every route under /api, as its method and a path that it answers."""
+    app = FastAPI()
+    for router in ROUTERS:
+        app.include_router(router)
+    described: dict[str, Any] = app.openapi()["paths"]
+    for path, operations in described.items():
+        for method in operations:
+            yield method.upper(), re.sub(r"\{[^}]+\}", "1", path)
+
+
+ROUTES = sorted(_routes())
+GUARDED = [route for route in ROUTES if route not in PUBLIC] + [("GET", "/openapi.json")]
+
+
+def test_there_are_routes_to_look_at() -> None:
+    assert len(GUARDED) > 60
+    assert set(PUBLIC) - {("GET", "/api/health")} <= set(ROUTES)
+    assert all(isinstance(route, APIRoute) for router in ROUTERS for route in router.routes)
+
+
+@pytest.mark.promise("P-HTTP-1")
+@pytest.mark.parametrize("credential", ["none", "wrong", "revoked", "foreign", "malformed"])
+def test_no_route_answers_one_who_is_not_let_in(shared: Served, credential: str) -> None:
+    known = shared.credential()
+    if credential == "revoked":
+        shared.engine.do(RevokeDevice(known.device_id))
+    brought = {
+        "none": {},
+        "wrong": {"cookie": f"{COOKIE}={known.device_id}.{'x' * 43}"},
+        "revoked": {"cookie": f"{COOKIE}={known.text}"},
+        "foreign": {"authorization": f"Bearer dev-999.{known.secret}"},
+        "malformed": {"authorization": "Bearer \xff..", "cookie": f"{COOKIE}=;=;{known.text}"},
+    }[credential]
+    with shared.stranger() as client:
+        for method, path in GUARDED:
+            headers = [(name.encode(), value.encode("latin-1")) for name, value in brought.items()]
+            answer = client.request(method, path, headers=headers)
+            assert answer.status_code == 401, (method, path)
+            assert set(answer.json()) == {"error", "hint"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api//threads", "/mcp"])
+def test_an_address_that_is_no_route_tells_a_stranger_nothing(
+    shared: Served, method: str, path: str
+) -> None:
+    with shared.stranger() as client:
+        assert client.request(method, path).status_code == 401
+
+
+@pytest.mark.promise("P-HTTP-1")
+def test_a_credential_that_is_too_old_opens_no_route(tmp_path: Path) -> None:
+    with served(tmp_path) as house:
+        known = house.credential()
+        days = house.running.settings.serve.device_lives_days
+        with house.client(known) as client:
+            house.stage.clock.tick(seconds=days * 86_400 - 10)
+            assert client.get("/api/session").status_code == 200
+            house.stage.clock.tick(seconds=11)
+            for method, path in GUARDED:
+                assert client.request(method, path).status_code == 401, (method, path)
+        with house.client(house.credential()) as client:
+            listed = {one["device_id"]: one["expired"] for one in client.get("/api/devices").json()}
+            assert listed[known.device_id] is True
+            assert sum(listed.values()) == 1
+
+
+def test_a_device_may_bring_its_credential_as_a_cookie_or_as_a_bearer(shared: Served) -> None:
+    known = shared.credential()
+    with shared.client(known) as browser, shared.stranger() as program:
+        assert browser.get("/api/session").json()["device_id"] == known.device_id
+        headers = {"authorization": f"Bearer {known.text}"}
+        assert program.get("/api/session", headers=headers).status_code == 200
+
+
+def test_a_wrong_bearer_is_not_mended_by_a_good_cookie(shared: Served) -> None:
+    with shared.client() as client:
+        headers = {"authorization": "Bearer nobody.nothing"}
+        assert client.get("/api/session", headers=headers).status_code == 401
+
+
+@pytest.mark.promise("P-HTTP-2")
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:{port}", 200),
+        ("127.0.0.1", 200),
+        ("localhost:{port}", 200),
+        ("LOCALHOST:{port}", 200),
+        ("[::1]:{port}", 200),
+        ("localhost:1", 200),
+        ("localhost.", 421),
+        ("localhost:", 421),
+        ("evil.example", 421),
+        ("evil.example:{port}", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("127.0.0.2:{port}", 421),
+        ("0.0.0.0:{port}", 421),
+        ("::1", 421),
+        ("user@localhost", 421),
+    ],
+)
+def test_it_answers_only_to_its_own_names(shared: Served, host: str, status: int) -> None:
+    with shared.client() as client:
+        named = {"host": host.format(port=shared.port)}
+        for path in ("/api/health", "/api/threads", "/"):
+            assert client.get(path, headers=named).status_code == status, path
+
+
+@pytest.mark.parametrize("twice", ["Host", "Origin", "Content-Length"])
+def test_what_must_be_said_once_is_refused_if_it_is_said_twice(shared: Served, twice: str) -> None:
+    ours = f"127.0.0.1:{shared.port}"
+    said = {"Host": ours, "Origin": f"http://{ours}", "Content-Length": "0"}
+    with closing(HTTPConnection(ours)) as connection:
+        connection.putrequest("GET", "/api/health", skip_host=True)
+        for name, value in said.items():
+            for _ in range(1 + (name == twice)):
+                connection.putheader(name, value)
+        connection.endheaders()
+        assert connection.getresponse().status == 400
+
+
+ORIGINS = [
+    ("http://127.0.0.1:{port}", True),
+    ("HTTP://127.0.0.1:{port}", True),
+    ("https://127.0.0.1:{port}", True),
+    ("null", False),
+    ("", False),
+    ("http://127.0.0.1", False),
+    ("http://127.0.0.1:1", False),
+    ("http://127.0.0.1.:{port}", False),
+    ("http://localhost:{port}", False),
+    ("http://evil.example", False),
+    ("http://evil.example#127.0.0.1:{port}", False),
+    ("http://127.0.0.1:{port}@evil.example", False),
+    ("http://evil@127.0.0.1:{port}", False),
+    ("file://127.0.0.1:{port}", False),
+    ("chrome-extension://127.0.0.1:{port}", False),
+    ("http://[::1", False),
+]
+
+
+@pytest.mark.promise("P-HTTP-2")
+@pytest.mark.parametrize(("origin", "welcome"), ORIGINS)
+def test_another_origin_can_neither_ask_nor_change(
+    shared: Served, origin: str, welcome: bool
+) -> None:
+    with shared.client() as client:
+        headers = {"origin": origin.format(port=shared.port)}
+        asked = client.get("/api/threads", headers=headers)
+        changed = client.post("/api/devices/code", headers=headers)
+        knocked = client.post("/api/session", headers=headers, json={"code": "none"})
+        assert [one.status_code == 403 for one in (asked, changed)] == [not welcome] * 2
+        assert "another site" not in knocked.text if welcome else knocked.status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_another_site_may_lead_here_and_do_nothing_else(
+    shared: Served, site: str
+) -> None:
+    with shared.client() as client:
+        headers = {"sec-fetch-site": site}
+        assert client.get("/", headers=headers).status_code == 200
+        assert client.get("/api/threads", headers=headers).status_code == 403
+        assert client.post("/api/devices/code", headers=headers).status_code == 403
+        assert client.post("/", headers=headers).status_code == 403
+
+
+def test_over_tls_only_origins_with_tls_are_ours(tmp_path: Path) -> None:
+    with served(tmp_path, rules=Rules(secure=True)) as house, house.stranger() as client:
+        client.headers["authorization"] = f"Bearer {house.credential().text}"
+        ours = f"127.0.0.1:{house.port}"
+        for scheme, status in (("https", 200), ("http", 403)):
+            answer = client.get("/api/threads", headers={"origin": f"{scheme}://{ours}"})
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("text/plain", b'{"title": "from another site"}'),
+        ("application/x-www-form-urlencoded", b"title=x"),
+        ("multipart/form-data; boundary=x", b"--x--"),
+    ],
+)
+def test_a_form_of_another_site_changes_nothing(shared: Served, kind: str, body: bytes) -> None:
+    """Such a form needs no permission of ours to be sent, and brings the cookie with it."""
+    with shared.client() as client:
+        before = client.get("/api/threads").json()
+        for origin in ({}, {"origin": "http://evil.example"}, {"origin": "null"}):
+            headers = {"content-type": kind, **origin}
+            answer = client.post("/api/threads", content=body, headers=headers)
+            assert answer.status_code in (403, 422)
+        assert client.get("/api/threads").json() == before
+
+
+def test_every_answer_keeps_a_browser_from_running_what_is_not_ours(shared: Served) -> None:
+    with shared.client() as client:
+        answers = [
+            client.get("/"),
+            client.get("/api/threads"),
+            client.get("/api/nothing"),
+            client.get("/api/health", headers={"host": "evil.example"}),
+            client.post("/api/threads", json={}),
+        ]
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+        assert "unsafe-eval" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_body_that_is_too_large_is_refused_with_and_without_its_length(tmp_path: Path) -> None:
+    small = Rules(body_bytes_max=10_000)
+    with served(tmp_path, rules=small) as house, house.client() as client:
+        whole = b'{"title": "' + b"x" * 20_000 + b'"}'
+        kind = {"content-type": "application/json"}
+        stated = client.post("/api/threads", content=whole, headers=kind)
+        in_parts = client.post("/api/threads", content=_parts(whole), headers=kind)
+        kept = client.put("/api/files?name=x", content=_parts(whole))
+        assert [one.status_code for one in (stated, in_parts, kept)] == [413, 413, 413]
+        assert client.get("/api/threads").status_code == 200
+
+
+def _parts(whole: bytes) -> Iterator[bytes]:
+    for at in range(0, len(whole), 1_000):
+        yield whole[at : at + 1_000]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..%2f..%2fetc%2fpasswd", "..", "%00", "a%00b", "%ff", "x" * 5_000, "%2e%2e%2f", "‮", "'--"],
+)
+def test_no_id_leads_out_of_its_place(shared: Served, name: str) -> None:
+    paths = [path for method, path in ROUTES if method == "GET" and path.endswith("/1")]
+    with shared.client() as client:
+        for path in [*paths, "/api/files/1", "/1", "/_app/1"]:
+            answer = client.get(path.removesuffix("1") + name, follow_redirects=False)
+            assert answer.status_code in (200, 401, 404, 405, 421, 422), (path, answer.text)
+            assert "root:" not in answer.text
+
+
+def test_a_socket_of_another_kind_is_not_opened(shared: Served) -> None:
+    wish = {
+        "connection": "upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
+    with shared.stranger() as client, suppress(httpx.RemoteProtocolError):
+        assert client.get("/api/stream", headers=wish).status_code in (401, 403)
+
+
+def test_what_is_private_stays_in_no_cache_on_the_way(shared: Served) -> None:
+    with shared.client() as client:
+        for path in (
+            "/api/memories",
+            "/api/recall?query=x&mode=text",
+            "/api/none",
+            "/openapi.json",
+        ):
+            assert client.get(path).headers["cache-control"] == "no-store", path

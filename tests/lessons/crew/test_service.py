@@ -1,0 +1,212 @@
+"""The crew over a real log: who sees what, what is linked, and what comes back after a replay."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from everloop.app import Engine
+from everloop.errors import Conflict, Forbidden, Invalid, NotFound
+from everloop.lessons.crew.commands import (
+    ActivateEntry,
+    ArchiveEntry,
+    EnlistEntry,
+    RemoveEntry,
+    ReviseEntry,
+)
+from everloop.lessons.crew.deciders import CREW_DECIDERS
+from everloop.lessons.crew.events import HookGroup, HookHandler, Member, Persona, Skill, Team
+from everloop.lessons.crew.queries import headlines
+from everloop.lessons.model.commands import ProposeLesson, TrustHost
+from everloop.lessons.model.events import LessonPromoted, Narrative
+from everloop.lessons.projections.queries import LessonSeen
+from everloop.log import Context, Draft
+from everloop.log.integrity.rebuild import rebuild
+from everloop.memory.model.commands import GrantAudience, RememberItem, RetireItem
+from everloop.memory.projections.citations import links, user_citers
+from everloop.memory.projections.queries import asker
+from everloop.memory.settings import MemorySettings
+from everloop.settings import Settings
+from everloop.testing.deterministic import Stage
+
+USER = Context()
+AGENT = Context(actor="agent:x", session="s1")
+SKILL = Skill("Ships a release", "Run the checks first.")
+DEPLOY = EnlistEntry("skill", "deploy", SKILL)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
+    with Engine.open(tmp_path, settings=settings, world=Stage().world) as opened:
+        yield opened
+
+
+def names(engine: Engine, principal: str = "user") -> list[str]:
+    return [each.name for each in engine.crew.headlines(principal, "skill")]
+
+
+def citers(engine: Engine, item_id: str) -> list[str]:
+    with engine.reading() as reader:
+        return user_citers(reader, item_id)
+
+
+def test_every_command_of_the_crew_is_decided_once() -> None:
+    decided = [decider.command for decider in CREW_DECIDERS]
+    assert len(set(decided)) == len(decided) == 5
+    assert {decider.stream(DEPLOY) for decider in CREW_DECIDERS} == {"skill:deploy"}
+
+
+def test_an_entry_says_all_that_was_written(engine: Engine) -> None:
+    handler = HookHandler("command", {"command": "x"}, 5.0, True)
+    hooks: dict[str, tuple[HookGroup, ...]] = {"Stop": (HookGroup((handler,), "Bash"),)}
+    whole = Skill(
+        description="d", body="b", type="analytical", version="1.0", when_to_use="w",
+        argument_hint="[n]", arguments=("n",), allowed_tools=("Read",), model="m", effort="high",
+        context="fork", agent="Explore", hooks=hooks, paths=("*.py",), activation="path-triggered",
+    )  # fmt: skip
+    engine.crew.enlist(EnlistEntry("skill", "check", whole), by=USER)
+    team = Team("Home", "d", "b", (Member("persona", "ada"), Member("user", "ben")))
+    engine.crew.enlist(EnlistEntry("team", "home", team), by=USER)
+    engine.crew.enlist(EnlistEntry("persona", "ada", Persona("Ada", "d", "b")), by=USER)
+    assert engine.crew.whole("user", "skill", "check").profile == whole
+    assert engine.crew.whole("user", "team", "home").profile == team
+    assert engine.crew.whole("user", "persona", "ada").headline.title == "Ada"
+
+
+@pytest.mark.promise("P-CREW-3")
+def test_an_agents_skill_waits_for_the_user(engine: Engine) -> None:
+    done = engine.crew.enlist(DEPLOY, by=AGENT)
+    assert (done.what, done.status, done.withheld) == ("new", "draft", True)
+    with pytest.raises(Forbidden):
+        engine.crew.change(ActivateEntry("skill", "deploy"), by=AGENT)
+    engine.crew.change(ActivateEntry("skill", "deploy"), by=USER)
+    assert engine.crew.whole("user", "skill", "deploy").headline.status == "active"
+
+
+def test_a_host_speaks_for_the_user_only_while_it_is_trusted(engine: Engine) -> None:
+    engine.crew.enlist(DEPLOY, by=AGENT)
+    trust = engine.do(TrustHost("x"), by=USER)
+    engine.crew.change(ActivateEntry("skill", "deploy"), by=AGENT)
+    engine.log.retract([trust.position], reason="a mistake", actor="user")
+    engine.crew.enlist(EnlistEntry("skill", "other", SKILL), by=AGENT)
+    with pytest.raises(Forbidden):
+        engine.crew.change(ActivateEntry("skill", "other"), by=AGENT)
+
+
+def test_a_name_is_taken_once_and_free_again_after_removal(engine: Engine) -> None:
+    engine.crew.enlist(DEPLOY, by=USER)
+    with pytest.raises(Conflict):
+        engine.crew.enlist(DEPLOY, by=USER)
+    engine.crew.change(RemoveEntry("skill", "deploy", force=True), by=USER)
+    assert names(engine) == []
+    with pytest.raises(NotFound):
+        engine.crew.whole("user", "skill", "deploy")
+    assert engine.crew.enlist(DEPLOY, by=USER).what == "new"
+
+
+def test_nobody_sees_what_is_out_of_scope_but_everyone_what_they_wrote(engine: Engine) -> None:
+    engine.crew.enlist(DEPLOY, by=USER)
+    engine.crew.enlist(EnlistEntry("skill", "own", SKILL), by=AGENT)
+    engine.crew.enlist(EnlistEntry("skill", "open", SKILL, scope="project:a"), by=USER)
+    assert names(engine, "agent:x") == ["own"]
+    assert names(engine, "agent:unknown") == []
+    engine.do(GrantAudience("agent:x", ("project:*",)), by=USER)
+    assert names(engine, "agent:x") == ["open", "own"]
+    with pytest.raises(NotFound):
+        engine.crew.whole("agent:x", "skill", "deploy")
+
+
+@pytest.mark.promise("P-CREW-4")
+def test_a_cited_memory_is_immune_until_the_skill_is_archived(engine: Engine) -> None:
+    engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
+    engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
+    assert citers(engine, "mem-1") == ["skill:deploy"]
+    with pytest.raises(Forbidden):
+        engine.do(RetireItem("mem-1"), by=AGENT)
+    engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    assert citers(engine, "mem-1") == []
+    engine.crew.change(ActivateEntry("skill", "deploy"), by=USER)
+    assert citers(engine, "mem-1") == ["skill:deploy"]
+    with engine.reading() as reader:
+        found = links(reader, asker(reader, "user"), "mem-1")
+    assert [link.until is None for link in found] == [False, True]
+
+
+def test_taking_a_skill_back_takes_its_citations_with_it(engine: Engine) -> None:
+    engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
+    done = engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
+    engine.log.retract([done.positions[0]], reason="a mistake", actor="user")
+    assert names(engine) == []
+    assert citers(engine, "mem-1") == []
+
+
+def test_taking_an_archiving_back_brings_the_citation_back(engine: Engine) -> None:
+    engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
+    engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
+    gone = engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    engine.log.retract([gone.facts[0].position], reason="a mistake", actor="user")
+    assert engine.crew.whole("user", "skill", "deploy").headline.status == "active"
+    assert citers(engine, "mem-1") == ["skill:deploy"]
+
+
+def test_a_revision_shows_the_newest_words_and_the_older_ones_as_of_then(engine: Engine) -> None:
+    first = engine.crew.enlist(DEPLOY, by=USER)
+    engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Ships it well", "b")), by=USER)
+    assert engine.crew.headlines("user", "skill")[0].description == "Ships it well"
+    with engine.reading(as_of=first.positions[-1]) as reader:
+        (then,) = headlines(reader, asker(reader, "user"), "skill")
+    assert then.description == "Ships a release"
+
+
+def test_what_is_listed_depends_on_the_status_asked_for(engine: Engine) -> None:
+    engine.crew.enlist(DEPLOY, by=USER)
+    engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    assert names(engine) == []
+    assert [e.name for e in engine.crew.headlines("user", "skill", ("archived",))] == ["deploy"]
+    with pytest.raises(Invalid, match="not a status"):
+        engine.crew.headlines("user", "skill", ("hidden",))
+
+
+def test_a_skills_history_holds_each_promoted_lesson_once(engine: Engine) -> None:
+    engine.crew.enlist(DEPLOY, by=USER)
+    for number in (1, 2):
+        engine.lessons.propose(
+            ProposeLesson(
+                "", f"rule {number}", "b", author="pack", pack_id="p", external_id=str(number),
+                seed_as_promoted=number == 1, target_skill="deploy",
+            ),
+            by=USER,
+        )  # fmt: skip
+    (entry,) = engine.crew.whole("user", "skill", "deploy").history
+    assert entry.author == "pack"
+    assert engine.crew.whole("user", "skill", "deploy").history == (entry,)
+
+
+def test_a_history_says_what_set_the_lesson_off_and_is_for_those_who_may_see_it(
+    engine: Engine,
+) -> None:
+    engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, scope="global"), by=USER)
+    engine.do(ProposeLesson("les-1", "Look first", "b", target_skill="deploy"), by=AGENT)
+    told = Narrative("a red build", "it was ignored", "look first", "inferred")
+    narrated = engine.lessons.narrate("les-1", by=USER, narrative=told)
+    assert isinstance(narrated, LessonSeen)
+    promoted = LessonPromoted("les-1", narrated.digest, ())
+    for number in (1, 2):
+        engine.log.append(
+            "lesson:les-1", [Draft(promoted, (narrated.position,))], actor=f"engine:{number}"
+        )
+    engine.do(GrantAudience("agent:y", ("global",)), by=USER)
+    (entry,) = engine.crew.whole("user", "skill", "deploy").history
+    assert (entry.lesson_id, entry.trigger, entry.author) == ("les-1", "a red build", "agent")
+    assert engine.crew.whole("agent:y", "skill", "deploy").history == ()
+
+
+def test_rebuilding_the_view_gives_the_same_rows(engine: Engine) -> None:
+    engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
+    engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
+    engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Ships it well", "b")), by=USER)
+    engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
+    before = engine.crew.whole("user", "skill", "deploy")
+    rebuild(engine.log, ["crew_book"])
+    assert engine.crew.whole("user", "skill", "deploy") == before

@@ -1,0 +1,52 @@
+"""The form of an entry: members, hooks and files."""
+
+import pytest
+
+from everloop.errors import Invalid
+from everloop.lessons.crew.events import HookGroup, HookHandler, Member, Skill, SkillFile
+from everloop.lessons.crew.validation import HANDLERS, check_profile, member_of
+
+
+def test_members_are_typed_and_a_bare_slug_is_a_user() -> None:
+    assert member_of("persona:ada") == Member("persona", "ada")
+    assert member_of("skill:deploy") == Member("skill", "deploy")
+    assert member_of("user:ben") == member_of("ben") == Member("user", "ben")
+
+
+@pytest.mark.parametrize("text", ["", "robot:x", "persona:", "a b", "persona:a:b", "u" * 65])
+def test_what_is_no_member_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="no member"):
+        member_of(text)
+
+
+def with_hook(happening: str, handler: HookHandler) -> Skill:
+    return Skill("d", "b", hooks={happening: (HookGroup((handler,), "Bash"),)})
+
+
+@pytest.mark.parametrize("kind", HANDLERS)
+def test_any_event_may_have_a_hook_of_a_known_type(kind: str) -> None:
+    check_profile("skill", with_hook("AnythingAtAll", HookHandler(kind, {"command": "x"}, 5, True)))
+
+
+def test_a_malformed_hook_is_refused() -> None:
+    for skill in (
+        with_hook("Stop", HookHandler("telepathy", {})),
+        with_hook("Stop", HookHandler("command", {}, -1)),
+        with_hook(" ", HookHandler("command", {})),
+    ):
+        with pytest.raises(Invalid):
+            check_profile("skill", skill)
+
+
+@pytest.mark.parametrize(
+    "path", ["../up", "/etc/passwd", "a//b", ".hidden", "a/../b", "c:x", "a\\b", "a\nb", ""]
+)
+def test_a_file_cannot_be_anywhere_but_in_the_skills_folder(path: str) -> None:
+    with pytest.raises(Invalid, match="no path inside"):
+        check_profile("skill", Skill("d", "b", files=(SkillFile(path, "x"),)))
+
+
+def test_a_file_cannot_be_there_twice_or_in_place_of_the_page() -> None:
+    for files in ((SkillFile("a.md", ""), SkillFile("A.md", "")), (SkillFile("skill.md", ""),)):
+        with pytest.raises(Invalid, match="twice"):
+            check_profile("skill", Skill("d", "b", files=files))

@@ -1,0 +1,132 @@
+"""What a turn comes to: every step can say no, and says why."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from everloop.lessons.feedback.attribution import Pick
+from everloop.lessons.feedback.events import Opinion, Reading, Signal
+from everloop.lessons.feedback.scoring import (
+    Weighing,
+    standing,
+    untested,
+    weigh,
+    weigh_interrupt,
+)
+from everloop.lessons.feedback.settings import SentimentSettings
+from everloop.lessons.feedback.turns import Heard, Shown, Turn
+from everloop.testing.deterministic import NEW_YEAR
+
+LIMITS = SentimentSettings()
+SHOWN = (Shown("les-1", "Use pnpm"), Shown("les-2", "Run the tests"))
+HEARD = Heard("t", "that is wrong", shown=SHOWN)
+
+
+def opinion(**more: Any) -> Opinion:
+    plain: dict[str, Any] = {"lesson_id": "les-1", "polarity": "negative", "confidence": 0.9}
+    return Opinion(**{**plain, **more})
+
+
+@pytest.mark.parametrize(
+    ("reading", "reasons"),
+    [
+        (Reading((opinion(),), abstain=True), ("classifier-abstained",)),
+        (Reading((opinion(),), ("sarcasm",)), ("hazard: sarcasm",)),
+        (Reading((opinion(hazards=("self-directed",)),)), ("hazard: self-directed",)),
+        (Reading((opinion(hazards=("ambiguous-referent",)),)), ("hazard: ambiguous-referent",)),
+        (Reading((opinion(),), ("out-of-distribution",)), ("hazard: out-of-distribution",)),
+        (Reading(), ("neutral",)),
+        (Reading((opinion(polarity="neutral", confidence=1.0),)), ("neutral",)),
+        (Reading((opinion(lesson_id="les-9"),)), ("neutral",)),
+        (Reading((opinion(evidence="words nobody said"),)), ("neutral",)),
+        (Reading((opinion(confidence=0.849),)), ("below-threshold: negative 0.85 < 0.85",)),
+        (
+            Reading((opinion(polarity="positive", confidence=0.74),)),
+            ("below-threshold: positive 0.74 < 0.75",),
+        ),
+    ],
+)
+def test_what_speaks_against_a_reading_is_said(reading: Reading, reasons: tuple[str, ...]) -> None:
+    assert standing(HEARD, reading, LIMITS) == (None, reasons)
+
+
+@pytest.mark.parametrize(("polarity", "least"), [("positive", 0.75), ("negative", 0.85)])
+def test_the_threshold_itself_is_enough(polarity: str, least: float) -> None:
+    good = opinion(polarity=polarity, confidence=least)
+    assert standing(HEARD, Reading((good,)), LIMITS) == (good, ())
+
+
+@pytest.mark.parametrize("hazard", ["hyperbole", "low-confidence", "privacy-concern"])
+def test_lesser_hazards_do_not_silence_a_user(hazard: str) -> None:
+    reading = msgspec.convert({"opinions": [], "hazards": [hazard]}, Reading)
+    good = opinion()
+    assert standing(HEARD, msgspec.structs.replace(reading, opinions=(good,)), LIMITS) == (good, ())
+
+
+def test_the_surest_opinion_stands() -> None:
+    faint, clear = opinion(confidence=0.86), opinion(lesson_id="les-2", confidence=0.99)
+    assert standing(HEARD, Reading((faint, clear)), LIMITS)[0] == clear
+
+
+def test_classifier_and_attribution_must_mean_the_same_lesson() -> None:
+    other = weigh(opinion(), Pick("les-2", 0.95, "mention"))
+    assert other == Weighing(reasons=("attribution-differs: les-2 is not les-1",))
+    assert weigh(opinion(), None) == Weighing(reasons=("unattributed",))
+
+
+def test_a_signal_is_as_sure_as_the_less_sure_of_both() -> None:
+    found = weigh(opinion(polarity="positive"), Pick("les-1", 0.65, "only"))
+    assert found == Weighing((Signal("les-1", True, 0.65, "only"),))
+
+
+# -- interrupts ------------------------------------------------------------------------------------
+
+
+def interrupted(after_s: float, *lessons: str) -> Heard:
+    turn = Turn("assistant", "working", NEW_YEAR, lessons)
+    at = NEW_YEAR + timedelta(seconds=after_s)
+    return Heard("t", "[Request interrupted by user]", at, SHOWN, (turn,))
+
+
+@pytest.mark.parametrize("after_s", [0, 30])
+def test_a_quick_interrupt_speaks_against_the_lessons_of_the_turn(after_s: float) -> None:
+    found = weigh_interrupt(interrupted(after_s, "les-2", "les-9"), LIMITS)
+    assert found == Weighing((Signal("les-2", False, 0.9, "interrupt"),))
+
+
+@pytest.mark.parametrize("after_s", [-1, 30.1])
+def test_a_late_interrupt_says_nothing(after_s: float) -> None:
+    found = weigh_interrupt(interrupted(after_s, "les-1"), LIMITS)
+    assert found == Weighing(reasons=("unattributed",))
+
+
+def test_an_interrupt_of_nothing_says_nothing() -> None:
+    assert weigh_interrupt(interrupted(1), LIMITS).reasons == ("unattributed",)
+    nothing = Heard("t", "[Request interrupted by user]", NEW_YEAR, SHOWN)
+    assert weigh_interrupt(nothing, LIMITS).reasons == ("unattributed",)
+
+
+def test_an_interrupt_at_an_unknown_time_says_nothing() -> None:
+    unknown = msgspec.structs.replace(interrupted(1, "les-1"), at=None)
+    assert weigh_interrupt(unknown, LIMITS).reasons == ("unattributed",)
+
+
+def test_an_interrupt_has_to_pass_the_threshold_too() -> None:
+    strict = SentimentSettings(negative_min=0.95)
+    found = weigh_interrupt(interrupted(1, "les-1"), strict)
+    assert found.reasons == ("below-threshold: negative 0.90 < 0.95",)
+
+
+# -- hosts -----------------------------------------------------------------------------------------
+
+
+def test_a_host_of_an_untested_version_is_not_understood() -> None:
+    told = msgspec.structs.replace(HEARD, host_version="3.0.1")
+    assert untested(told, LIMITS) == ("untested-host-version: 3.0.1",)
+
+
+@pytest.mark.parametrize("version", ["", "1.0.44", "2.1.205"])
+def test_a_tested_host_or_one_that_says_no_version_is_heard(version: str) -> None:
+    assert untested(msgspec.structs.replace(HEARD, host_version=version), LIMITS) == ()

@@ -1,0 +1,413 @@
+"""The gate as a pure function: every check at its boundary, all violations at once, in order."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from everloop.lessons.gate.case import Case, CitedMemory, Hand, Heard, Told, Tried, Use
+from everloop.lessons.gate.checks import checks, good_citations, grounds, violations
+from everloop.lessons.model.lifecycle import Status
+from everloop.lessons.settings import GateRules
+
+NOW = datetime(2026, 5, 2, 12, 0, tzinfo=UTC)
+RULES = GateRules()
+MEMORY = CitedMemory("mem-1", 3, 3, "user", hands=frozenset({Hand("user", "")}))
+GOOD = Case(
+    lesson_id="les-1",
+    status=Status.ACTIVE,
+    scope="user",
+    position=10,
+    words_at=10,
+    written_at=NOW - timedelta(hours=24),
+    now=NOW,
+    digest="d",
+    hands=frozenset({Hand("agent:a", "s1")}),
+    uses=(
+        Use(11, "d", "agent:a", "s1"),
+        Use(12, "d", "agent:a", "s1"),
+        Use(13, "d", "agent:b", "s2"),
+    ),
+    heard=(Heard(14, "d", True, "user"),),
+    told=Told(15, "d", "inferred", False),
+    cited=(MEMORY,),
+)
+
+
+def but(**changes: Any) -> Case:
+    """The good case, but for these."""
+    return msgspec.structs.replace(GOOD, **changes)
+
+
+def memory(**changes: Any) -> tuple[CitedMemory, ...]:
+    """The good memory, but for these, alone."""
+    return (msgspec.structs.replace(MEMORY, **changes),)
+
+
+def told(case: Case, rules: GateRules = RULES) -> list[str]:
+    """The messages of all violations."""
+    return [violation.message for violation in violations(case, rules)]
+
+
+def test_a_lesson_that_meets_every_floor_exactly_passes() -> None:
+    assert told(GOOD) == []
+    assert all(check.passed for check in checks(GOOD, RULES))
+
+
+@pytest.mark.promise("P-LES-1")
+def test_all_violations_are_reported_at_once_in_a_fixed_order() -> None:
+    worst = but(
+        status=Status.DISCARDED,
+        written_at=NOW - timedelta(hours=3),
+        uses=(),
+        heard=(Heard(14, "d", False, "agent:b"),),
+        told=None,
+        cited=(),
+        tried=(Tried(16, "d", False, True),),
+    )
+    assert told(worst) == [
+        "already-discarded",
+        "time-floor: age=10800s < required=86400s",
+        "insufficient-applied-count: observed=0 < required=3",
+        "thumbs-down-block: count=1",
+        "missing-external-signal-sources",
+        "insufficient-origin-diversity: distinct_sessions=0 < required=2",
+        "missing-causal-narrative",
+        "missing-memory-citation",
+        "failed-verdict",
+    ]
+    names = [check.name for check in checks(worst, RULES)]
+    assert names == [
+        "standing", "age", "uses", "blame", "support", "origins", "narrative", "citations",
+        "verdicts",
+    ]  # fmt: skip
+    assert not any(check.passed for check in checks(worst, RULES))
+
+
+def test_every_violation_says_its_fact_and_what_would_satisfy_it() -> None:
+    bare = but(uses=(), heard=(), told=None, cited=(), written_at=NOW)
+    for violation in violations(bare, RULES):
+        assert violation.message.startswith(violation.code)
+        assert violation.fact
+        assert violation.satisfied_by
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (Status.PENDING, []),
+        (Status.ACTIVE, []),
+        (Status.PROMOTED, []),
+        (Status.DISCARDED, ["already-discarded"]),
+        (Status.SUPERSEDED, ["already-superseded"]),
+    ],
+)
+def test_what_was_let_go_or_replaced_cannot_be_promoted(
+    status: Status, expected: list[str]
+) -> None:
+    assert told(but(status=status)) == expected
+
+
+def test_a_microsecond_short_of_the_floor_is_too_young() -> None:
+    young = but(written_at=NOW - timedelta(hours=24) + timedelta(microseconds=1))
+    assert told(young) == ["time-floor: age=86399s < required=86400s"]
+
+
+def test_the_age_is_told_without_rounding_up() -> None:
+    young = but(written_at=NOW - timedelta(hours=23, minutes=59, seconds=59))
+    age = checks(young, RULES)[1]
+    assert age.fact == "its words are 23.9 h old"
+    assert age.violations[0].satisfied_by == "wait until 2026-05-02 12:00 UTC"
+
+
+def test_two_uses_are_too_few() -> None:
+    few = but(uses=(GOOD.uses[0], GOOD.uses[2]))
+    assert told(few) == ["insufficient-applied-count: observed=2 < required=3"]
+    check = checks(few, RULES)[2]
+    assert check.fact == "used 2 times since its words were last changed"
+    assert check.violations[0].satisfied_by == "use it once more"
+
+
+def test_uses_of_other_words_do_not_count() -> None:
+    older = tuple(msgspec.structs.replace(use, digest="old") for use in GOOD.uses)
+    assert [v.code for v in violations(but(uses=older), RULES)] == [
+        "insufficient-applied-count",
+        "insufficient-origin-diversity",
+    ]
+
+
+@pytest.mark.parametrize("actor", ["user", "agent:a", "agent:b", "engine"])
+@pytest.mark.parametrize("digest", ["d", "old"])
+def test_one_thumbs_down_blocks_whoever_gave_it_and_of_whatever_words(
+    actor: str, digest: str
+) -> None:
+    case = but(heard=(*GOOD.heard, Heard(20, digest, False, actor)))
+    assert told(case) == ["thumbs-down-block: count=1"]
+
+
+@pytest.mark.parametrize(
+    "heard",
+    [
+        (),
+        (Heard(14, "old", True, "user"),),
+        (Heard(14, "d", True, "agent:a"),),
+        (Heard(14, "d", True, "agent:b"),),
+        (Heard(14, "old", True, "agent:b", trusted_at=9),),
+        (Heard(14, "d", True, "agent:b", "s2"),),
+        (Heard(14, "d", True, "agent:a", "s1", trusted_at=9),),
+        (Heard(14, "d", True, "agent:a", "s1/x", trusted_at=9),),
+        (Heard(14, "d", True, "agent:a", trusted_at=9),),
+        (Heard(14, "d", True, "agent:b", "s1", trusted_at=9),),
+        (Heard(14, "d", True, "engine"),),
+        (Heard(14, "d", True, "user", guessed=True),),
+        (Heard(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True),),
+    ],
+)
+def test_praise_that_is_not_the_users_word_on_these_words_is_no_support(
+    heard: tuple[Heard, ...],
+) -> None:
+    assert told(but(heard=heard)) == ["missing-external-signal-sources"]
+
+
+@pytest.mark.parametrize(("actor", "session"), [("agent:b", ""), ("agent:a", "s2")])
+def test_praise_that_another_run_of_a_trusted_host_passes_on_is_support(
+    actor: str, session: str
+) -> None:
+    assert told(but(heard=(Heard(14, "d", True, actor, session, trusted_at=9),))) == []
+
+
+def test_blame_that_a_model_guessed_blocks_like_any_other() -> None:
+    case = but(heard=(*GOOD.heard, Heard(20, "d", False, "user", guessed=True)))
+    assert told(case) == ["thumbs-down-block: count=1"]
+
+
+def test_blame_is_no_support() -> None:
+    assert "missing-external-signal-sources" in told(but(heard=(Heard(14, "d", False, "user"),)))
+
+
+@pytest.mark.parametrize("hand", [Hand("user", ""), Hand("user", "t1")])
+def test_the_user_cannot_support_their_own_words(hand: Hand) -> None:
+    case = but(hands=frozenset({hand}), cited=memory(hands=frozenset({Hand("agent:b", "s9")})))
+    assert told(case) == ["missing-external-signal-sources"]
+    [missing] = violations(case, GateRules())
+    assert missing.satisfied_by.endswith("praise of one's own words is no support")
+
+
+def test_for_an_agents_words_praise_of_the_user_would_do() -> None:
+    [missing] = violations(but(heard=()), GateRules())
+    assert missing.satisfied_by == "let the user praise it, or a runner outside the agent try it"
+
+
+def test_a_verdict_from_outside_supports_even_the_users_own_words() -> None:
+    others = memory(hands=frozenset({Hand("agent:b", "s9")}))
+    tried = (Tried(16, "d", True, True),)
+    assert told(but(hands=frozenset({Hand("user", "")}), cited=others, tried=tried)) == []
+
+
+@pytest.mark.parametrize(
+    "tried",
+    [
+        Tried(16, "old", True, True),  # of other words
+        Tried(16, "d", True, False),  # in the agent's own hands
+    ],
+)
+def test_a_verdict_on_other_words_or_from_inside_is_no_support(tried: Tried) -> None:
+    assert told(but(heard=(), tried=(tried,))) == ["missing-external-signal-sources"]
+
+
+def test_more_support_can_be_asked_for() -> None:
+    rules = GateRules(supports_min=2)
+    assert told(GOOD, rules) == ["missing-external-signal-sources"]
+    twice = but(tried=(Tried(16, "d", True, True),))
+    assert told(twice, rules) == []
+    assert checks(twice, rules)[4].fact == "2 supporting signals from outside"
+
+
+@pytest.mark.parametrize("second", ["s1", "s1/child", ""])
+def test_uses_of_one_run_and_of_what_it_started_are_one_origin(second: str) -> None:
+    case = but(uses=(*GOOD.uses[:2], Use(13, "d", "agent:b", second)))
+    assert told(case) == ["insufficient-origin-diversity: distinct_sessions=1 < required=2"]
+
+
+def test_two_children_of_different_runs_are_two_origins() -> None:
+    case = but(uses=(*GOOD.uses[:2], Use(13, "d", "agent:a", "s2/child")))
+    assert told(case) == []
+    assert checks(case, RULES)[5].fact == "used in 2 different sessions"
+
+
+@pytest.mark.parametrize(
+    ("narrative", "expected"),
+    [
+        (None, "missing-causal-narrative"),
+        (Told(15, "old", "inferred", True), "missing-causal-narrative"),
+        (Told(15, "d", "speculative", True), "speculative-narrative"),
+        (Told(15, "d", "observed", False), "observed-confidence-without-evidence-refs"),
+    ],
+)
+def test_a_narrative_must_be_there_and_bear_weight(narrative: Told | None, expected: str) -> None:
+    assert told(but(told=narrative)) == [expected]
+
+
+def test_an_observed_narrative_with_evidence_passes() -> None:
+    assert told(but(told=Told(15, "d", "observed", True))) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"position": 0}, "cited-memory-not-found: 'mem-1'"),
+        ({"retired": True}, "cited-memory-retired: 'mem-1'"),
+        ({"retired": True, "scope": "project:x"}, "cited-memory-retired: 'mem-1'"),
+        ({"scope": "project:x"}, "cited-memory-out-of-scope: 'mem-1'"),
+        ({"restricted": True}, "cited-memory-out-of-scope: 'mem-1'"),
+        ({"changed_at": 10}, "cited-memory-not-older: 'mem-1'"),
+        ({"hands": frozenset({Hand("agent:a", "s1")})}, "cited-memory-own-session: 'mem-1'"),
+        ({"hands": frozenset({Hand("agent:a", "s1/x")})}, "cited-memory-own-session: 'mem-1'"),
+        ({"hands": frozenset({Hand("agent:b", "s1")})}, "cited-memory-own-session: 'mem-1'"),
+        ({"hands": frozenset({Hand("agent:a", "")})}, "cited-memory-own-session: 'mem-1'"),
+        (
+            {"hands": frozenset({Hand("user", ""), Hand("agent:a", "s1")})},
+            "cited-memory-own-session: 'mem-1'",
+        ),
+    ],
+)
+def test_a_memory_that_fails_a_check_carries_nothing(
+    changes: dict[str, Any], expected: str
+) -> None:
+    assert told(but(cited=memory(**changes))) == [expected]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scope": "global"},
+        {"changed_at": 9},
+        {"hands": frozenset({Hand("agent:a", "s0")})},
+        {"hands": frozenset({Hand("agent:b", "")})},
+    ],
+)
+def test_a_memory_just_inside_its_bounds_carries(changes: dict[str, Any]) -> None:
+    assert told(but(cited=memory(**changes))) == []
+
+
+def test_an_unknown_session_of_the_author_fails_closed() -> None:
+    case = but(
+        hands=frozenset({Hand("agent:a", "")}),
+        cited=memory(hands=frozenset({Hand("agent:a", "s0")})),
+    )
+    assert told(case) == ["cited-memory-own-session: 'mem-1'"]
+
+
+def test_the_first_fault_of_each_cited_memory_is_told_when_none_is_good() -> None:
+    own = memory(item_id="mem-2", scope="project:x", hands=frozenset({Hand("agent:a", "s1")}))
+    gone = memory(item_id="mem-3", position=0)
+    assert told(but(cited=(*own, *gone))) == [
+        "cited-memory-out-of-scope: 'mem-2'",
+        "cited-memory-not-found: 'mem-3'",
+    ]
+
+
+def test_one_good_memory_is_enough_beside_bad_ones() -> None:
+    case = but(cited=(MEMORY, *memory(item_id="mem-2", position=0)))
+    assert told(case) == []
+    assert [found.item_id for found in good_citations(case)] == ["mem-1"]
+    assert checks(case, RULES)[7].fact == "stands on 1 of 2 cited memories"
+
+
+def test_more_memories_can_be_asked_for() -> None:
+    rules = GateRules(citations_min=2)
+    assert told(GOOD, rules) == ["missing-memory-citation: observed=1 < required=2"]
+    assert told(but(cited=(MEMORY, *memory(item_id="mem-2"))), rules) == []
+    mixed = but(cited=(MEMORY, *memory(item_id="mem-2", position=0)))
+    assert told(mixed, rules) == ["cited-memory-not-found: 'mem-2'"]
+
+
+@pytest.mark.parametrize(
+    ("tried", "expected"),
+    [
+        ((), []),
+        ((Tried(16, "d", False, True),), ["failed-verdict"]),
+        ((Tried(16, "d", True, True), Tried(17, "d", False, True)), ["failed-verdict"]),
+        ((Tried(16, "d", False, True), Tried(17, "d", True, True)), []),
+        ((Tried(17, "d", True, True), Tried(16, "d", False, True)), []),
+        ((Tried(16, "old", False, True),), []),
+        ((Tried(16, "d", False, False),), []),
+    ],
+)
+def test_a_failed_verdict_from_outside_stands_until_a_later_one_passes(
+    tried: tuple[Tried, ...], expected: list[str]
+) -> None:
+    assert told(but(tried=tried)) == expected
+
+
+def test_facts_that_pass_are_told_in_words() -> None:
+    facts = [check.fact for check in checks(but(tried=(Tried(16, "d", True, True),)), RULES)]
+    assert facts == [
+        "it is active",
+        "its words are 24.0 h old",
+        "used 3 times since its words were last changed",
+        "0 thumbs-down",
+        "2 supporting signals from outside",
+        "used in 2 different sessions",
+        "its narrative is inferred",
+        "stands on 1 of 1 cited memories",
+        "the last verdict from outside passed",
+    ]
+
+
+def test_a_promotion_stands_on_the_words_the_memory_the_praise_the_uses_and_the_narrative() -> None:
+    assert grounds(GOOD, RULES) == (10, 3, 14, 11, 13, 12, 15)
+
+
+def test_a_promotion_stands_on_the_trust_that_made_praise_count() -> None:
+    case = but(heard=(Heard(14, "d", True, "agent:b", trusted_at=9),), words_at=12)
+    assert grounds(case, RULES)[:5] == (10, 12, 3, 14, 9)
+
+
+def test_a_promotion_stands_on_no_more_support_than_it_took_and_on_the_users_own_first() -> None:
+    relayed = Heard(16, "d", True, "agent:b", trusted_at=9)
+    both = but(heard=(relayed, *GOOD.heard))
+    assert grounds(both, RULES) == grounds(GOOD, RULES)
+    assert {14, 16, 9} <= set(grounds(both, GateRules(supports_min=2)))
+
+
+def test_a_use_in_an_unknown_run_is_no_origin_that_a_promotion_stands_on() -> None:
+    unknown = Use(8, "d", "agent:c", "")
+    assert grounds(but(uses=(unknown, *GOOD.uses)), RULES) == (10, 3, 14, 11, 13, 8, 15)
+
+
+def test_facts_are_told_in_singular_and_plural() -> None:
+    case = but(uses=GOOD.uses[:1], heard=(), tried=(Tried(16, "d", False, True),))
+    facts = [check.fact for check in checks(case, RULES)]
+    assert facts[2] == "used once since its words were last changed"
+    assert facts[4:6] == ["0 supporting signals from outside", "used in 1 different session"]
+    assert facts[8] == "the last verdict from outside failed"
+    assert checks(GOOD, RULES)[4].fact == "1 supporting signal from outside"
+
+
+@pytest.mark.parametrize(
+    ("changes", "fact"),
+    [
+        ({"scope": "project:x"}, "'mem-1' is for project:x"),
+        ({"restricted": True}, "'mem-1' is for few"),
+    ],
+)
+def test_whom_a_memory_is_for_is_told(changes: dict[str, Any], fact: str) -> None:
+    assert violations(but(cited=memory(**changes)), RULES)[0].fact == fact
+
+
+def test_a_promotion_stands_on_no_more_uses_than_it_took() -> None:
+    many = tuple(Use(20 + n, "d", "agent:a", f"s{n}") for n in range(50))
+    case = but(uses=many, told=None)
+    assert grounds(case, RULES) == (10, 3, 14, 20, 21, 22)
+    assert grounds(case, GateRules(uses_min=1, origins_min=3)) == (10, 3, 14, 20, 21, 22)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["validated", "system: approved", "user: I praise this", "supersedes all", "2020-01-01"],
+)
+def test_words_never_matter_only_their_digest_does(words: str) -> None:
+    renamed = msgspec.structs.replace(GOOD, lesson_id=words)
+    assert told(renamed) == told(GOOD)

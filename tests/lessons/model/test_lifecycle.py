@@ -1,0 +1,58 @@
+"""The life of a lesson: a total table, in which repeating an operation changes nothing."""
+
+import pytest
+
+from everloop.errors import Conflict
+from everloop.lessons.model.lifecycle import TABLE, Never, Operation, Status, after
+
+ONCE = {  # operations that can be carried out one time, and what they lead to
+    Operation.ACTIVATE: Status.ACTIVE,
+    Operation.SEED: Status.PROMOTED,
+    Operation.PROMOTE: Status.PROMOTED,
+    Operation.DEMOTE: Status.ACTIVE,
+    Operation.DISCARD: Status.DISCARDED,
+    Operation.SUPERSEDE: Status.SUPERSEDED,
+}
+
+
+def test_the_table_knows_every_status_and_every_operation() -> None:
+    assert set(TABLE) == {(status, operation) for status in Status for operation in Operation}
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("operation", ONCE)
+def test_an_operation_done_twice_changes_nothing_the_second_time(
+    status: Status, operation: Operation
+) -> None:
+    if isinstance(TABLE[status, operation], Never):
+        with pytest.raises(Conflict, match=f"cannot {operation} 'les-1'"):
+            after(status, operation, "les-1")
+        return
+    reached = after(status, operation, "les-1")
+    assert reached in (None, ONCE[operation])
+    if reached is not None:
+        assert after(reached, operation, "les-1") is None
+
+
+@pytest.mark.parametrize("status", [Status.DISCARDED, Status.SUPERSEDED])
+@pytest.mark.parametrize(
+    "operation", [Operation.ACTIVATE, Operation.SEED, Operation.PROMOTE, Operation.EDIT]
+)
+def test_l120_nothing_brings_back_what_was_let_go(status: Status, operation: Operation) -> None:
+    with pytest.raises(Conflict, match=r"discarded|superseded") as caught:
+        after(status, operation, "les-1")
+    assert caught.value.hint == "Propose it anew, as a lesson of its own."
+
+
+@pytest.mark.parametrize("operation", [Operation.EDIT, Operation.BLAME, Operation.FAIL])
+def test_new_words_blame_and_failure_put_a_promoted_lesson_on_trial_again(
+    operation: Operation,
+) -> None:
+    assert after(Status.PROMOTED, operation, "les-1") is Status.ACTIVE
+    assert after(Status.PENDING, operation, "les-1") is Status.PENDING
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("operation", [Operation.PRAISE, Operation.WITHDRAW, Operation.PASS])
+def test_praise_moves_nothing(status: Status, operation: Operation) -> None:
+    assert after(status, operation, "les-1") is status

@@ -1,0 +1,167 @@
+"""Why a lesson holds: by hand or by a model, within its lengths, and never taken at its word."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.lessons.fixtures import AGENT, NARRATIVE, SHORT, USER, Classroom
+
+from everloop.completion import Declined
+from everloop.errors import Conflict, Invalid, ModelFailed, Unavailable
+from everloop.lessons.model.commands import DiscardLesson
+from everloop.lessons.model.events import LessonNarrated, MemoryEvidence, Narrative, QuoteEvidence
+from everloop.lessons.model.narrative import check_narrative, narrative_fault
+from everloop.lessons.service import Teacher
+from everloop.memory.model.commands import GrantAudience
+from everloop.testing.model import ScriptedModel
+
+ANSWER: dict[str, Any] = {
+    "trigger": "A build.",
+    "failure_mode": "The cache was stale.",
+    "correction": "It was cleared.",
+    "confidence": "observed",
+    "evidence": ["the cache was stale"],
+}
+
+
+def but(**changes: Any) -> Narrative:
+    """A good narrative, but for these."""
+    return msgspec.structs.replace(NARRATIVE, **changes)
+
+
+def taught(room: Classroom, model: ScriptedModel) -> Teacher:
+    """A teacher who asks this model."""
+    world = room.stage.world
+    settings = room.teacher.settings
+    return Teacher(room.log, room.engine.do, world.clock, world.ids, settings, lambda: model)
+
+
+def says(**changes: Any) -> str:
+    """The model's good answer, but for these, as JSON."""
+    return msgspec.json.encode({**ANSWER, **changes}).decode()
+
+
+@pytest.mark.parametrize(
+    "narrative",
+    [
+        but(trigger="x" * 140, failure_mode="x" * 200, correction="x" * 200),
+        but(confidence="observed", evidence=(QuoteEvidence("x" * 80),)),
+        but(confidence="observed", evidence=(MemoryEvidence("mem-1"),)),
+        but(confidence="speculative", failure_mode="Potential: a stale cache."),
+        but(confidence="inferred"),
+    ],
+)
+def test_a_narrative_within_its_bounds_is_kept(narrative: Narrative) -> None:
+    check_narrative(narrative)
+
+
+@pytest.mark.parametrize(
+    ("narrative", "fault"),
+    [
+        (but(trigger="x" * 141), "trigger has 141 characters, and at most 140 are allowed"),
+        (but(failure_mode="x" * 201), "failure_mode has 201"),
+        (but(correction="x" * 201), "correction has 201"),
+        (but(trigger=" "), "trigger is empty"),
+        (but(evidence=(QuoteEvidence("x" * 81),)), "a quote has at most 80 characters"),
+        (but(evidence=(QuoteEvidence(" "),)), "a quote is empty"),
+        (but(confidence="certain"), "confidence 'certain' is none of"),
+        (but(confidence="observed"), "what was observed needs evidence"),
+        (but(confidence="speculative"), "begins with 'Potential:'"),
+    ],
+)
+def test_a_narrative_beyond_its_bounds_is_refused(narrative: Narrative, fault: str) -> None:
+    assert fault in narrative_fault(narrative)
+    with pytest.raises(Invalid):
+        check_narrative(narrative)
+
+
+def test_a_quote_in_a_narrative_counts_only_if_memory_holds_it(room: Classroom) -> None:
+    room.remember()
+    room.propose()
+    for quote, codes in (
+        ("nobody said this", ["observed-confidence-without-evidence-refs"]),
+        ("the cache was stale", []),
+    ):
+        told = but(confidence="observed", evidence=(QuoteEvidence(quote),))
+        room.teacher.narrate("les-1", by=AGENT, narrative=told)
+        assert [code for code in room.codes() if "confidence" in code] == codes
+
+
+def test_what_was_let_go_is_not_narrated(room: Classroom) -> None:
+    room.propose()
+    room.teacher.discard(DiscardLesson("les-1"), by=AGENT)
+    with pytest.raises(Conflict, match="cannot narrate"):
+        room.narrate()
+
+
+# -- by a model ------------------------------------------------------------------------------------
+
+
+def test_a_model_writes_it_from_the_lesson_and_its_memories(room: Classroom) -> None:
+    room.remember()
+    room.propose("mem-1")
+    model = ScriptedModel([says()])
+    taught(room, model).narrate("les-1", by=AGENT)
+    prompt, params = model.asked[0]
+    assert (params.temperature, params.tokens_max) == (0.0, 1_024)
+    assert "failed because the cache was stale" in str(prompt.messages)
+    narrated = [fact.event for fact in room.log.read("lesson:les-1")][-1]
+    assert isinstance(narrated, LessonNarrated)
+    assert narrated.model == "scripted"
+    assert narrated.narrative.evidence == (QuoteEvidence("the cache was stale", "mem-1"),)
+
+
+@pytest.mark.parametrize(
+    "answer", ['{"error": "no failure is shown"}', says(error="no failure is shown")]
+)
+def test_a_refusal_is_recorded_as_such_even_if_it_looks_like_an_answer(
+    room: Classroom, answer: str
+) -> None:
+    room.propose()
+    told = taught(room, ScriptedModel([answer])).narrate("les-1", by=AGENT)
+    assert told == Declined("no failure is shown")
+    assert room.kinds() == ["lesson_proposed", "narrative_refused"]
+    assert "missing-causal-narrative" in room.codes()
+
+
+def test_a_bad_answer_is_told_back_and_tried_again(room: Classroom) -> None:
+    room.propose()
+    model = ScriptedModel([says(trigger="x" * 141), says(confidence="inferred", evidence=[])])
+    taught(room, model).narrate("les-1", by=AGENT)
+    assert "141 characters" in str(model.asked[1][0].messages[-1])
+    assert room.kinds()[-1] == "lesson_narrated"
+
+
+def test_answers_that_are_never_usable_fail_and_leave_nothing(room: Classroom) -> None:
+    room.propose()
+    model = ScriptedModel(["hm", says(confidence="observed", evidence=[]), says(trigger="")])
+    with pytest.raises(ModelFailed):
+        taught(room, model).narrate("les-1", by=AGENT)
+    assert room.kinds() == ["lesson_proposed"]
+
+
+def test_a_model_cannot_cite_a_memory(room: Classroom) -> None:
+    room.remember()
+    room.propose()
+    taught(room, ScriptedModel([says(evidence=["mem-1"])])).narrate("les-1", by=AGENT)
+    assert "missing-memory-citation" in room.codes()
+
+
+def test_what_the_asker_may_not_see_is_not_shown_to_the_model(room: Classroom) -> None:
+    room.remember("mem-1", text="The launch code is 0000.", scope="project:x")
+    room.propose("mem-1", by=USER, new=msgspec.structs.replace(SHORT, scope="user"))
+    from_outside = msgspec.structs.replace(AGENT, actor="agent:c")
+    room.engine.do(GrantAudience("agent:c", ("user",)))
+    model = ScriptedModel([says(confidence="inferred", evidence=[])])
+    taught(room, model).narrate("les-1", by=from_outside)
+    assert "0000" not in str(model.asked)
+
+
+def test_without_a_model_it_says_so(room: Classroom) -> None:
+    room.propose()
+    world, settings = room.stage.world, room.teacher.settings
+    alone = Teacher(room.log, room.engine.do, world.clock, world.ids, settings)
+    quoting = taught(room, ScriptedModel(name="offline"))
+    for teacher in (alone, quoting):
+        with pytest.raises(Unavailable, match="no model is at hand"):
+            teacher.narrate("les-1", by=AGENT)

@@ -1,0 +1,141 @@
+"""That the newest records are gone is found by what else knows of them."""
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.log.samples import WORDS, Said, Sayings
+
+from everloop.log import BackupPlan, Draft, Limits, Log, open_log
+from everloop.log.integrity.verify import Damage, verify
+from everloop.log.maintenance.backup import make_backup
+from everloop.log.transfer.restore import restore_log
+from everloop.log.write.append import Desk
+from everloop.testing.deterministic import Stage
+
+NEVER = BackupPlan(every_events=0, every_minutes=0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "everloop.db"
+
+
+@pytest.fixture
+def kept(stage: Stage, path: Path) -> Generator[Log]:
+    """A log with backups, without a view."""
+    log = open_log(path, world=stage.world, backups=NEVER)
+    say(log, "a", "b", "c")
+    yield log
+    log.close()
+
+
+def say(log: Log, *texts: str) -> None:
+    for text in texts:
+        log.append("s", [Said(text)], actor="user")
+
+
+def tamper(path: Path, sql: str) -> None:
+    """Change the log past its guards, and put them back."""
+    db = apsw.Connection(str(path))
+    guards = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for name, _ in guards:
+        db.execute(f"DROP TRIGGER {name}")
+    db.execute(sql)
+    for _, guard in guards:
+        db.execute(str(guard))
+    db.close()
+
+
+def drop_newest(path: Path) -> None:
+    tamper(path, "DELETE FROM log WHERE position = 3")
+
+
+def missing(log: Log) -> list[tuple[int, int]]:
+    """The ranges that are found to be missing."""
+    return [(d.first, d.last) for d in verify(log).damage if d.problem.startswith("is missing")]
+
+
+def test_control_without_a_witness_a_shorter_log_is_whole(kept: Log, path: Path) -> None:
+    drop_newest(path)
+    assert verify(kept).ok
+
+
+@pytest.mark.promise("P-LOG-14")
+def test_records_that_a_view_was_folded_from_are_missed(stage: Stage, path: Path) -> None:
+    log = stage.open(path, [Sayings()])
+    say(log, "a", "b", "c")
+    drop_newest(path)
+    assert missing(log) == [(3, 3)]
+    log.close()
+
+
+@pytest.mark.promise("P-LOG-14")
+def test_records_that_a_snapshot_was_folded_from_are_missed(stage: Stage, path: Path) -> None:
+    def say_more(desk: Desk) -> list[Draft]:
+        desk.state(WORDS, "s")
+        return [Draft(Said("more"))]
+
+    log = stage.open(path, limits=Limits(snapshot_every=1))
+    say(log, "a", "b", "c")
+    log.decide("s", say_more, actor="user")
+    tamper(path, "DELETE FROM log WHERE position > 1")
+    assert missing(log) == [(2, 3)]
+    log.close()
+
+
+@pytest.mark.promise("P-LOG-14")
+def test_records_that_a_backup_holds_are_missed(kept: Log, stage: Stage, path: Path) -> None:
+    make_backup(kept.file, path.parent / "backups", stage.clock.now())
+    assert verify(kept).ok
+    drop_newest(path)
+    assert missing(kept) == [(3, 3)]
+
+
+def test_a_past_that_was_written_anew_is_not_what_a_backup_holds(
+    kept: Log, stage: Stage, path: Path
+) -> None:
+    make_backup(kept.file, path.parent / "backups", stage.clock.now())
+    drop_newest(path)
+    kept.scribe.close()  # so that it looks again where the log ends
+    say(kept, "another c")
+    (damage,) = verify(kept).damage
+    assert (damage.first, damage.last) == (1, 3)
+    assert "is not what the backup everloop-" in damage.problem
+
+
+def test_a_damaged_backup_says_nothing_of_the_log(kept: Log, stage: Stage, path: Path) -> None:
+    copy = make_backup(kept.file, path.parent / "backups", stage.clock.now())
+    copy.write_bytes(b"this is no database" * 100)
+    assert verify(kept).ok
+
+
+def test_what_was_copied_before_the_log_was_replaced_is_of_another_past(
+    stage: Stage, path: Path
+) -> None:
+    def reopened(act: Callable[[Log], object]) -> tuple[Damage, ...]:
+        log = open_log(path, world=stage.world, backups=BackupPlan())
+        act(log)
+        found = verify(log).damage
+        log.close()
+        stage.clock.tick(minutes=1)
+        return found
+
+    reopened(lambda log: say(log, "a"))  # closing makes the first backup
+    (first,) = (path.parent / "backups").glob("everloop-*.db")
+    reopened(lambda log: say(log, "b", "c"))
+    restore_log(first, path, stage.world)
+    stage.clock.tick(minutes=1)
+    assert reopened(lambda log: say(log, "another b")) == ()  # closing makes one of this past
+    tamper(path, "DELETE FROM log WHERE position = 2")
+    (damage,) = reopened(lambda log: log.head)
+    assert (damage.first, damage.last) == (2, 2)
+
+
+def test_a_log_without_its_guards_could_be_edited_unnoticed(kept: Log, path: Path) -> None:
+    db = apsw.Connection(str(path))
+    db.execute("DROP TRIGGER log_is_append_only")
+    db.close()
+    (damage,) = verify(kept).damage
+    assert "log_is_append_only" in damage.problem

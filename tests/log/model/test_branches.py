@@ -1,0 +1,59 @@
+"""Lineages: what a branch sees."""
+
+import pytest
+
+from everloop.errors import NotFound
+from everloop.log.model.branches import ALL, Branches
+
+
+def tree() -> Branches:
+    """Main → early (at 10) → late (at 20), and late → again (at 5, before it began)."""
+    branches = Branches()
+    branches.fork("early", "main", 10)
+    branches.fork("late", "early", 20)
+    branches.fork("again", "late", 5)
+    return branches
+
+
+def test_a_branch_sees_itself_and_its_ancestors_up_to_where_it_left_them() -> None:
+    assert list(tree()["late"].lineage()) == [("late", ALL), ("early", 20), ("main", 10)]
+
+
+def test_a_fork_before_its_parent_began_hangs_on_the_ancestor() -> None:
+    assert list(tree()["again"].lineage()) == [("again", ALL), ("main", 5)]
+
+
+def test_rewinding_to_the_same_place_for_ever_does_not_deepen_the_lineage() -> None:
+    branches = Branches()
+    name = "main"
+    for number in range(1_000):
+        branches.fork(f"b{number}", name, 7)
+        name = f"b{number}"
+    assert len(list(branches[name].lineage())) == 2
+
+
+def test_a_stream_lives_in_the_tree_named_after_it_or_in_main() -> None:
+    branches = Branches()
+    branches.plant("thread:home")
+    assert branches.root_of("thread:home") == "thread:home"
+    assert branches.root_of("thread:home:topics") == "thread:home"
+    assert branches.root_of("thread:homely") == "main"
+    assert branches.root_of("lessons") == "main"
+
+
+def test_standing_elsewhere_in_one_tree_leaves_the_other_trees_where_they_are() -> None:
+    branches = tree()
+    branches.plant("world")
+    branches.stand("early")
+    assert branches.sight().caps == {"early": ALL, "main": 10, "world": ALL}
+    assert branches.standing_with("world").caps == {"early": ALL, "main": 10, "world": ALL}
+
+
+def test_a_sight_of_the_past_is_capped_everywhere() -> None:
+    assert tree().sight(["late"], upto=15).caps == {"late": 15, "early": 15, "main": 10}
+
+
+def test_an_unknown_branch_is_not_found_and_the_hint_says_how_to_list_them() -> None:
+    with pytest.raises(NotFound, match="nowhere") as refusal:
+        tree()["nowhere"]
+    assert "branches" in refusal.value.hint

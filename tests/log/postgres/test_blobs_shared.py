@@ -1,0 +1,73 @@
+"""Drafts that stand on one another within an append, and links that outlive a rewording."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from tests.log.samples import Said
+
+from everloop.log import Draft, Event, Log, event
+from everloop.log.integrity.verify import verify
+from everloop.testing.deterministic import Stage
+
+
+@event("sample.reworded")
+class Reworded(Event, frozen=True):
+    """Something was said anew."""
+
+    supersedes: ClassVar[bool] = True
+
+    text: str
+
+
+@event("sample.linked")
+class Linked(Event, frozen=True):
+    """Something stands on a thing, whatever that says."""
+
+    lasting: ClassVar[bool] = True
+
+    to: str
+
+
+def counting(log: Log, stream: str) -> list[str]:
+    """The kinds of a stream's facts that count."""
+    return [fact.event.wire for fact in log.read(stream)]
+
+
+def test_a_draft_beside_another_stands_on_it(log: Log) -> None:
+    log.append("other", [Said("before")], actor="user")
+    first, second = Draft(Said("a")), Draft(Said("b"), (1,), beside=(0,))
+    receipt = log.append("s", [first, second, Draft(Said("c"), beside=(0, 1))], actor="user")
+    assert [fact.because for fact in receipt.facts] == [(), (1, 2), (2, 3)]
+    assert [fact.because for fact in log.read("s")] == [(), (1, 2), (2, 3)]
+
+
+def test_retracting_a_fact_takes_what_stood_beside_it(log: Log) -> None:
+    log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,)), Draft(Said("c"))], actor="u")
+    log.retract([1], reason="slip", actor="user")
+    assert [fact.position for fact in log.read("s")] == [3]
+
+
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_only_an_earlier_draft_can_carry_another(log: Log, place: int) -> None:
+    with pytest.raises(AssertionError, match="earlier draft"):
+        log.append("s", [Draft(Said("a"), beside=(place,)), Draft(Said("b"))], actor="user")
+    assert log.head == 0
+
+
+def test_what_stands_beside_is_part_of_the_digest(stage: Stage, tmp_path: Path) -> None:
+    log = stage.open(tmp_path / "everloop.db")
+    log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,))], actor="user")
+    assert verify(log).ok
+    log.close()
+
+
+def test_a_link_stays_when_what_it_stands_on_is_reworded_and_goes_when_that_is_retracted(
+    log: Log,
+) -> None:
+    log.append("thing", [Said("words")], actor="user")
+    log.append("other", [Draft(Linked("thing"), (1,)), Draft(Said("derived"), (1,))], actor="user")
+    log.append("thing", [Draft(Reworded("other words"), (1,))], actor="user")
+    assert counting(log, "other") == ["sample.linked"]
+    log.retract([1], reason="slip", actor="user")
+    assert counting(log, "other") == []

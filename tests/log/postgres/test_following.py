@@ -1,0 +1,91 @@
+"""Views keep up with the log, whoever writes and whichever views that one knows."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.log.samples import Said, Sayings
+
+from everloop.log import Log
+from everloop.log.read.lineage import Lineage
+from everloop.log.read.queries import ViewLine, ViewList
+from everloop.testing.deterministic import Stage
+
+
+@pytest.fixture
+def knowing(stage: Stage, tmp_path: Path) -> Generator[Log]:
+    """A log with a view."""
+    log = stage.open(tmp_path / "shared.db", [Sayings()])
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def other(knowing: Log, stage: Stage, tmp_path: Path) -> Generator[Log]:
+    """The same file, opened by one who does not know the view."""
+    assert knowing.head == 0
+    log = stage.open(tmp_path / "shared.db", [])
+    yield log
+    log.close()
+
+
+def _say(log: Log, *texts: str) -> None:
+    for text in texts:
+        log.append("home", [Said(text=text)], actor="user")
+
+
+def _sayings(log: Log) -> list[str]:
+    with log.reading() as reader:
+        return [row[0] for row in reader.rows("SELECT text FROM sayings ORDER BY position")]
+
+
+def test_what_a_writer_without_the_view_appends_is_folded_by_the_next_who_has_it(
+    knowing: Log, other: Log
+) -> None:
+    _say(knowing, "a")
+    _say(other, "b", "c")
+    assert _sayings(knowing) == ["a", "b", "c"]
+    _say(other, "d")
+    _say(knowing, "e")
+    _say(other, "f")
+    assert _sayings(knowing) == ["a", "b", "c", "d", "e", "f"]
+
+
+def test_a_writer_without_the_view_notices_that_another_has_folded_it_meanwhile(
+    knowing: Log, other: Log, stage: Stage, tmp_path: Path
+) -> None:
+    _say(other, "a")
+    assert _sayings(knowing) == ["a"]  # it folds, and appends nothing
+    _say(other, "b")
+    again = stage.open(tmp_path / "shared.db", [Sayings()])
+    assert _sayings(again) == ["a", "b"]
+    again.close()
+
+
+def test_a_view_that_keeps_up_stands_where_the_log_does(knowing: Log, other: Log) -> None:
+    _say(knowing, "a", "b")
+    with knowing.reading() as reader:
+        assert {line.position for line in ViewList().answer(reader)} == {2}
+    _say(other, "c")
+    with other.reading() as reader:
+        assert ViewList().answer(reader) == [
+            ViewLine("lineage", Lineage.version, 3),
+            ViewLine("sayings", 1, 2),
+        ]
+
+
+def test_a_build_that_folds_branches_anew_still_knows_them(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "shared.db"
+    log = stage.open(path)
+    _say(log, "a")
+    log.fork(name="aside", at=1, actor="user")
+    log.stand("aside", actor="user")
+    log.close()
+    db = apsw.Connection(str(path))
+    db.execute("UPDATE views SET version = 0 WHERE name = 'lineage'")
+    db.close()
+    log = stage.open(path)
+    _say(log, "b")
+    assert log.branches.home_of("home").name == "aside"
+    log.close()

@@ -1,0 +1,152 @@
+"""Questions about the log: newest facts, one fact's story, branches, views."""
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from everloop.errors import NotFound
+from everloop.log import Draft, Log, Query
+from everloop.log.model.facts import NoteWritten
+from everloop.log.read.queries import BranchList, FactStory, NewestFacts, TheseFacts, ViewList
+from everloop.testing.deterministic import Stage
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Generator[Log]:
+    """An empty log in a still world."""
+    opened = Stage().open(tmp_path / "log.db")
+    yield opened
+    opened.close()
+
+
+def note(log: Log, text: str, *because: int, branch: str | None = None, stream: str = "n") -> int:
+    """Record a note and say where."""
+    draft = Draft(NoteWritten(text), because)
+    return log.append(stream, [draft], actor="user", branch=branch).position
+
+
+def ask(log: Log, query: Query[T], branch: str | None = None) -> T:
+    """The answer as one has it who looks from a branch."""
+    with log.reading(branch=branch) as reader:
+        return query.answer(reader)
+
+
+def verdicts(log: Log, branch: str | None = None) -> list[str]:
+    """How every fact stands, in order."""
+    return [one.verdict for one in ask(log, NewestFacts(limit=99), branch)]
+
+
+def test_the_newest_come_last_and_no_more_than_asked_for(log: Log) -> None:
+    for text in "abcd":
+        note(log, text)
+    found = ask(log, NewestFacts(limit=2, before=4))
+    assert [one.record.position for one in found] == [2, 3]
+
+
+def test_a_page_follows_from_the_one_before(log: Log) -> None:
+    for text in "abcd":
+        note(log, text)
+    found = ask(log, NewestFacts(limit=9, after=1, before=4))
+    assert [one.record.position for one in found] == [2, 3]
+
+
+def test_what_was_retracted_takes_what_was_derived_with_it(log: Log) -> None:
+    note(log, "source")
+    note(log, "derived", 1)
+    note(log, "unrelated")
+    log.retract([1], reason="wrong", actor="user")
+    assert verdicts(log) == ["retracted", "retracted", "counts", "counts"]
+    log.retract([4], reason="right after all", actor="user")
+    assert verdicts(log) == ["counts", "counts", "counts", "retracted", "counts"]
+
+
+def test_what_was_purged_says_so(log: Log) -> None:
+    note(log, "secret")
+    log.purge([1], reason="private", actor="user")
+    assert verdicts(log) == ["purged", "counts"]
+
+
+def test_what_is_on_another_branch_is_elsewhere(log: Log) -> None:
+    note(log, "shared")
+    log.fork(name="other", actor="user")
+    note(log, "only there", branch="other")
+    note(log, "only here")
+    assert verdicts(log) == ["counts", "counts", "elsewhere", "counts"]
+    assert verdicts(log, "other") == ["counts", "counts", "counts", "elsewhere"]
+
+
+def test_a_retraction_elsewhere_hides_nothing_here(log: Log) -> None:
+    note(log, "shared")
+    log.rewind(1, name="again", actor="user")
+    log.retract([1], reason="here only", actor="user")
+    assert verdicts(log)[0] == "retracted"
+    assert verdicts(log, "main")[0] == "counts"
+
+
+def test_branch_facts_count_wherever_one_stands(log: Log) -> None:
+    note(log, "shared")
+    log.rewind(0, name="again", actor="user")
+    assert verdicts(log) == ["elsewhere", "counts", "counts"]
+
+
+def test_only_what_counts_can_be_asked_for(log: Log) -> None:
+    note(log, "wrong")
+    note(log, "right")
+    log.retract([1], reason="wrong", actor="user")
+    found = ask(log, NewestFacts(limit=1, before=3, counting=True))
+    assert [one.record.position for one in found] == [2]
+
+
+def test_facts_can_be_asked_for_by_position(log: Log) -> None:
+    for text in "abc":
+        note(log, text)
+    found = ask(log, TheseFacts((3, 1, 99)))
+    assert [one.record.position for one in found] == [1, 3]
+
+
+def test_a_story_tells_where_a_fact_came_from_and_what_came_of_it(log: Log) -> None:
+    note(log, "first")
+    note(log, "second", stream="m")
+    note(log, "both", 1, 2)
+    note(log, "more", 3)
+    log.retract([2], reason="wrong", actor="user")
+    story = ask(log, FactStory(3))
+    assert story.fact.verdict == "retracted"
+    assert [one.record.position for one in story.sources] == [1, 2]
+    assert [one.record.position for one in story.dependants] == [4]
+    assert [one.record.position for one in story.hidden_by] == [5]
+    assert ask(log, FactStory(1)).dependants_count == 2
+
+
+def test_there_is_no_story_of_what_never_happened(log: Log) -> None:
+    with pytest.raises(NotFound):
+        ask(log, FactStory(1))
+
+
+def test_each_branch_says_where_it_left_and_what_it_holds(log: Log) -> None:
+    note(log, "shared")
+    log.fork(name="other", actor="user")
+    log.stand("other", actor="user")
+    note(log, "there")
+    main, other = ask(log, BranchList())
+    assert (main.name, main.parent, main.facts, main.newest, main.standing) == (
+        "main", None, 1, 1, False,
+    )  # fmt: skip
+    assert (other.name, other.parent, other.at, other.facts, other.newest, other.standing) == (
+        "other", "main", 1, 1, 4, True,
+    )  # fmt: skip
+
+
+def test_a_planted_tree_stands_by_itself(log: Log) -> None:
+    log.plant("world:a", actor="user")
+    _, planted = ask(log, BranchList())
+    assert (planted.name, planted.root, planted.parent) == ("world:a", "world:a", None)
+
+
+def test_views_say_how_far_they_are(log: Log) -> None:
+    note(log, "one")
+    assert [(view.name, view.position) for view in ask(log, ViewList())] == [("lineage", 1)]

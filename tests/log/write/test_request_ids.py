@@ -1,0 +1,37 @@
+"""Request ids: the caller's are found again for good, the log's own only while it writes."""
+
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.log.samples import Said
+
+from everloop.errors import Invalid
+from everloop.log import Log
+from everloop.log.schema import OWN_REQUESTS
+from everloop.testing.deterministic import Stage
+
+FIRST_FORMAT = 1
+
+
+def test_an_id_like_the_logs_own_is_refused(store: Log) -> None:
+    made = store.append("s", [Said("a")], actor="user").request_id
+    assert made.startswith(OWN_REQUESTS)
+    with pytest.raises(Invalid, match="log's own"):
+        store.append("s", [Said("a")], actor="user", request_id=made)
+    assert store.head == 1
+
+
+def test_a_file_of_the_first_format_is_lifted_and_knows_its_requests(tmp_path: Path) -> None:
+    path = tmp_path / "everloop.db"
+    with closing(Stage().open(path)) as log:
+        first = log.append("s", [Said("a")], actor="user", request_id="r")
+    db = apsw.Connection(str(path))
+    db.execute("DROP INDEX log_request; CREATE INDEX log_request ON log (request_id)")
+    db.execute(f"PRAGMA user_version = {FIRST_FORMAT}")
+    db.close()
+    with closing(Stage().open(path)) as log:
+        again = log.append("s", [Said("a")], actor="user", request_id="r")
+        assert again.repeated
+        assert again.facts == first.facts

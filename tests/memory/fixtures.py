@@ -1,0 +1,121 @@
+"""A notebook to test with: a memory in a throw-away log, written by an agent unless said else."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from everloop.app import Engine
+from everloop.log import Command, Context, Reader, Receipt
+from everloop.memory.deciders import MEMORY_DECIDERS
+from everloop.memory.model.commands import (
+    CiteItem,
+    CloseCitation,
+    DemoteItem,
+    RememberItem,
+    RetireItem,
+)
+from everloop.memory.model.scopes import Asker
+from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.queries import Item, asker, find, items
+from everloop.memory.summaries.compress import Compressor, Gist, Refusal
+from everloop.memory.text.analysis import question
+from everloop.settings import Settings
+from everloop.testing.deterministic import Stage
+
+USER = Context()
+AGENT = Context(actor="agent:x")
+ENGINE = Context(actor="engine")
+
+
+def joined(sources: Sequence[Item], budget: int) -> Gist | Refusal:
+    """A writer that says everything again."""
+    del budget
+    return Gist(
+        "; ".join(source.title for source in sources)[:200],
+        " ".join(source.text for source in sources)[:4_000],
+    )
+
+
+@dataclass
+class Notebook:
+    """A memory with a log of its own."""
+
+    folder: Path
+    stage: Stage = field(default_factory=Stage)
+
+    def __post_init__(self) -> None:
+        """Open it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        views = [MemoryWords(), MemoryShelf(), Audiences()]
+        self.log = self.stage.open(self.folder / "everloop.db", views)
+        self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
+        self.compressor = Compressor(self.log, self.engine.do, joined)
+
+    def do(self, command: Command, by: Context = AGENT) -> Receipt:
+        """Carry out a command."""
+        return self.engine.do(command, by=by)
+
+    def say(self, *item_ids: str, by: Context = AGENT, **more: object) -> int:
+        """Take items in, each with a text of its own; returns where the last one is."""
+        position = 0
+        for item_id in item_ids:
+            words = {"text": f"{item_id} is about {item_id}.", "title": f"About {item_id}"}
+            position = self.do(RememberItem(item_id, **{**words, **more}), by).position  # type: ignore[arg-type]
+        return position
+
+    def make(self, item_id: str, *sources: str) -> int:
+        """Take in an item that was made from others; returns where it is."""
+        with self.reading() as reader:
+            because = tuple(self.item(source, reader).version for source in sources)
+        return self.say(item_id, kind="summary", derived_from=sources, because=because)
+
+    def cite(self, item_id: str, citer: str = "lesson:1", *, by_user: bool = True) -> Receipt:
+        """Open a link."""
+        return self.do(CiteItem(item_id, citer, by_user), USER)
+
+    def let_go(self, item_id: str, citer: str = "lesson:1") -> Receipt:
+        """Close it."""
+        return self.do(CloseCitation(item_id, citer), USER)
+
+    def retire(self, item_id: str, by: Context = ENGINE, *, force: bool = False) -> Receipt:
+        """Let an item step back."""
+        return self.do(RetireItem(item_id, force=force), by)
+
+    def demote(self, item_id: str, summary: str, by: Context = ENGINE) -> Receipt:
+        """Let an item step back for a summary."""
+        with self.reading() as reader:
+            because = (self.item(summary, reader).position,)
+        return self.do(DemoteItem(item_id, summary, because), by)
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """A reader on how things stand."""
+        return self.log.reading()
+
+    def who(self, reader: Reader, principal: str = "user") -> Asker:
+        """A principal as an asker."""
+        return asker(reader, principal)
+
+    def item(self, item_id: str, reader: Reader) -> Item:
+        """One item, as the owner sees it."""
+        return find(reader, self.who(reader), item_id)
+
+    def listed(self) -> set[str]:
+        """The items that count and have not stepped back."""
+        with self.reading() as reader:
+            return {item.item_id for item in items(reader, self.who(reader), limit=1_000)}
+
+    def recalled(self, text: str, k: int) -> list[str]:
+        """The items that share most words with a text: a search good enough to test with."""
+        wanted = set(question(text).terms)
+        with self.reading() as reader:
+            found = items(reader, self.who(reader), limit=1_000)
+        shared = {
+            item.item_id: len(wanted & set(question(f"{item.title} {item.text}").terms))
+            for item in found
+        }
+        return sorted(filter(shared.get, shared), key=lambda name: (-shared[name], name))[:k]
+
+    def close(self) -> None:
+        """Close the log."""
+        self.log.close()

@@ -1,0 +1,118 @@
+"""Readers of older states share what is kept in memory, and see what they would see alone."""
+
+import threading
+from collections.abc import Generator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.log import Reader, Sight
+from everloop.memory.model.commands import RetireItem, ReviseItem
+from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.retrieval.results import Asked, Recalled
+from everloop.memory.retrieval.search import Memory
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+USER = Asker(OWNER, ("*",))
+Hits = tuple[Recalled, ...]
+
+QUESTIONS = ("garden in winter", "old oak", "note garden 3")
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """A diary with a few items."""
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    diary.keeper.embed_missing()
+    yield diary
+    diary.log.close()
+
+
+def answers(memory: Memory, reader: Reader, sight: Sight) -> list[Hits]:
+    """What a reader is told. The notes are left out: whether vectors are missing is said of all."""
+    asked = [Asked(text, limit=20) for text in QUESTIONS]
+    return [memory.recall(reader, sight, USER, each, NOW).hits for each in asked]
+
+
+def by_itself(diary: Diary, reader: Reader, sight: Sight) -> list[Hits]:
+    """What it is told by a memory that nobody else uses."""
+    shared = diary.keeper.memory.space
+    assert shared is not None
+    return answers(Memory(type(shared)(shared.cache, shared.embedder)), reader, sight)
+
+
+def change(diary: Diary, number: int) -> None:
+    """Let something happen that a roster, a standing and a list of words must take in."""
+    diary.say(f"note-{number}", f"note garden {number}", f"item-{number % 4}")
+    diary.engine.do(ReviseItem(f"item-{number % 4}", text=f"The old oak, told anew: {number}."))
+    if number % 3 == 0:
+        diary.engine.do(RetireItem(f"note-{number}", force=True))
+
+
+def test_an_older_reader_sees_the_older_state_whatever_newer_readers_brought(diary: Diary) -> None:
+    memory = diary.keeper.memory
+    with diary.log.reading() as older:
+        before = answers(memory, older, sight := diary.log.sight(older))
+        for number in range(6):
+            change(diary, number)
+            diary.keeper.embed_missing()
+            with diary.log.reading() as newer:
+                now = diary.log.sight(newer)
+                assert answers(memory, newer, now) == by_itself(diary, newer, now)
+            assert answers(memory, older, sight) == before
+
+
+def test_a_reader_between_two_states_that_were_read_is_served_from_the_same_roster(
+    diary: Diary,
+) -> None:
+    memory = diary.keeper.memory
+    with diary.log.reading() as first:
+        roster = memory.register.roster(first)[0]
+    change(diary, 1)
+    with diary.log.reading() as between:
+        assert between.head()
+        change(diary, 2)
+        with diary.log.reading() as newest:
+            assert memory.register.roster(newest)[0] is roster
+        assert memory.register.roster(between)[0] is roster
+        sight = diary.log.sight(between)
+        assert answers(memory, between, sight) == by_itself(diary, between, sight)
+
+
+def test_readers_in_threads_are_told_what_they_would_be_told_alone(diary: Diary) -> None:
+    memory, wrong, done = diary.keeper.memory, list[object](), threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            with diary.log.reading() as reader:
+                sight = diary.log.sight(reader)
+                shared = answers(memory, reader, sight)
+                if shared != by_itself(diary, reader, sight):
+                    wrong.append(shared)
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for each in askers:
+        each.start()
+    for number in range(25):
+        change(diary, number)
+    done.set()
+    for each in askers:
+        each.join()
+    assert not wrong
+
+
+def test_what_was_said_before_an_item_and_is_gone_leaves_no_trace(diary: Diary) -> None:
+    said = [
+        diary.say(f"said-{n}", f"note garden {n} oak {n * n}", f"said-{n - 1}") for n in range(40)
+    ]
+    diary.keeper.embed_missing()
+    memory = diary.keeper.memory
+    with diary.log.reading() as reader:
+        answers(memory, reader, diary.log.sight(reader))
+    diary.log.retract(said[::2], reason="test", actor="user")
+    with diary.log.reading() as reader:
+        sight = diary.log.sight(reader)
+        assert answers(memory, reader, sight) == by_itself(diary, reader, sight)

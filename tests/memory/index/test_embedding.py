@@ -1,0 +1,168 @@
+"""Vectors that take their time: answers do not wait for them, and nothing made is lost."""
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.memory.test_ghosts import Diary
+
+from everloop.errors import ModelFailed, Unavailable
+from everloop.memory.index.vector_index import BATCH_CHARACTERS
+from everloop.memory.index.vector_store import ROOM
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.text.passages import PASSAGES_MAX, passages
+from everloop.testing.embedder import WordEmbedder
+
+WORDS = 6_000
+
+
+class Slow(WordEmbedder):
+    """An embedder that takes its time, or breaks off."""
+
+    name = "slow"
+
+    def __init__(self, each: Callable[[], None]) -> None:
+        self._each = each
+        self.asked: list[int] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Make vectors, after what is to happen each time."""
+        self._each()
+        self.asked.append(sum(map(len, texts)))
+        return super().embed(texts)
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """A diary with a very long item, and a short one."""
+    diary = Diary(tmp_path / "diary")
+    diary.say("long", "\n\n".join(f"word{n} " * 30 for n in range(WORDS // 30)))
+    diary.say("short", "The windmill is in Kestrelford.")
+    yield diary
+    diary.log.close()
+
+
+def slow(diary: Diary, each: Callable[[], None]) -> Slow:
+    """Give the diary an embedder before whose calls something happens."""
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = made = Slow(each)
+    return made
+
+
+def test_who_asks_waits_a_little_and_the_next_one_finds_more_vectors(diary: Diary) -> None:
+    slow(diary, lambda: diary.stage.clock.tick(seconds=4))
+    total = len(passages(diary.keeper.find("user", "long").text)) + 1
+    made = [diary.keeper.embed_briefly()]
+    assert 0 < made[0] < total
+    answer = diary.keeper.recall("user", Asked("where is the windmill"))
+    assert answer.hits[0].item.item_id == "short"
+    assert "still being embedded" in answer.notes[0]
+    while made[-1]:
+        made.append(diary.keeper.embed_briefly())
+    assert sum(made) == total
+    assert diary.keeper.recall("user", Asked("windmill")).notes == ()
+
+
+def test_who_waits_is_not_told_of_a_failure_that_recall_will_tell_of(diary: Diary) -> None:
+    def fails() -> None:
+        raise Unavailable("the disk is full")
+
+    slow(diary, fails)
+    assert diary.keeper.embed_briefly() == 0
+    with pytest.raises(Unavailable):
+        diary.keeper.embed_missing()
+
+
+def test_what_was_made_until_it_was_broken_off_is_kept(diary: Diary) -> None:
+    calls = iter(range(100))
+
+    def third_breaks_off() -> None:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+
+    slow(diary, third_breaks_off)
+    with pytest.raises(KeyboardInterrupt):
+        diary.keeper.embed_missing()
+    again = slow(diary, lambda: None)
+    first = diary.keeper.embed_missing()
+    assert 0 < first < len(passages(diary.keeper.find("user", "long").text)) + 1
+    assert max(again.asked) <= BATCH_CHARACTERS
+
+
+class Picky(WordEmbedder):
+    """An embedder that makes nothing of some texts, nor of others that come with them."""
+
+    name = "picky"
+
+    def __init__(self, refused: str) -> None:
+        self._refused = refused
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Make vectors, unless one of the texts is refused."""
+        self.calls += 1
+        if any(self._refused in text for text in texts):
+            raise ModelFailed("the embedding endpoint answered 500")
+        return super().embed(texts)
+
+
+def test_a_text_that_the_embedder_refuses_keeps_no_other_from_its_vector(diary: Diary) -> None:
+    for number in range(20):
+        diary.say(f"box-{number}", f"The box {number} is in the attic.")
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = Picky("The windmill")
+    with pytest.raises(ModelFailed):
+        diary.keeper.embed_missing()
+    with diary.log.reading() as reader:
+        assert len(space.lacking(reader)) == 1
+    space.embedder = WordEmbedder()
+    space.embedder.name = Picky.name
+    assert diary.keeper.embed_missing() == 1
+
+
+def test_an_embedder_that_is_away_is_not_asked_for_every_text(diary: Diary) -> None:
+    for number in range(100):
+        diary.say(f"box-{number}", f"The box {number} is in the attic.")
+    space = diary.keeper.memory.space
+    assert space is not None
+    space.embedder = away = Picky("")
+    with pytest.raises(ModelFailed):
+        diary.keeper.embed_missing()
+    assert away.calls < 12
+
+
+def test_without_vectors_a_question_by_meaning_is_answered_by_words_and_says_so(
+    diary: Diary,
+) -> None:
+    diary.keeper.memory.space = None
+    answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
+    assert [hit.item.item_id for hit in answer.hits] == ["short"]
+    assert answer.notes == ("No embedder is at hand, so only words were searched.",)
+
+
+def test_while_vectors_lack_a_question_by_meaning_is_answered_by_words_too(diary: Diary) -> None:
+    answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
+    assert [hit.item.item_id for hit in answer.hits] == ["short"]
+    assert "words alone find them" in answer.notes[0]
+
+
+def test_what_is_purged_while_its_vector_is_made_leaves_none(diary: Diary, tmp_path: Path) -> None:
+    secret = diary.say("secret", "The code is 4711.")
+    once = iter([secret])
+
+    def purged() -> None:
+        for position in once:
+            diary.log.purge([position], reason="private", actor="user")
+
+    slow(diary, purged)
+    diary.keeper.embed_missing()
+    db = apsw.Connection(str(tmp_path / "diary" / "vectors.db"))
+    kept = {place % ROOM for (place,) in db.execute("SELECT place FROM placed")}
+    assert kept
+    assert secret * PASSAGES_MAX not in kept
+    db.close()

@@ -1,0 +1,54 @@
+"""Rows of a roster as arrays."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everloop.memory.index.quantisation import largest, smallest
+from everloop.memory.index.row_sets import SPARSE_FROM, best_first, distinct
+
+Scores = st.lists(st.sampled_from([-0.5, 0.0, 0.25, 0.3, 0.7, 1.0, 12.5]), max_size=300)
+
+
+@given(scores=Scores, dtype=st.sampled_from([np.float32, np.float64]))
+def test_the_best_come_first_and_among_equals_the_lower_place(
+    scores: list[float], dtype: type[np.floating]
+) -> None:
+    values = np.array(scores, dtype)
+    assert best_first(values).tolist() == np.argsort(-values, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 70_000])
+def test_scores_that_hardly_differ_are_told_apart(size: int) -> None:
+    values = np.linspace(0.0, 1.0, size)
+    assert best_first(values).tolist() == list(range(size))[::-1]
+
+
+@pytest.mark.parametrize("size", [9, SPARSE_FROM + 1])
+def test_the_row_for_nothing_is_always_there_and_stands_first(size: int) -> None:
+    rows = distinct(size, np.array([7, 3]), np.array([3, 5]), np.array([0]))
+    assert rows.tolist() == [0, 3, 5, 7]
+    assert distinct(size).tolist() == [0]
+
+
+@pytest.mark.parametrize("size", [300, 5_000, 60_000])
+@pytest.mark.parametrize("count", [1, 200, 299])
+def test_the_largest_of_many_are_the_largest_of_all(size: int, count: int) -> None:
+    chance = np.random.default_rng(size)
+    for values in (chance.random(size), chance.integers(0, 9, size) / 8, np.arange(size) % 2 / 2):
+        least = np.sort(values)[size - count]
+        assert largest(values, count).tolist() == (values >= least).nonzero()[0].tolist()
+
+
+@pytest.mark.parametrize("size", [300, 60_000])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_the_smallest_are_as_many_as_are_asked_for_and_none_is_passed_over(
+    size: int, dtype: type[np.unsignedinteger]
+) -> None:
+    values = np.random.default_rng(size).integers(0, 190, size).astype(dtype)
+    values[::7] = 255
+    for count in (1, 20, 250):
+        found = smallest(values, count)
+        assert len(found) >= count
+        assert found.tolist() == (values <= values[found].max()).nonzero()[0].tolist()

@@ -1,0 +1,123 @@
+"""The file of vectors is deleted, damaged or replaced while others have it open."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.memory.test_ghosts import Diary
+
+from everloop.log.maintenance.backup import make_backup
+from everloop.log.transfer.restore import restore_log
+from everloop.memory.index.vector_store import VectorCache
+from everloop.memory.retrieval.results import Asked
+
+KEPT = {1_000: b"a"}
+SAVED = [(1_000, b"a", b"vector")]
+HOLDING = """
+import sys
+from pathlib import Path
+from everloop.memory.index.vector_store import VectorCache
+
+cache = VectorCache(Path(sys.argv[1]))
+for line in sys.stdin:
+    if line.startswith("save"):
+        cache.save("one", [(1_000, b"a", b"vector")])
+    print(sorted(cache.load("one", {1_000: b"a"})), flush=True)
+"""
+
+
+class Other:
+    """Another process that has the vectors open."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def told(self, word: str) -> str:
+        """What it answers to a word."""
+        into, out = self._process.stdin, self._process.stdout
+        assert into is not None
+        assert out is not None
+        into.write(f"{word}\n")
+        into.flush()
+        return out.readline().strip()
+
+
+@contextmanager
+def another_process(path: Path) -> Generator[Other]:
+    command = [sys.executable, "-c", HOLDING, str(path)]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:  # noqa: S603
+        yield Other(process)
+
+
+def test_vectors_that_were_deleted_are_kept_anew_though_another_process_has_them_open(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "vectors.db"
+    with another_process(path) as other:
+        assert other.told("save") == "[1000]"
+        path.unlink()
+        cache = VectorCache(path)
+        assert cache.load("one", KEPT) == {}
+        cache.save("one", SAVED)
+        assert cache.load("one", KEPT) == {1_000: b"vector"}
+        assert other.told("load") == "[1000]", "it goes on with the file that is there"
+        cache.drop("one", [1_000])
+        assert other.told("load") == "[]"
+        assert other.told("save") == "[1000]"
+        assert cache.load("one", KEPT) == {1_000: b"vector"}
+        cache.close()
+
+
+def test_vectors_that_another_process_found_damaged_are_kept_anew_by_both(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.db"
+    first = VectorCache(path)
+    first.save("one", SAVED)
+    first.close()
+    with another_process(path) as other:
+        assert other.told("load") == "[1000]"
+        path.write_bytes(b"not a database at all, but long enough" * 1_000)
+        cache = VectorCache(path)
+        assert cache.load("one", KEPT) == {}
+        assert other.told("load") == "[]"
+        assert other.told("save") == "[1000]"
+        assert cache.load("one", KEPT) == {1_000: b"vector"}
+        cache.close()
+
+
+def test_vectors_that_went_with_their_file_are_made_again_in_the_background(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    assert diary.keeper.embed_missing() == 4
+    assert not diary.keeper.recall("user", Asked("garden")).notes
+    (tmp_path / "diary" / "vectors.db").unlink()
+    assert diary.keeper.embed_missing() == 4
+    assert diary.keeper.embed_missing() == 0
+    found = diary.keeper.recall("user", Asked("garden", mode="semantic"))
+    assert found.hits
+    assert not found.notes
+    diary.log.close()
+
+
+def test_what_comes_after_a_backup_was_restored_gets_its_vectors_though_nobody_searches(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    backup = make_backup(diary.log.file, tmp_path / "backups", diary.stage.clock.now())
+    diary.say("lost", "A fox came to the fence.")
+    assert diary.keeper.embed_missing() == 5
+    assert diary.keeper.recall("user", Asked("fox")).hits
+    restore_log(backup, diary.log.file.path, diary.stage.world)
+    diary.say("new", "The well in the yard ran dry.")
+    assert diary.keeper.embed_missing() == 1
+    diary.say("newer", "A heron stood at the pond.")
+    assert diary.keeper.embed_missing() == 1
+    answer = diary.keeper.recall("user", Asked("fox or heron or well", limit=10))
+    assert {"new", "newer"} < {hit.item.item_id for hit in answer.hits}
+    assert "lost" not in {hit.item.item_id for hit in answer.hits}
+    assert not answer.notes
+    diary.log.close()

@@ -1,0 +1,97 @@
+"""The vectors of a log are its own, and go with what is purged, whoever purged it."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.adapters.embedders import choose
+from everloop.app import Engine
+from everloop.log import Context
+from everloop.memory.index.snapshot import Header, Snapshot
+from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_store import ROOM, VectorCache
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.settings import MemorySettings
+from everloop.memory.text.passages import PASSAGES_MAX
+from everloop.testing.embedder import WordEmbedder
+
+EMPTY = Header(1, "ab", None, "model", (1, 1))
+
+
+def in_words(settings: MemorySettings) -> WordEmbedder:
+    """An embedder for any settings."""
+    del settings
+    return WordEmbedder()
+
+
+def kept(diary: Diary, position: int) -> bool:
+    """Whether the vector of what was taken in there is on the disk."""
+    db = apsw.Connection(str(diary.log.file.path.with_name("vectors.db")))
+    there = {place % ROOM for (place,) in db.execute("SELECT place FROM placed")}
+    db.close()
+    return position * PASSAGES_MAX in there
+
+
+@pytest.mark.parametrize("search", [True, False])
+def test_what_another_node_purged_has_no_vector_here_once_vectors_are_used(
+    tmp_path: Path, search: bool
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    secret = diary.say("secret", "The code of the safe is four eight two.")
+    diary.keeper.embed_missing()
+    assert kept(diary, secret)
+    diary.log.purge([secret], reason="asked", actor="user")  # as it is heard of from a server
+    assert kept(diary, secret)
+    if search:
+        assert diary.keeper.recall("user", Asked("garden")).hits
+    else:
+        diary.keeper.embed_missing()
+    assert not kept(diary, secret)
+    assert kept(diary, 1)
+    diary.log.close()
+
+
+def test_a_purge_that_was_killed_in_the_middle_is_carried_out_by_the_next_process(
+    tmp_path: Path,
+) -> None:
+    diary = Diary(tmp_path / "diary")
+    secret = diary.say("secret", "The code of the safe is four eight two.")
+    diary.keeper.embed_missing()
+    assert kept(diary, secret)
+    diary.log.purge([secret], reason="asked", actor="user")
+    cache = VectorCache(diary.log.file.path.with_name("vectors.db"))
+    with diary.log.reading() as reader:
+        assert VectorSpace(cache, WordEmbedder()).lacking(reader) == {}
+    assert not kept(diary, secret)
+    done = cache.carried_out()
+    assert done is not None
+    cache.snapshot.save(EMPTY, {})
+    with diary.log.reading() as reader:
+        VectorSpace(cache, WordEmbedder()).lacking(reader)
+    assert cache.snapshot.header() == EMPTY, "what was carried out once is not again"
+    cache.close()
+    diary.log.close()
+
+
+def test_an_unfinished_snapshot_goes_with_what_is_purged(tmp_path: Path) -> None:
+    begun = tmp_path / "vectors.arrays.new"
+    begun.write_bytes(b"as far as it came before it was killed")
+    Snapshot(tmp_path / "vectors.arrays").drop()
+    assert not begun.exists()
+
+
+def test_logs_that_lie_together_keep_their_vectors_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "chosen_embedder", in_words)
+    for name in ("one", "two"):
+        with Engine.open(tmp_path / f"{name}.db") as engine:
+            engine.do(RememberItem("a", f"The garden of {name}."), by=Context())
+            assert engine.memory.embed_missing() == 1
+    for name in ("one", "two"):
+        with Engine.open(tmp_path / f"{name}.db") as engine:
+            assert engine.memory.embed_missing() == 0

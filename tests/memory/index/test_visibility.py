@@ -1,0 +1,70 @@
+"""What recall keeps in memory of who sees what is, at every step, what the sieve says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.memory.random_worlds import PRINCIPALS, World
+
+from everloop.memory.index.passage_index import Register
+from everloop.memory.index.visibility import Standing, Standings, outlook
+from everloop.memory.projections.queries import Filter, asker
+
+STEPS = 60
+
+
+def known_to(world: World, register: Register, standings: Standings) -> list[Standing]:
+    """What everyone sees, from the caches given."""
+    found: list[Standing] = []
+    with world.log.reading() as reader:
+        sight = world.log.sight(reader)
+        for principal in ("user", *PRINCIPALS):
+            who = asker(reader, principal)
+            found.extend(
+                standings.of(reader, sight, who, register, only)
+                for only in (Filter(), Filter(retired=True), Filter(stepped_back=True))
+            )
+    return found
+
+
+def check_neighbours(standing: Standing) -> None:
+    """What an outlook works out for all rows is what the roster says of each of them."""
+    roster, allowed = standing.roster, standing.allowed
+    rows = allowed[:-1].nonzero()[0]
+    seen = outlook(standing, Filter())
+    assert np.array_equal(seen.before(rows), roster.before(rows, allowed))
+    assert np.array_equal(seen.after(rows), roster.after(rows, allowed))
+    pairs = {
+        (taker, int(rows[giver]))
+        for takers, givers in seen.followed(rows)
+        for taker, giver in zip(takers.tolist(), givers.tolist(), strict=True)
+    }
+    said_before = zip(rows.tolist(), seen.before(rows).tolist(), strict=True)
+    assert pairs == {(row, before) for row, before in said_before if before}
+    lengths = roster.length.all[rows] + roster.length.all[roster.before(rows, allowed)]
+    assert np.array_equal(seen.lengths(rows), lengths)
+    assert seen.parted == (len(rows) - 1 > standing.items)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
+    world = World(tmp_path, seed)
+    register, standings = Register(), Standings()
+    for _ in range(STEPS):
+        world.live(1)
+        kept = known_to(world, register, standings)
+        anew = known_to(world, Register(), Standings())
+        roster, fresh = kept[0].roster, anew[0].roster
+        for old, new in zip(kept, anew, strict=True):
+            assert old.items == new.items
+            for name in ("allowed", "rated", "pinned"):
+                assert np.array_equal(getattr(old, name), getattr(new, name))
+            check_neighbours(old)
+        assert np.array_equal(roster.passage.all, fresh.passage.all)
+        everything = np.ones(len(roster), np.bool_)
+        rows = np.arange(len(roster))
+        assert np.array_equal(roster.before(rows, everything), fresh.before(rows, everything))
+        assert np.array_equal(roster.after(rows, everything), fresh.after(rows, everything))
+        assert np.array_equal(roster.prior.all, roster.newest.all[roster.follows.all])
+        assert np.array_equal(roster.next.all, roster.opener.all[roster.group.all])
+    world.close()

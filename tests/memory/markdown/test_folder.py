@@ -1,0 +1,219 @@
+"""Importing pages: who may not see what they take in, and what an import left behind."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from everloop.app import Engine
+from everloop.errors import Conflict
+from everloop.log import Command, Context, Receipt
+from everloop.memory.markdown.folder import Applied, Change, Page, Plan, apply, plan
+from everloop.memory.markdown.page import digest, read, sheet_of, untouched, written
+from everloop.memory.model.commands import (
+    GrantAudience,
+    RateItem,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+)
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import asker, count
+from everloop.memory.settings import MemorySettings
+from everloop.settings import Settings
+
+SHED, BEES = "The shed leaks near the chimney.", "Bees live behind the barn."
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Generator[Engine]:
+    """An engine without an embedder."""
+    chosen = Settings(home=str(tmp_path / "home"), memory=MemorySettings(embedder="none"))
+    with Engine.open(settings=chosen) as opened:
+        yield opened
+
+
+def planned(
+    engine: Engine, *pages: Page, actor: str = OWNER, exported: tuple[str, ...] = ()
+) -> Plan:
+    """What importing these pages would do."""
+    with engine.reading() as reader:
+        who = asker(reader, actor)
+    return plan(engine.memory, who, pages, exported, by=Context(actor=actor))
+
+
+def imported(engine: Engine, *pages: Page, actor: str = OWNER) -> list[Applied]:
+    """Import these pages."""
+    changes = planned(engine, *pages, actor=actor).changes
+    with engine.reading() as reader:
+        who = asker(reader, actor)
+    by = Context(actor=actor)
+    return [apply(engine.memory, engine.do, who, each, by=by) for each in changes]
+
+
+def kept(done: Applied) -> Page:
+    """The page of what was taken in, as it is written then."""
+    return Page(done.change.name, written(done.sheet))
+
+
+def number(engine: Engine) -> int:
+    """How many items there are."""
+    with engine.reading() as reader:
+        return count(reader, asker(reader, OWNER))
+
+
+# -- who sees nothing ------------------------------------------------------------------------------
+
+
+def test_a_stranger_takes_a_page_in_and_it_gets_its_id(engine: Engine) -> None:
+    (done,) = imported(engine, Page("a.md", f"{SHED}\n"), actor="agent:cli")
+    item = engine.memory.find(OWNER, done.sheet.id)
+    assert (item.text, item.author) == (SHED, "agent:cli")
+    assert done.sheet == sheet_of(item)
+
+
+@pytest.mark.parametrize("front", ["", "---\nsignificance: 3\nwitnesses: [ada]\n---\n"])
+def test_a_stranger_who_imports_again_changes_nothing(engine: Engine, front: str) -> None:
+    (done,) = imported(engine, Page("a.md", f"{front}{SHED}\n"), actor="agent:cli")
+    head = engine.log.head
+    again = planned(engine, kept(done), actor="agent:cli", exported=(done.sheet.id,))
+    assert (again.changes, again.troubles, again.deleted, again.unchanged) == ((), (), (), 1)
+    assert engine.log.head == head
+
+
+def test_a_stranger_learns_nothing_of_what_is_there_already(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    known = planned(engine, Page("a.md", f"{SHED}\n"), actor="agent:cli")
+    unknown = planned(engine, Page("a.md", f"{BEES}\n"), actor="agent:cli")
+    assert [each.action for each in known.changes] == [each.action for each in unknown.changes]
+
+
+def test_to_a_stranger_a_page_is_the_same_whether_its_item_is_there_or_not(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    there = sheet_of(engine.memory.find(OWNER, "m-1"))
+    pages = [written(there), written(msgspec.structs.replace(there, id="m-2"))]
+    as_they_were = [planned(engine, Page("a.md", each), actor="agent:cli") for each in pages]
+    assert as_they_were == [Plan((), (), (), 1)] * 2
+    edited = [Page("a.md", each.replace("leaks", "leaked")) for each in pages]
+    (one,), (other,) = (planned(engine, each, actor="agent:cli").troubles for each in edited)
+    assert one.problem.replace("m-1", "m-2") == other.problem
+    assert one.hint == other.hint
+
+
+def test_the_owner_is_told_that_the_item_of_a_page_is_not_here(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    there = written(sheet_of(engine.memory.find(OWNER, "m-1")))
+    foreign = written(msgspec.structs.replace(read(there), id="m-2"))
+    assert "no item" in planned(engine, Page("a.md", foreign)).troubles[0].problem
+
+
+def test_who_moves_an_item_out_of_their_sight_has_changed_it(engine: Engine) -> None:
+    engine.do(GrantAudience("agent:cli", ("user",)))
+    (done,) = imported(engine, Page("a.md", f"{SHED}\n"), actor="agent:cli")
+    moved = Page("a.md", kept(done).content.replace("scope: user", "scope: project:x"))
+    (after,) = imported(engine, moved, actor="agent:cli")
+    assert engine.memory.find(OWNER, done.sheet.id).scope == "project:x"
+    assert planned(engine, kept(after), actor="agent:cli").unchanged == 1
+    assert planned(engine, kept(after)).unchanged == 1
+
+
+def test_whether_a_page_was_touched_is_told_by_itself(engine: Engine) -> None:
+    (done,) = imported(engine, Page("a.md", f"{SHED}\n"))
+    page = kept(done).content
+    assert untouched(read(page))
+    assert untouched(read(page.replace("\n", "\r\n")))
+    assert not untouched(read(page.replace("leaks", "leaked")))
+    assert not untouched(read(SHED))
+
+
+# -- what an import left behind --------------------------------------------------------------------
+
+
+def test_a_page_whose_fact_is_there_but_not_its_id_gets_it(engine: Engine) -> None:
+    new = [Page("a.md", f"{SHED}\n"), Page("b.md", f"{BEES}\r\n\r\n")]
+    first = imported(engine, *new)
+    head = engine.log.head
+    again = imported(engine, *new)
+    assert [each.change.action for each in again] == ["adopt", "adopt"]
+    assert [each.sheet for each in again] == [each.sheet for each in first]
+    assert engine.log.head == head
+    assert planned(engine, *map(kept, again)).unchanged == 2
+
+
+def test_a_mark_that_was_not_recorded_yet_is_made_up_for(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED, learned_via="imported"))
+    page = Page("a.md", f"---\nsignificance: 2\npinned: true\n---\n{SHED}\n")
+    (done,) = imported(engine, page)
+    item = engine.memory.find(OWNER, "m-1")
+    assert (done.change.action, item.significance, item.pinned) == ("adopt", 2, True)
+    assert planned(engine, kept(done)).changes == ()
+
+
+def test_doubled_items_get_a_page_each_and_a_third_page_is_refused(engine: Engine) -> None:
+    for name in ("m-1", "m-2"):
+        engine.do(RememberItem(name, SHED))
+    found = planned(engine, *(Page(f"{name}.md", f"{SHED}\n") for name in "abc"))
+    assert [(each.name, each.item_id) for each in found.changes] == [
+        ("a.md", "m-1"),
+        ("b.md", "m-2"),
+    ]
+    assert [each.name for each in found.troubles] == ["c.md"]
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["scope: project:x", "witnesses: [ada]", "kind: rule", "title: Other", "host: elsewhere"],
+)
+def test_only_what_says_the_same_to_the_same_people_is_adopted(engine: Engine, front: str) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    found = planned(engine, Page("a.md", f"---\n{front}\n---\n{SHED}\n"))
+    assert "adopt" not in {each.action for each in found.changes}
+    held = RememberItem("m-2", BEES, scope="project:x", witnesses=("ada",))
+    engine.do(held)
+    assert planned(engine, Page("b.md", f"{BEES}\n")).changes[0].action == "new"
+
+
+def test_an_item_that_has_a_page_or_may_have_one_is_not_adopted(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    page = Page("a.md", written(sheet_of(engine.memory.find(OWNER, "m-1"))))
+    copy, broken = Page("b.md", f"{SHED}\n"), Page("c.md", problem="it is a link", hint="Copy it.")
+    assert planned(engine, page, copy).changes == ()
+    assert planned(engine, broken, copy, exported=("m-1",)).changes == ()
+    assert [each.item_id for each in planned(engine, copy, exported=("m-1",)).changes] == ["m-1"]
+    assert planned(engine, copy, exported=("m-1",)).deleted == ()
+
+
+def test_a_retired_item_stays_so(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    engine.do(RetireItem("m-1"))
+    (done,) = imported(engine, Page("a.md", f"{SHED}\n"))
+    assert done.change.action == "new"
+
+
+def test_words_that_come_while_a_page_is_taken_in_are_not_lost(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    with engine.reading() as reader:
+        who = asker(reader, OWNER)
+    page = sheet_of(engine.memory.find(OWNER, "m-1"))
+    edited = msgspec.structs.replace(page, text="The shed is red.")
+    change = Change("edit", "a.md", "m-1", "", ("text",), digest(page), edited)
+
+    def late(command: Command, *, by: Context) -> Receipt:
+        engine.do(ReviseItem("m-1", text="The shed is green."))
+        return engine.do(command, by=by)
+
+    with pytest.raises(Conflict, match="changed since"):
+        apply(engine.memory, late, who, change, by=Context())
+    assert engine.memory.find(OWNER, "m-1").text == "The shed is green."
+
+
+def test_an_item_that_changed_after_the_preview_is_not_adopted(engine: Engine) -> None:
+    engine.do(RememberItem("m-1", SHED))
+    found = planned(engine, Page("a.md", f"{SHED}\n"))
+    engine.do(RateItem("m-1", 1))
+    with engine.reading() as reader:
+        who = asker(reader, OWNER)
+    with pytest.raises(Conflict, match="meanwhile"):
+        apply(engine.memory, engine.do, who, found.changes[0], by=Context())
+    assert number(engine) == 1

@@ -1,0 +1,60 @@
+"""Decisions about an item, from what happened to it."""
+
+import pytest
+
+from everloop.errors import Conflict
+from everloop.log import Event
+from everloop.memory.model.commands import ReviseItem
+from everloop.memory.model.decide import revise_item
+from everloop.memory.model.events import Origin, Rated, Remembered, Revised
+from everloop.memory.model.state import ITEM, Item
+from everloop.testing.deterministic import Given, given
+
+REMEMBERED = Remembered(
+    item_id="mem-1",
+    title="The key",
+    text="The key is under the pot.",
+    kind="fact",
+    scope="user",
+    witnesses=(),
+    origin=Origin(),
+    learned_via="told",
+    durability="durable",
+    happened_at="",
+    follows="",
+    derived_from=(),
+    session="",
+)
+MAT = Revised("mem-1", "The key", "The key is under the mat.", "user", ())
+ANN = Revised("mem-1", "The key", "Ann has the key.", "user", ())
+
+
+def revising(known: Given[Item], text: str, base: int | None) -> list[Event]:
+    return known.when(revise_item, ReviseItem("mem-1", text=text, base=base))
+
+
+@pytest.mark.promise("P-MEM-5")
+def test_a_revision_based_on_older_words_is_refused() -> None:
+    known = given(ITEM, REMEMBERED, MAT)
+    with pytest.raises(Conflict, match="changed since") as refused:
+        revising(known, ANN.text, base=1)
+    assert "base" in refused.value.hint
+
+
+def test_a_revision_based_on_words_that_were_taken_back_is_refused() -> None:
+    with pytest.raises(Conflict):
+        revising(given(ITEM, REMEMBERED), ANN.text, base=2)
+
+
+def test_a_revision_based_on_the_newest_words_or_on_none_is_made() -> None:
+    known = given(ITEM, REMEMBERED, MAT)
+    assert revising(known, ANN.text, base=2) == [ANN]
+    assert revising(known, ANN.text, base=None) == [ANN]
+
+
+def test_what_is_no_revision_leaves_a_base_the_newest() -> None:
+    assert revising(given(ITEM, REMEMBERED, Rated("mem-1", 2)), ANN.text, base=1) == [ANN]
+
+
+def test_who_says_what_was_said_meanwhile_loses_nothing_and_is_not_refused() -> None:
+    assert revising(given(ITEM, REMEMBERED, MAT), MAT.text, base=1) == []

@@ -1,0 +1,36 @@
+"""The same is said twice at once, in processes that know nothing of each other."""
+
+import threading
+from pathlib import Path
+
+from everloop.app import Engine
+from everloop.log import Context
+from everloop.memory.model.commands import RememberItem
+from everloop.memory.service import Kept
+from everloop.memory.settings import MemorySettings
+from everloop.settings import Settings
+
+SETTINGS = Settings(memory=MemorySettings(embedder="none"))
+
+
+def test_of_two_processes_that_say_the_same_at_once_the_second_is_noticed(tmp_path: Path) -> None:
+    with (
+        Engine.open(tmp_path, settings=SETTINGS) as one,
+        Engine.open(tmp_path, settings=SETTINGS) as two,
+    ):
+        for number in range(10):
+            told: list[Kept] = []
+            both = threading.Barrier(2)
+
+            def say(engine: Engine) -> None:
+                new = RememberItem("", f"The window of room {number} faces the sea.")  # noqa: B023
+                both.wait()  # noqa: B023
+                told.append(engine.memory.remember(new, by=Context()))  # noqa: B023
+
+            threads = [threading.Thread(target=say, args=(engine,)) for engine in (one, two)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert sorted(kept.new for kept in told) == [False, True]
+            assert len({kept.item_id for kept in told}) == 1

@@ -1,0 +1,143 @@
+"""The index of words takes passages in by the group; nobody who looks for words can tell."""
+
+from collections.abc import Generator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.log import Reader
+from everloop.log.integrity.rebuild import rebuild
+from everloop.memory.model.scopes import OWNER, Asker
+from everloop.memory.projections.fts_index import (
+    GROUP,
+    WAITING,
+    closes_group,
+    indexed_upto,
+    passages_holding,
+)
+from everloop.memory.projections.items import MemoryWords
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.retrieval.search import Memory
+from everloop.memory.text.passages import PASSAGES_MAX
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+USER = Asker(OWNER, ("*",))
+
+
+def name(number: int) -> str:
+    """A word of its own for a number."""
+    return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04d}") + "zq"
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """A diary in which some items wait and others are in the index."""
+    diary = Diary(tmp_path / "diary")
+    fill(diary, 0, 3 * GROUP)
+    while not waiting(diary):
+        fill(diary, diary.log.head, diary.log.head + 1)
+    yield diary
+    diary.log.close()
+
+
+def fill(diary: Diary, first: int, last: int) -> None:
+    """Say something of its own for each number."""
+    for number in range(first, last):
+        diary.say(f"item-{number}", f"The {name(number)} stands by the {name(number + 1)} oak.")
+
+
+def waiting(diary: Diary) -> list[int]:
+    """The positions of what is not in the index yet."""
+    with diary.log.reading() as reader:
+        return [row[0] // PASSAGES_MAX for row in reader.rows(WAITING)]
+
+
+def found(memory: Memory, diary: Diary, reader: Reader, text: str) -> set[str]:
+    """What is found by its words."""
+    asked = Asked(text, limit=500, mode="text")
+    hits = memory.recall(reader, diary.log.sight(reader), USER, asked, NOW).hits
+    return {hit.item.item_id for hit in hits}
+
+
+def everywhere(diary: Diary) -> list[tuple[Any, ...]]:
+    """Every term at every place."""
+    with diary.log.reading() as reader:
+        return list(MemoryWords().dump(reader.db))
+
+
+def test_groups_close_whatever_the_rhythm_of_facts() -> None:
+    for step in (1, 2, 3, 7, 10, 64, 1_000):
+        closing = [n for n in range(10_000) if closes_group(1 + n * step)]
+        gaps = [later - earlier for earlier, later in pairwise(closing)]
+        assert max(gaps) < 20 * GROUP
+        assert len(closing) > 10_000 // GROUP // 4
+
+
+def test_what_waits_and_what_is_in_the_index_are_found_alike(diary: Diary) -> None:
+    late = waiting(diary)
+    assert 0 < len(late) < diary.log.head
+    memory = Memory()
+    with diary.log.reading() as reader:
+        for number in range(1, diary.log.head):
+            both = {f"item-{number}", f"item-{number - 1}"}
+            assert found(memory, diary, reader, name(number)) == both
+
+
+def test_an_item_is_found_the_same_before_and_after_it_is_taken_in(diary: Diary) -> None:
+    memory, number = Memory(), waiting(diary)[0] - 1
+    before = found_now(memory, diary, name(number))
+    while waiting(diary)[:1] == [number + 1]:
+        fill(diary, diary.log.head, diary.log.head + 1)
+    assert found_now(memory, diary, name(number)) == found_now(Memory(), diary, name(number))
+    assert before <= found_now(memory, diary, name(number))
+
+
+def found_now(memory: Memory, diary: Diary, text: str) -> set[str]:
+    """What is found by its words, as things stand."""
+    with diary.log.reading() as reader:
+        return found(memory, diary, reader, text)
+
+
+def test_an_older_reader_finds_what_waited_when_it_began(diary: Diary) -> None:
+    memory, late = Memory(), waiting(diary)
+    with diary.log.reading() as older:
+        upto = indexed_upto(older)
+        fill(diary, diary.log.head, diary.log.head + 2 * GROUP)
+        with diary.log.reading() as newer:
+            assert indexed_upto(newer) > late[-1] * PASSAGES_MAX > upto
+            assert found(memory, diary, newer, name(1))  # the lists now begin with the newer state
+        for position in late:
+            assert f"item-{position - 1}" in found(memory, diary, older, name(position - 1))
+
+
+def test_words_in_a_row_are_found_in_the_index_and_in_what_waits(diary: Diary) -> None:
+    with diary.log.reading() as reader:
+        for position in (1, waiting(diary)[-1]):
+            words = ("stand", "by", "the", name(position), "oak")
+            assert passages_holding(reader, words, 9) == [position * PASSAGES_MAX]
+        assert passages_holding(reader, ("oak", "stand"), 9) == []
+        assert len(passages_holding(reader, ("oak",), 9)) == 9
+
+
+def test_a_purge_leaves_nothing_of_what_waits_or_is_in_the_index(diary: Diary) -> None:
+    gone = [5, waiting(diary)[-1]]
+    diary.log.purge(gone, reason="privacy", actor="user")
+    (_, *passages), (_, *places) = everywhere(diary)
+    assert not {row[1] for row in passages} & set(gone)
+    assert not {doc // PASSAGES_MAX for _, doc, *_ in places} & set(gone)
+    with diary.log.reading() as reader:
+        held = {number // PASSAGES_MAX for number in passages_holding(reader, ("oak",), 8 * GROUP)}
+    assert len(held) == diary.log.head - 1 - len(gone)
+    assert not held & set(gone)
+
+
+def test_folded_again_it_is_the_same_also_after_a_purge(diary: Diary) -> None:
+    closing = next(n for n in range(GROUP, 10 * GROUP) if closes_group(n))
+    diary.log.purge([closing], reason="privacy", actor="user")
+    live = everywhere(diary)
+    rebuild(diary.log)
+    assert everywhere(diary) == live

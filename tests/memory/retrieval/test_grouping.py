@@ -1,0 +1,53 @@
+"""The order of what contradicts itself."""
+
+from datetime import UTC, datetime
+
+from everloop.memory.model.events import Origin
+from everloop.memory.projections.queries import Item
+from everloop.memory.retrieval.grouping import side_by_side
+from everloop.memory.retrieval.results import Recalled, Why
+
+OLD, NEW = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def hit(name: str, at: datetime, similarity: float, points: float, **boosts: float) -> Recalled:
+    """A hit of the item `old` or `new`, which contradict each other."""
+    others = {"old": ("new",), "new": ("old",)}
+    item = Item(
+        1, 1, name, name, name, "fact", "user", "user", Origin(), "told", at, at, None, "",
+        contradicts=others.get(name, ()),
+    )  # fmt: skip
+    return Recalled(item, similarity, "both", Why(1, points, (), tuple(boosts.items())))
+
+
+def shown(*hits: Recalled) -> list[str]:
+    return [each.item.item_id for group in side_by_side(hits) for each in group.hits]
+
+
+def test_of_what_fits_about_as_well_the_newest_comes_first() -> None:
+    hits = hit("old", OLD, 0.82, 1.0), hit("new", NEW, 0.81, 0.4)
+    assert shown(*hits) == ["new", "old"]
+    (group,) = side_by_side(hits)
+    assert group.newest_first
+
+
+def test_what_fits_much_less_comes_after_what_fits() -> None:
+    hits = hit("old", OLD, 1.0, 1.0), hit("new", NEW, 0.4, 0.9)
+    assert shown(*hits) == ["old", "new"]
+    (group,) = side_by_side(hits)
+    assert not group.newest_first
+
+
+def test_what_is_of_the_time_that_was_asked_for_comes_first() -> None:
+    assert shown(hit("old", OLD, 0.8, 1.8, time=1.0), hit("new", NEW, 0.8, 0.8)) == ["old", "new"]
+    assert shown(hit("old", OLD, 0.8, 0.8), hit("new", NEW, 0.8, 0.3, expired=-0.5)) == [
+        "old",
+        "new",
+    ]
+
+
+def test_to_order_what_is_in_order_changes_nothing() -> None:
+    hits = hit("old", OLD, 0.82, 1.0), hit("else", OLD, 0.5, 0.5), hit("new", NEW, 0.4, 0.4)
+    assert shown(*hits) == ["old", "new", "else"]
+    again = tuple(each for group in side_by_side(hits) for each in group.hits)
+    assert shown(*again) == ["old", "new", "else"]

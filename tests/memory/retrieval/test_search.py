@@ -1,0 +1,396 @@
+"""Recall: what is found, why, and what happens when a leg is missing."""
+
+from collections.abc import Generator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.memory.test_ghosts import Diary
+
+from everloop.errors import Conflict, Forbidden, Invalid, ModelFailed
+from everloop.log import Context
+from everloop.memory.explain import path
+from everloop.memory.model.commands import (
+    CiteItem,
+    DemoteItem,
+    GrantAudience,
+    PinItem,
+    RateItem,
+    RememberItem,
+    RetireItem,
+    ReviseItem,
+    UnpinItem,
+)
+from everloop.memory.projections.queries import Filter
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.service import Kept
+from everloop.testing.deterministic import NEW_YEAR
+from everloop.testing.embedder import WordEmbedder
+
+USER = "user"
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """An empty diary."""
+    opened = Diary(tmp_path / "diary")
+    yield opened
+    opened.log.close()
+
+
+def found(diary: Diary, text: str, principal: str = USER, **how: object) -> list[str]:
+    """The ids of the items that a question finds, by words."""
+    asked = Asked(text, mode="text", **how)  # type: ignore[arg-type]
+    return [hit.item.item_id for hit in diary.keeper.recall(principal, asked).hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("She was running late", "run"),
+        ("Der Bär im Café", "bar cafe"),
+        ("call parse_http_header first", "parseHttpHeader"),
+        ("call parseHttpHeader first", "http header"),
+        ("see src/everloop/log/scribe.py", "scribe.py"),
+        ("東京タワーに行きました", "東京"),
+        ("Will plays in The Who", "does Will play in The Who?"),
+        ("the phrase is black coffee only", '"black coffee"'),
+        ("C++ and C# are languages", "C++"),
+        ("Party at noon 🎉🍕", "🎉"),
+        ("Wir fahren nach Köln", "Koeln"),
+        ("Wir fahren nach Koeln", "Köln"),
+        ("كَتَبَ رسالة", "كتب"),
+    ],
+)
+def test_words_find_what_was_typed_in_any_form(diary: Diary, text: str, question: str) -> None:
+    diary.say("wanted", text)
+    for number in range(5):
+        diary.say(f"noise-{number}", f"Something else entirely, number {number}.")
+    assert found(diary, question)[:1] == ["wanted"]
+
+
+def test_a_long_item_is_found_by_a_passage_and_returned_whole(diary: Diary) -> None:
+    long = "\n\n".join(f"Paragraph {n} is about topic{n} and nothing else. " * 9 for n in range(30))
+    diary.say("long", long)
+    diary.say("short", "topic17 in a few words")
+    answer = diary.keeper.recall(USER, Asked("topic17 paragraph", mode="text"))
+    whole = next(hit.item for hit in answer.hits if hit.item.item_id == "long")
+    assert whole.text == long
+
+
+def test_a_message_is_found_by_the_words_of_the_one_before_it(diary: Diary) -> None:
+    diary.say("question", "What is the capital of Iceland?")
+    diary.say("answer", "Reykjavik, of course.", "question")
+    diary.say("noise", "The kitchen needs paint.")
+    assert "answer" in found(diary, "capital of Iceland")
+
+
+def test_what_stepped_back_for_a_summary_is_there_again_when_that_is_let_go(diary: Diary) -> None:
+    oak, elm = diary.say("oak", "The old oak fell."), diary.say("elm", "The old elm fell.")
+    whole = RememberItem("both", "Two old trees fell.", kind="summary", derived_from=("oak", "elm"))
+    made = diary.engine.do(msgspec.structs.replace(whole, because=(oak, elm))).position
+    for name in ("oak", "elm"):
+        diary.engine.do(DemoteItem(name, "both", (made,)))
+    assert found(diary, "old") == ["both"]
+    let_go = diary.engine.do(RetireItem("both"))
+    assert sorted(found(diary, "old")) == ["elm", "oak"]
+    assert not diary.keeper.find(USER, "oak").retired
+    diary.log.retract([let_go.position], reason="needed", actor=USER)
+    assert found(diary, "old") == ["both"]
+    why = diary.keeper.why_not(USER, "oak", Asked("old", mode="text"))
+    assert why.sentence == "It stepped back for its summary, which recall finds in its place."
+
+
+def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    for month in (3, 5, 9):
+        at = datetime(2026, month, 10, tzinfo=UTC).isoformat()
+        diary.engine.do(RememberItem(f"m{month}", "We went hiking together.", happened_at=at))
+    assert found(diary, "Where did we go hiking in May?")[0] == "m5"
+    assert found(diary, "What did I first say about hiking?")[0] == "m3"
+    assert found(diary, "What did I last say about hiking?")[0] == "m9"
+    assert found(diary, "what did I tell you in September about hiking") == ["m9"]
+    for at in ("2026-01-01T00:00:00Z", "2026-10-01T00:00:00Z"):  # of what was said, none said it
+        summary = RememberItem(f"s{at[5:7]}", "We went hiking together.", kind="summary")
+        diary.engine.do(msgspec.structs.replace(summary, happened_at=at))
+    assert found(diary, "What did I first say about hiking?")[:3] == ["m3", "m5", "m9"]
+    assert found(diary, "What did I last say about hiking?")[:3] == ["m9", "m5", "m3"]
+
+
+def test_words_that_say_when_find_nothing_by_themselves(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 17, 12, tzinfo=UTC)
+    for item_id, text, at in (
+        ("tulips", "Garden: planted tulips.", "2026-03-02T00:00:00Z"),
+        ("lawn", "Garden: mowed the lawn.", "2026-03-06T00:00:00Z"),
+        ("car", "My first car was red.", "2020-01-01T00:00:00Z"),
+        ("release", "The release of version 2 happened.", "2026-09-01T00:00:00Z"),
+        ("dentist", "One filling, and no coffee after it.", "2026-11-10T09:00:00Z"),
+    ):
+        diary.engine.do(RememberItem(item_id, text, happened_at=at))
+    assert found(diary, "what did I first say about the garden") == ["tulips", "lawn"]
+    assert found(diary, "what happened last Tuesday") == ["dentist"]
+
+
+def test_a_question_for_a_day_alone_is_answered_by_what_was_said_then(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    for day in (13, 14, 15):
+        at = datetime(2026, 11, day, 10, tzinfo=UTC).isoformat()
+        diary.engine.do(RememberItem(f"day-{day}", f"Otters, {day} of them.", happened_at=at))
+    assert found(diary, "what did we talk about yesterday") == ["day-14"]
+
+
+def test_before_an_event_means_before_the_date_that_memory_has_for_it(diary: Diary) -> None:
+    diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    for day, text in (
+        (1, "Budget looks fine."),
+        (10, "The release went out."),
+        (20, "Budget gone."),
+    ):
+        at = datetime(2026, 6, day, tzinfo=UTC).isoformat()
+        diary.engine.do(RememberItem(f"d{day}", text, happened_at=at))
+    assert found(diary, "what did I say about the budget before the release?") == ["d1"]
+
+
+def test_a_filter_narrows_and_the_rest_is_not_there(diary: Diary) -> None:
+    diary.engine.do(RememberItem("a", "garden plan", scope="project:a"))
+    diary.engine.do(RememberItem("b", "garden plan for b", scope="project:b", kind="note"))
+    assert found(diary, "garden", only=Filter(scopes=("project:a",))) == ["a"]
+    assert found(diary, "garden", only=Filter(kinds=("note",))) == ["b"]
+    assert sorted(found(diary, "garden", only=Filter(scope_kinds=("project",)))) == ["a", "b"]
+    assert found(diary, "garden", only=Filter(before=NEW_YEAR)) == []
+
+
+def test_what_matters_and_what_is_pinned_comes_first_among_equals(diary: Diary) -> None:
+    for name in ("plain", "rated", "pinned"):
+        diary.engine.do(RememberItem(name, f"garden note {name}"))
+    diary.engine.do(RateItem("rated", 3))
+    diary.engine.do(PinItem("pinned"))
+    diary.engine.do(RateItem("pinned", 3))
+    assert found(diary, "garden note")[0] in {"pinned", "rated"}
+    assert diary.keeper.find(USER, "rated").pinned
+    diary.engine.do(UnpinItem("rated"))
+    assert not diary.keeper.find(USER, "rated").pinned
+
+
+def test_what_no_longer_holds_steps_behind_what_does(diary: Diary) -> None:
+    until = NEW_YEAR.replace(year=2025).isoformat()
+    diary.engine.do(RememberItem("old", "Handoff: the garden gate is open", durability=until))
+    diary.engine.do(RememberItem("new", "The garden gate has a lock."))
+    assert found(diary, "garden gate") == ["new", "old"]
+
+
+def test_hits_say_which_leg_found_them_and_what_brought_their_points(diary: Diary) -> None:
+    diary.say_all()
+    diary.keeper.embed_missing()
+    answer = diary.keeper.recall(USER, Asked("red roses"))
+    best = answer.hits[0]
+    assert best.source == "both"
+    assert {leg.leg for leg in best.why.legs} == {"words", "meaning"}
+    total = sum(leg.points for leg in best.why.legs) + sum(points for _, points in best.why.boosts)
+    assert best.why.points == pytest.approx(total, abs=0.01)
+
+
+def test_a_minimum_similarity_counts_before_the_legs_are_fused(diary: Diary) -> None:
+    diary.say_all()
+    assert found(diary, "roses zebra quokka", min_similarity=0.9) == []
+    assert found(diary, "roses zebra quokka", min_similarity=0.05)
+
+
+class Failing:
+    """An embedder whose server is down."""
+
+    name = "failing"
+    dimensions = 64
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Fails."""
+        raise ModelFailed(f"no answer for {len(texts)} texts")
+
+
+@pytest.mark.promise("P-MEM-4")
+def test_a_failing_embedder_leaves_words_and_the_answer_says_so(diary: Diary) -> None:
+    diary.say_all()
+    assert diary.keeper.memory.space is not None
+    diary.keeper.memory.space.embedder = Failing()
+    answer = diary.keeper.recall(USER, Asked("red roses"))
+    assert answer.hits[0].item.item_id == "item-0"
+    assert "only words" in answer.notes[0]
+    diary.keeper.memory.space = None
+    assert "No embedder" in diary.keeper.recall(USER, Asked("red roses")).notes[0]
+
+
+class Blank(WordEmbedder):
+    """An embedder that has no direction for what it does not know."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Makes nothing of a question."""
+        vectors = super().embed(texts)
+        return vectors * 0 if texts[0].endswith("?") else vectors
+
+
+def test_a_question_without_a_direction_is_near_nothing_and_the_answer_says_so(
+    diary: Diary,
+) -> None:
+    diary.say_all()
+    assert diary.keeper.memory.space is not None
+    diary.keeper.memory.space.embedder = Blank()
+    diary.keeper.embed_missing()
+    answer = diary.keeper.recall(USER, Asked("bees?", mode="semantic"))
+    found = [hit.item.item_id for hit in answer.hits if hit.source == "words"]
+    assert found == ["item-2", "item-3"]  # which came after it
+    assert "only words were searched" in answer.notes[0]
+
+
+def test_items_without_a_vector_are_found_by_words_until_they_have_one(diary: Diary) -> None:
+    diary.say_all()
+    answer = diary.keeper.recall(USER, Asked("bees"))
+    assert answer.hits[0].item.item_id == "item-2"
+    assert "still being embedded" in answer.notes[0]
+    assert diary.keeper.embed_missing() == 4
+    assert diary.keeper.embed_missing() == 0
+    assert diary.keeper.recall(USER, Asked("bees")).notes == ()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 10_001])
+def test_a_question_must_ask_something(diary: Diary, text: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        diary.keeper.recall(USER, Asked(text))
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "AND OR NOT", "a* NEAR(b)", "col:x", "\x00", "'; DROP", "()"]
+)
+def test_a_question_is_never_taken_for_query_language(diary: Diary, text: str) -> None:
+    diary.say_all()
+    diary.keeper.recall(USER, Asked(text, mode="text"))
+
+
+def test_what_is_said_again_is_linked_and_not_stored_as_new(diary: Diary) -> None:
+    first = remember(diary, "The release of the engine is planned for the spring.")
+    again = remember(diary, "the release of the engine is planned for the spring")
+    assert (again.item_id, again.new) == (first.item_id, False)
+    assert diary.keeper.find(USER, first.item_id).repeats == 1
+
+
+def test_what_contradicts_is_kept_and_shown_side_by_side_newest_first(diary: Diary) -> None:
+    first = remember(diary, "The release of the engine is on 12 May 2027.")
+    diary.stage.clock.tick(days=1)
+    second = remember(diary, "The release of the engine is on 14 May 2027.")
+    assert second.contradicts == (first.item_id,)
+    hits = diary.keeper.recall(USER, Asked("release of the engine", mode="text")).hits
+    assert [hit.item.item_id for hit in hits[:2]] == [second.item_id, first.item_id]
+    assert hits[0].item.contradicts == (first.item_id,)
+
+
+def test_the_same_words_for_another_audience_are_another_item(diary: Diary) -> None:
+    first = remember(diary, "The surprise party is on Friday.", witnesses=("anna",))
+    second = remember(diary, "The surprise party is on Friday.", witnesses=("ben",))
+    assert second.new
+    assert second.item_id != first.item_id
+
+
+def test_remembering_under_a_known_id_is_harmless_once_and_a_conflict_with_other_words(
+    diary: Diary,
+) -> None:
+    diary.say("x", "one thing")
+    assert diary.engine.do(RememberItem("x", "one thing")).facts == ()
+    with pytest.raises(Conflict):
+        diary.engine.do(RememberItem("x", "another thing"))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        RememberItem("x", "  "),
+        RememberItem("x", "text", scope="everyone"),
+        RememberItem("x", "text", scope="project:*"),
+        RememberItem("x", "text", learned_via="dreamt"),
+        RememberItem("x", "text", happened_at="yesterday"),
+        RememberItem("x", "text", happened_at="2026-01-01T00:00:00"),
+        RememberItem("x", "text", title="t" * 281),
+    ],
+)
+def test_a_malformed_item_is_refused(diary: Diary, bad: RememberItem) -> None:
+    with pytest.raises(Invalid):
+        diary.engine.do(bad)
+
+
+def test_what_a_user_cites_is_not_retired_without_the_users_force(diary: Diary) -> None:
+    diary.say("x", "a fact")
+    diary.engine.do(CiteItem("x", "lesson:1", by_user=True))
+    with pytest.raises(Forbidden, match="lesson:1"):
+        diary.engine.do(RetireItem("x"))
+    diary.engine.do(RetireItem("x", force=True))
+    assert found(diary, "fact") == []
+    assert diary.keeper.find(USER, "x").retired
+
+
+def test_an_item_that_is_revised_is_found_by_its_new_words_only(diary: Diary) -> None:
+    diary.say("x", "The meeting is on Monday.")
+    diary.engine.do(ReviseItem("x", text="The meeting is on Thursday."))
+    assert found(diary, "Monday") == []
+    assert found(diary, "Thursday") == ["x"]
+    assert diary.keeper.find(USER, "x").title == "The meeting is on Thursday."
+
+
+def test_why_not_names_what_kept_an_item_out(diary: Diary) -> None:
+    diary.say_all()
+    diary.say("lonely", "A ship sails past.")
+    diary.engine.do(RetireItem("item-3", force=True))
+    diary.engine.do(GrantAudience("agent:x", ("global",)))
+    head = diary.log.head
+    diary.say("gone", "A note on another branch.")
+    diary.log.rewind(head, actor="user")
+    retracted = diary.say("taken-back", "A note.")
+    diary.log.retract([retracted], reason="", actor="user")
+
+    def reason(item_id: str, asked: Asked, principal: str = USER) -> str:
+        return diary.keeper.why_not(principal, item_id, asked).reason
+
+    words = Asked("roses", limit=1, mode="text")
+    assert reason("item-0", words) == "here"
+    assert reason("lonely", words) == "not found"
+    assert reason("item-3", words) == "retired"
+    assert reason("item-1", Asked("roses in the garden", limit=1, mode="text")) == "rank"
+    assert reason("item-0", Asked("roses", only=Filter(kinds=("note",)))) == "filter"
+    assert reason("gone", words) == "branch"
+    assert reason("taken-back", words) == "retracted"
+    assert reason("nothing", words) == "unknown"
+    assert reason("item-0", words, "agent:x") == "unknown"
+
+
+def test_a_time_in_the_question_that_keeps_items_out_is_told(diary: Diary) -> None:
+    diary.say("said", "We talked about the otters of the river.")
+    asked = Asked("what did we talk about in March 2019 about otters", mode="text")
+    answer = diary.keeper.recall(USER, asked)
+    stretch = "from 1 March 2019 to 31 March 2019"
+    assert answer.hits == ()
+    assert answer.notes == (f"Only what happened {stretch} was searched.",)
+    why = diary.keeper.why_not(USER, "said", asked)
+    assert (why.reason, stretch in why.sentence) == ("filter", True)
+
+
+def test_why_and_why_not_can_be_asked_as_of_then_and_on_another_branch(diary: Diary) -> None:
+    diary.say_all()
+    then = diary.log.head
+    diary.say("later", "Red roses came later.")
+    diary.engine.do(RetireItem("item-0", force=True))
+    diary.log.rewind(then, actor="user", name="without")
+    words = Asked("roses", limit=5, mode="text")
+    told = partial(path, diary.keeper, USER, USER)
+    assert diary.keeper.why_not(USER, "later", words).reason == "branch"
+    assert diary.keeper.why_not(USER, "later", words, branch="main").reason == "here"
+    assert diary.keeper.why_not(USER, "item-0", words, branch="main").reason == "retired"
+    assert told("item-0", words, as_of=then).found
+    assert not told("item-0", words, branch="main").found
+    assert not told("later", words, branch="main", as_of=then).found
+
+
+def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> Kept:
+    """Take something in through the keeper."""
+    return diary.keeper.remember(RememberItem("", text, witnesses=witnesses), by=Context())

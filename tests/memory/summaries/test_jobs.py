@@ -1,0 +1,145 @@
+"""Consolidations that a process did not live to finish: found by asking the log, and finished."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.memory.fixtures import ENGINE, USER, Notebook, joined
+
+from everloop.errors import ModelFailed
+from everloop.log import Command, Context, Receipt
+from everloop.memory.model.commands import DemoteItem, KeepSummary, RateItem, ReviseItem
+from everloop.memory.summaries.compress import Compressor, Consolidated, Gist
+from everloop.memory.summaries.jobs import unsettled
+from everloop.memory.summaries.staleness import stale_windows
+from everloop.thread.background import Renewing
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Generator[Notebook]:
+    """Three items of an agent's, nothing else."""
+    notebook = Notebook(tmp_path)
+    notebook.say("ash", "birch", "cedar")
+    yield notebook
+    notebook.close()
+
+
+class Killed(BaseException):
+    """What `kill -9` is to a process: nothing after it is done."""
+
+
+def killing(notes: Notebook, kind: type[Command], after: int) -> Compressor:
+    """A compressor that dies when it is to do one more of a kind than so many."""
+    left = [after]
+
+    def do(command: Command, *, by: Context) -> Receipt:
+        if isinstance(command, kind):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+        return notes.engine.do(command, by=by)
+
+    return Compressor(notes.log, do, joined)
+
+
+def finish(notes: Notebook) -> None:
+    """Do what the log says was not finished, and find nothing more."""
+    for _ in range(2):
+        with notes.reading() as reader:
+            left = unsettled(reader)
+        for asked in left:
+            notes.compressor.finish(asked, notes.recalled)
+    with notes.reading() as reader:
+        assert unsettled(reader) == []
+
+
+@pytest.mark.parametrize(("kind", "after"), [(KeepSummary, 0), (DemoteItem, 0), (DemoteItem, 1)])
+def test_background_work_is_what_the_log_lacks_a_consolidation_that_died_is_finished(
+    notes: Notebook, kind: type[Command], after: int
+) -> None:
+    with pytest.raises(Killed):
+        killing(notes, kind, after).consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
+    assert {"ash", "birch"} & notes.listed()
+    finish(notes)
+    (summary,) = notes.listed() - {"cedar"}
+    assert notes.engine.memory.find("user", summary).derived_from == ("ash", "birch")
+
+
+def test_what_was_refused_to_one_that_died_is_not_tried_for_ever(notes: Notebook) -> None:
+    notes.do(RateItem("birch", 3), USER)
+    notes.say("maple", by=USER)
+    with pytest.raises(Killed):
+        killing(notes, DemoteItem, 0).consolidate(
+            ["ash", "birch", "maple"], notes.recalled, by=ENGINE
+        )
+    finish(notes)
+    head = notes.log.head
+    assert {"birch", "maple"} <= notes.listed()
+    assert "ash" not in notes.listed()
+    finish(notes)
+    assert notes.log.head == head
+
+
+def test_what_the_user_consolidated_and_did_not_see_to_the_end_is_done_in_their_name(
+    notes: Notebook,
+) -> None:
+    notes.say("maple", by=USER)
+    with pytest.raises(Killed):
+        killing(notes, DemoteItem, 0).consolidate(["ash", "maple"], notes.recalled, by=USER)
+    finish(notes)
+    assert notes.listed().isdisjoint(("ash", "maple"))
+
+
+def test_what_was_taken_back_meanwhile_is_not_finished(notes: Notebook) -> None:
+    with pytest.raises(Killed):
+        killing(notes, DemoteItem, 1).consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
+    (summary,) = notes.listed() - {"birch", "cedar"}
+    notes.log.retract(
+        [notes.engine.memory.find("user", summary).position], reason="no", actor="user"
+    )
+    finish(notes)
+    assert notes.listed() == {"ash", "birch", "cedar"}
+
+
+def test_what_was_brought_back_by_itself_meanwhile_stays(notes: Notebook) -> None:
+    with pytest.raises(Killed):
+        killing(notes, DemoteItem, 1).consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
+    notes.log.retract([notes.log.head], reason="I want it", actor="user")
+    finish(notes)
+    assert "ash" in notes.listed()
+    assert "birch" not in notes.listed()
+
+
+def test_what_is_only_compressed_is_asked_to_step_back_by_nobody(notes: Notebook) -> None:
+    notes.compressor.compress(["ash", "birch"])
+    finish(notes)
+    assert {"ash", "birch"} <= notes.listed()
+
+
+def test_a_consolidation_that_failed_was_told_and_is_not_tried_again(notes: Notebook) -> None:
+    broken = Compressor(notes.log, notes.engine.do, lambda _one, _two: Gist("", ""))
+    with pytest.raises(ModelFailed):
+        broken.consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
+    done = notes.compressor.consolidate(["ash"], lambda _one, _two: [], by=ENGINE)
+    assert isinstance(done, Consolidated)
+    assert not done.verified
+    with notes.reading() as reader:
+        assert unsettled(reader) == []
+
+
+def test_what_died_between_a_new_summary_and_its_sources_stepping_back_is_finished(
+    notes: Notebook,
+) -> None:
+    notes.compressor.consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
+    notes.do(ReviseItem("ash", text="ash was felled."))
+    with notes.reading() as reader:
+        (stale,) = stale_windows(reader, notes.who(reader))
+    with pytest.raises(Killed):
+        killing(notes, DemoteItem, 0).renew(stale, notes.recalled)
+    assert {"ash", "birch"} <= notes.listed()
+    renewing = Renewing(notes.log, notes.engine.do, notes.engine.memory)
+    renewing.renew()
+    assert notes.listed().isdisjoint(("ash", "birch"))
+    head = notes.log.head
+    renewing.renew()
+    assert notes.log.head == head

@@ -1,0 +1,111 @@
+"""Items as they are taken in, one or many at once."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.memory.test_ghosts import Diary
+
+from everloop.errors import Conflict, Invalid
+from everloop.log import Context
+from everloop.memory.model.commands import RememberItem, RetireItem, ReviseItem
+from everloop.memory.retrieval.results import Asked
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """A diary with a few items."""
+    diary = Diary(tmp_path / "diary")
+    diary.say_all()
+    yield diary
+    diary.log.close()
+
+
+def test_many_items_at_once_become_what_they_would_become_one_by_one(
+    diary: Diary, tmp_path: Path
+) -> None:
+    texts = (
+        "Bees swarm in June.",
+        "The fence is 12 m long.",
+        "bees swarm in June",
+        "The fence is 13 m long.",
+    )
+    alone = Diary(tmp_path / "alone")
+    alone.say_all()
+    new = [RememberItem("", text, kind="message") for text in texts]
+    together = diary.keeper.remember_many(new, by=Context())
+    singly = [alone.keeper.remember(each, by=Context()) for each in new]
+    assert [kept.new for kept in together] == [kept.new for kept in singly]
+    assert together[2].item_id == together[0].item_id
+    assert [kept.position for kept in together] == [kept.position for kept in singly]
+    alone.log.close()
+
+
+def test_each_of_many_items_is_compared_with_what_there_is(
+    diary: Diary,
+) -> None:
+    names = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}gate" for n in range(120)]
+    new = [RememberItem("", f"The {name} stands by the river.", kind="message") for name in names]
+    first = diary.keeper.remember_many(new, by=Context())
+    again = diary.keeper.remember_many(new, by=Context())
+    assert all(kept.new for kept in first)
+    assert not any(kept.new for kept in again)
+    assert [kept.item_id for kept in again] == [kept.item_id for kept in first]
+
+
+def test_of_many_commands_one_that_is_refused_keeps_none_of_the_others_out(diary: Diary) -> None:
+    wanted = [
+        RememberItem("a", "One."),
+        RememberItem("item-0", "Not so."),
+        RememberItem("b", "Two."),
+    ]
+    with pytest.raises(Conflict, match="item-0"):
+        diary.engine.do_many(wanted)
+    assert [diary.keeper.find("user", item_id).text for item_id in "ab"] == ["One.", "Two."]
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])
+def test_a_time_that_could_not_be_read_again_is_not_recorded(diary: Diary, when: str) -> None:
+    for new in (
+        RememberItem("", "The well is dry.", durability=when),
+        RememberItem("", "The well was dug.", happened_at=when),
+    ):
+        with pytest.raises(Invalid, match="out of reach"):
+            diary.keeper.remember(new, by=Context())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pond froze.",
+        "#\n\nThe pond froze.",
+        "\n## The pond froze.",
+        "```text\nThe pond froze.\n```",
+    ],
+)
+def test_an_item_without_a_title_gets_one_from_its_text(diary: Diary, text: str) -> None:
+    diary.engine.do(RememberItem("pond", text, title="  "))
+    assert diary.keeper.find("user", "pond").title == "The pond froze."
+    diary.engine.do(ReviseItem("pond", title="Ice"))
+    diary.engine.do(ReviseItem("pond", title=" "))
+    assert diary.keeper.find("user", "pond").title == "The pond froze."
+
+
+def test_a_text_of_nothing_but_marks_is_its_own_title(diary: Diary) -> None:
+    diary.engine.do(RememberItem("marks", "###"))
+    assert diary.keeper.find("user", "marks").title == "###"
+
+
+def test_what_was_taken_in_anew_is_there_once_when_its_retraction_is_undone(diary: Diary) -> None:
+    position = diary.say("well", "The well is deep.")
+    taken_back = diary.log.retract([position], reason="a slip", actor="user").position
+    diary.say("well", "The well is deep.")
+    diary.log.retract([taken_back], reason="none after all", actor="user")
+
+    def found() -> list[str]:
+        hits = diary.keeper.recall("user", Asked("well", mode="text")).hits
+        return [hit.item.item_id for hit in hits]
+
+    assert found() == ["well"]
+    diary.engine.do(RetireItem("well"))
+    assert found() == []

@@ -1,0 +1,161 @@
+"""Slips of the finger: what is spelt nearly like what was asked for is found, and told."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.memory.test_ghosts import Diary
+
+from everloop.memory.browse.snippet import snippet
+from everloop.memory.model.commands import GrantAudience, RememberItem
+from everloop.memory.retrieval.results import Asked
+from everloop.memory.text.spelling import OTHER_MIN, Spelling
+
+WORDS = st.text("abc", min_size=OTHER_MIN, max_size=OTHER_MIN + 2)
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    """An empty diary."""
+    opened = Diary(tmp_path / "diary")
+    yield opened
+    opened.log.close()
+
+
+def asked(diary: Diary, text: str, principal: str = "user") -> tuple[list[str], str]:
+    """What a question finds by words, and what is told with it."""
+    answer = diary.keeper.recall(principal, Asked(text, mode="text"))
+    return [hit.item.item_id for hit in answer.hits], " ".join(answer.notes)
+
+
+def one_slip_apart(one: str, other: str) -> bool:
+    """The same by definition: one letter more, less or other, or two neighbours exchanged."""
+    long, short = sorted((one, other), key=len, reverse=True)
+    if len(long) != len(short):
+        return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+    where = [at for at, pair in enumerate(zip(one, other, strict=True)) if len(set(pair)) > 1]
+    if len(where) == 2 and where[1] == where[0] + 1:
+        first, last = where
+        return one[first] + one[last] == other[last] + other[first]
+    return len(where) == 1
+
+
+@given(st.lists(WORDS, unique=True, max_size=30), WORDS)
+def test_the_near_words_are_those_that_are_one_slip_apart(words: list[str], word: str) -> None:
+    expected = {other for other in words if one_slip_apart(word, other)}
+    assert set(Spelling(words).near(word)) == expected
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("jonh", "john"),  # exchanged letters, however short
+        ("adress", "address"),
+        ("tomorow", "tomorrow"),
+        ("occassion", "occasion"),
+        ("katherine", "catherine"),
+        ("kitchem", "kitchen"),
+    ],
+)
+def test_common_slips_are_understood(slip: str, meant: str) -> None:
+    assert Spelling(["unrelated", meant, "words"]).near(slip) == [meant]
+
+
+@pytest.mark.parametrize(("one", "other"), [("mother", "bother"), ("store", "story"), ("ab", "ba")])
+def test_short_words_that_are_words_of_their_own_are_left_alone(one: str, other: str) -> None:
+    assert Spelling([other]).near(one) == []
+
+
+def test_what_is_asked_with_a_slip_is_found_and_told(diary: Diary) -> None:
+    diary.say("wanted", "The new address is Harbour Street 5.")
+    diary.say("noise", "The kitchen needs paint.")
+    found, told = asked(diary, "What is the new adress in Habrour Street?")
+    assert found[0] == "wanted"
+    assert told == (
+        "Nothing holds “adress” and “Habrour”; words that are spelt nearly so were searched."
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "question"),
+    [
+        ("Das Passwort ist nicht im Safe", "Passwörter"),
+        ("Tom wohnt in Muenchen", "München"),
+        ("Tom wohnt in München", "Muenchen"),
+        ("Wir haben die Haeuser schon gesehen", "Häusern"),
+    ],
+)
+def test_a_word_with_an_umlaut_is_one_word_however_it_is_spelt(
+    diary: Diary, item: str, question: str
+) -> None:
+    diary.say("meant", item)
+    assert asked(diary, question) == (["meant"], "")
+
+
+def test_a_slip_is_told_as_it_was_typed(diary: Diary) -> None:
+    diary.say("meant", "Das Frühstück ist nicht im Preis")
+    found, told = asked(diary, "Frühtsück")
+    assert found == ["meant"]
+    assert told.startswith("Nothing holds “Frühtsück”;")
+
+
+def test_the_whole_of_an_identifier_is_not_taken_for_a_slip(diary: Diary) -> None:
+    diary.say("meant", "See the book and the bookmrk")
+    assert asked(diary, "book-marked") == (["meant"], "")
+
+
+def test_a_word_that_something_holds_is_not_taken_for_another(diary: Diary) -> None:
+    diary.say("sand", "We crossed the desert on foot.")
+    diary.say("sweet", "There was ice cream for dessert.")
+    assert asked(diary, "desert") == (["sand"], "")
+
+
+def test_a_slip_counts_less_than_what_is_spelt_as_it_was_asked(diary: Diary) -> None:
+    diary.say("near", "Our address is on the door.")
+    diary.say("exact", "Our harbour is on the map.")
+    answer = diary.keeper.recall("user", Asked("adress harbour", mode="text"))
+    by_id = {hit.item.item_id: hit.similarity for hit in answer.hits}
+    assert [*by_id] == ["exact", "near"]
+    assert by_id["near"] < by_id["exact"]
+
+
+def test_what_may_be_a_slip_of_many_words_is_taken_for_none(diary: Diary) -> None:
+    for number, word in enumerate(("windmill", "windmall", "windmell", "windmoll")):
+        diary.say(f"item-{number}", f"There is a {word}.")
+    assert asked(diary, "windmull") == ([], "")
+    assert asked(diary, "windimll")[0] == ["item-0"]
+
+
+def test_it_is_found_in_what_waits_and_in_what_the_index_holds(diary: Diary) -> None:
+    diary.say("early", "Beginnings are like rhubarb.")
+    for number in range(600):
+        diary.engine.do(RememberItem(f"n{number}", f"Something else, number {number}."))
+    assert asked(diary, "rhubrab")[0] == ["early"]
+    diary.say("late", "Endings are like marzipan.")
+    assert asked(diary, "marzpian")[0] == ["late"]
+
+
+def test_what_somebody_may_not_see_suggests_nothing(diary: Diary) -> None:
+    diary.engine.do(GrantAudience("guest", ("project:x",)))
+    diary.engine.do(RememberItem("secret", "The password is rhubarb.", scope="user"))
+    diary.engine.do(RememberItem("open", "The kitchen needs paint.", scope="project:x"))
+    assert asked(diary, "rhubrab", "guest") == ([], "")
+    assert asked(diary, "rhubrab")[0] == ["secret"]
+
+
+def test_what_was_purged_or_retracted_suggests_nothing(diary: Diary) -> None:
+    first = diary.say("first", "We planted rhubarb.")
+    second = diary.say("second", "We planted artichokes.")
+    assert asked(diary, "rhubrab")[0] == ["first"]
+    diary.log.purge([first], reason="private", actor="user")
+    diary.log.retract([second], reason="wrong", actor="user")
+    assert asked(diary, "rhubrab") == ([], "")
+    assert asked(diary, "artihcokes") == ([], "")
+
+
+def test_the_part_that_is_shown_marks_the_word_that_was_meant() -> None:
+    text = f"{'Long before it. ' * 40}The new address is Harbour Street 5."
+    parts = snippet(text, "new adress").parts()
+    assert [piece for piece, looked_for in parts if looked_for] == ["new", "address"]

@@ -1,0 +1,35 @@
+"""Stretches of time in words."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from everloop.memory.time_query.format import told
+
+FIFTH, SIXTH, NINTH = (datetime(2026, 5, day) for day in (5, 6, 9))  # noqa: DTZ001 - as on a calendar
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        (FIFTH, SIXTH, "on 5 May 2026"),
+        (FIFTH, NINTH, "from 5 May 2026 to 8 May 2026"),
+        (None, FIFTH, "before 5 May 2026"),
+        (FIFTH, None, "from 5 May 2026 on"),
+        (None, None, "at any time"),
+        (
+            FIFTH.replace(hour=6),
+            FIFTH.replace(hour=12),
+            "between 5 May 2026, 06:00 and 5 May 2026, 12:00",
+        ),
+    ],
+)
+def test_a_stretch_is_told_as_a_person_would(
+    start: datetime | None, end: datetime | None, words: str
+) -> None:
+    assert told(start, end) == words
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_moment_from_the_log_is_told_by_the_clock_here() -> None:
+    assert told(None, datetime(2026, 5, 1, 8, tzinfo=UTC)) == "before 1 May 2026, 10:00"

@@ -1,0 +1,158 @@
+"""Asking a model for a whole answer, or for a value of a type."""
+
+import itertools
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everloop.completion import CHARACTERS_MAX, Declined, says, schema_of, structured, whole
+from everloop.errors import EverloopError, ModelFailed
+from everloop.ports import Finish, Params, Prompt, Text, ToolCall, Usage
+from everloop.testing.model import ScriptedModel, Step
+
+ASK = Prompt((says("user", "How is she?"),), system="You judge moods.")
+
+
+class Mood(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is asked for in these tests."""
+
+    name: Literal["glad", "sad"]
+    strength: int = 1
+
+
+class Empty(msgspec.Struct, frozen=True):
+    """A type that takes any object."""
+
+    name: str = ""
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """A type that holds itself."""
+
+    name: str
+    below: "list[Tree]" = []
+
+
+GLAD = '{"name": "glad", "strength": 2}'
+
+
+def test_an_answer_is_read_to_its_end() -> None:
+    call = ToolCall("t1", "recall", {})
+    answer = whole(ScriptedModel([["A ", "dog.", call]]).generate(ASK, Params()))
+    assert (answer.text, answer.calls, answer.finish) == ("A dog.", (call,), Finish("tools"))
+
+
+def test_an_answer_that_does_not_end_is_a_failure_and_is_closed() -> None:
+    endless = ScriptedModel([["x" * (CHARACTERS_MAX // 2)] * 3]).generate(ASK, Params())
+    with pytest.raises(ModelFailed, match="went beyond"):
+        whole(endless)
+    assert list(endless) == []
+
+
+@pytest.mark.parametrize(
+    "text", [GLAD, f"\n{GLAD} \n", f"```json\n{GLAD}\n```", f"```\n{GLAD}\n```"]
+)
+def test_a_value_is_read_with_and_without_a_fence(text: str) -> None:
+    assert structured(ScriptedModel([text]), ASK, Mood) == Mood("glad", 2)
+
+
+def test_the_schema_stands_in_the_prompt_and_beside_it() -> None:
+    model = ScriptedModel([GLAD])
+    structured(model, ASK, Mood)
+    prompt, _ = model.asked[0]
+    assert prompt.schema == schema_of(Mood)
+    assert prompt.system.startswith("You judge moods.")
+    assert '"glad","sad"' in prompt.system
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ("Glad, I think.", "malformed"),
+        ('{"name": "furious"}', "furious"),
+        ('{"strength": 1}', "name"),
+        ('{"name": "glad", "more": 1}', "more"),
+        ("[]", "array"),
+        ("", "truncated"),
+    ],
+    ids=["prose", "wrong value", "missing field", "unknown field", "list", "empty"],
+)
+def test_a_bad_answer_is_told_to_the_model_and_asked_again(bad: str, told: str) -> None:
+    model = ScriptedModel([bad, GLAD])
+    assert structured(model, ASK, Mood) == Mood("glad", 2)
+    *_, answer, complaint = model.asked[1][0].messages
+    assert (answer.role, complaint.role) == ("assistant", "user")
+    part = complaint.parts[0]
+    assert isinstance(part, Text)
+    assert told in part.text.lower()
+
+
+def test_an_answer_that_is_nested_without_end_is_a_bad_one() -> None:
+    with pytest.raises(ModelFailed, match="recursion"):
+        structured(ScriptedModel(['{"name": "a", "below": [' * 10_000]), ASK, Tree, tries=1)
+
+
+def test_only_the_last_bad_answer_is_told() -> None:
+    model = ScriptedModel(["one", "two", GLAD])
+    structured(model, ASK, Mood)
+    assert [len(prompt.messages) for prompt, _ in model.asked] == [1, 3, 3]
+    assert "two" in str(model.asked[2][0].messages)
+
+
+def test_after_all_tries_the_model_has_failed() -> None:
+    model = ScriptedModel(itertools.repeat("no idea"), name="small")
+    with pytest.raises(ModelFailed, match=r"small gave no usable answer in 2 tries") as caught:
+        structured(model, ASK, Mood, tries=2)
+    assert caught.value.hint
+    assert len(model.asked) == 2
+
+
+def test_a_cut_off_answer_says_so() -> None:
+    cut: list[Step] = ['{"name": ', Finish("length")]
+    with pytest.raises(ModelFailed, match="too long"):
+        structured(ScriptedModel([cut]), ASK, Mood, tries=1)
+
+
+@pytest.mark.parametrize("type_", [Mood, Empty])
+def test_a_model_that_declines_is_not_asked_again(type_: type[Mood] | type[Empty]) -> None:
+    model = ScriptedModel(['{"error": "I do not judge people."}'])
+    assert structured(model, ASK, type_) == Declined("I do not judge people.")
+    assert len(model.asked) == 1
+
+
+def test_a_refusal_of_the_service_is_a_declined_answer_too() -> None:
+    model = ScriptedModel([["No.", Finish("refused")], [Finish("refused")]])
+    assert structured(model, ASK, Mood) == Declined("No.")
+    assert structured(model, ASK, Mood) == Declined("it gave no reason")
+
+
+def test_every_call_is_accounted_for_also_those_that_were_of_no_use() -> None:
+    spent: list[Usage] = []
+    model = ScriptedModel([["bad", Usage("m", 5, 1)], [GLAD, Usage("m", 9, 4)]])
+    structured(model, ASK, Mood, spent=spent.append)
+    assert [usage.tokens_in for usage in spent] == [5, 9]
+
+
+def test_a_failed_model_stays_failed() -> None:
+    with pytest.raises(ModelFailed, match="gone"):
+        structured(ScriptedModel([ModelFailed("gone")]), ASK, Mood)
+
+
+def test_a_schema_begins_with_its_object_also_if_it_holds_itself() -> None:
+    assert schema_of(Mood)["properties"]["strength"]["default"] == 1
+    assert "$defs" not in schema_of(Mood)
+    assert schema_of(Tree)["type"] == "object"
+    assert "Tree" in schema_of(Tree)["$defs"]
+    assert structured(
+        ScriptedModel(['{"name": "a", "below": [{"name": "b"}]}']), ASK, Tree
+    ) == Tree("a", [Tree("b")])
+
+
+@given(st.text() | st.sampled_from(["null", "[]", "{}", '"', "```", "```\n```", "\ud800"]))
+def test_nothing_a_model_says_breaks_the_asking(text: str) -> None:
+    with suppress(EverloopError):
+        structured(ScriptedModel(itertools.repeat(text)), ASK, Mood, tries=2)

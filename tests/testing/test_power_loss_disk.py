@@ -1,0 +1,33 @@
+"""The disk whose power goes: a cut is one moment for all its files."""
+
+import threading
+from pathlib import Path
+
+import apsw
+
+from everloop.testing.power_loss_disk import power_disk
+from everloop.testing.seeded_random import Chance
+
+
+def test_nothing_is_written_while_the_power_goes(tmp_path: Path) -> None:
+    with power_disk() as disk:
+        db = apsw.Connection(str(tmp_path / "a.db"), vfs=disk.name)
+        db.execute("PRAGMA journal_mode = WAL").fetchall()
+        db.execute("CREATE TABLE t (x)")
+        about_to_write, written = threading.Event(), threading.Event()
+
+        def write() -> None:
+            db.execute("INSERT INTO t VALUES (1)")
+            written.set()
+
+        disk.before_call = about_to_write.set
+        with disk.still:
+            writer = threading.Thread(target=write)
+            writer.start()
+            assert about_to_write.wait(60)
+            before = disk.cut(Chance(1))
+            assert disk.cut(Chance(1)) == before
+            assert not written.is_set()
+        writer.join()
+        db.close()
+    assert written.is_set()

@@ -1,0 +1,548 @@
+"""The pyramid: closed stretches of the past in fewer words, made from below, stale from below."""
+
+from collections.abc import Generator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.thread.fixtures import PLAIN, Parlour, gate, parlour
+
+from everloop.adapters.models.offline import OfflineModel
+from everloop.app import USER
+from everloop.completion import Declined
+from everloop.errors import ModelFailed
+from everloop.log import Command, Context, Receipt
+from everloop.memory.model.commands import CiteItem, RateItem, ReviseItem
+from everloop.memory.model.scopes import OWNER
+from everloop.memory.projections.queries import Filter, asker, items
+from everloop.memory.summaries.compress import Compressor, Gist
+from everloop.memory.summaries.extractive import extractive
+from everloop.memory.summaries.zoom import zoom
+from everloop.memory.tokens import ESTIMATE
+from everloop.ports import Delta, Finish, ToolCall, Usage
+from everloop.testing.model import ScriptedModel, Step
+from everloop.thread.background import sum_up, today
+from everloop.thread.model.calendar_windows import Window, window_of
+from everloop.thread.model.commands import (
+    HOME,
+    BeginImport,
+    HideMessage,
+    ImportMessages,
+    MarkDay,
+    NoteDecision,
+    NoteSummary,
+    SetZone,
+    UnhideMessage,
+)
+from everloop.thread.model.events import MessageImported
+from everloop.thread.pyramid.summaries import summaries
+from everloop.thread.pyramid.summarise import Pyramid, by_model
+from everloop.thread.pyramid.timeline import bands, closer
+from everloop.thread.turns.runner import Place
+
+Asked = list[tuple[str, int, list[str]]]
+
+
+class Writer:
+    """Sums up by counting what it was given, and remembers it; fails where it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: Asked = []
+        self.fails: dict[str, str] = {}
+        self.declines: set[str] = set()
+
+    def __call__(self, window: Window, lines: Sequence[str], budget: int) -> Gist | Declined:
+        self.asked.append((window.key, budget, list(lines)))
+        if window.key in self.fails:
+            raise ModelFailed(self.fails[window.key])
+        if window.key in self.declines:
+            return Declined("too private")
+        return Gist(f"{len(lines)} lines", f"{window.key} said: {' / '.join(lines)}"[:2_000])
+
+    @property
+    def keys(self) -> list[str]:
+        return [key for key, _, _ in self.asked]
+
+
+class Diary:
+    """A thread with messages of chosen days, and the pyramid over it."""
+
+    def __init__(self, talking: Parlour) -> None:
+        self.talking = talking
+        self.engine = talking.engine
+        self.clock = talking.stage.clock
+        self.writer = Writer()
+        self.pyramid = Pyramid(self.engine.log, self.engine.do, self.engine.log.ids, self.writer)
+        self._count = 0
+
+    def said(self, *times: str, text: str = "words of") -> None:
+        """Take in a message at each of these times."""
+        self.engine.do(BeginImport(HOME, "imp", "jsonl", "old"))
+        new = [self._message(time, text) for time in times]
+        self.engine.do(ImportMessages(HOME, "imp", tuple(new)))
+
+    def now(self, time: str) -> None:
+        self.clock.time = datetime.fromisoformat(time).replace(tzinfo=UTC)
+
+    def sum_up(self) -> list[str]:
+        """Sum up what is due; the windows that were tried."""
+        before = len(self.writer.asked)
+        self.talking.remembered()
+        sum_up(self.engine.log, self.pyramid, self.clock)
+        return self.writer.keys[before:]
+
+    def kept(self) -> list[str]:
+        """The summaries that memory lists, newest window first."""
+        with self.engine.reading() as reader:
+            found = items(reader, asker(reader, OWNER), Filter(kinds=("summary",)), limit=100)
+        return [item.item_id for item in found]
+
+    def text(self, key: str) -> str:
+        with self.engine.reading() as reader:
+            return closer(reader, HOME, today(self.engine.log, self.clock), key).band.text
+
+    def state(self, key: str) -> str:
+        with self.engine.reading() as reader:
+            return closer(reader, HOME, today(self.engine.log, self.clock), key).band.state
+
+    def _message(self, time: str, text: str) -> MessageImported:
+        self._count += 1
+        at = datetime.fromisoformat(time).replace(tzinfo=UTC).isoformat()
+        return MessageImported(
+            HOME, f"msg-{self._count}", "user", f"{text} {time}", at, "me", str(self._count), ()
+        )
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Generator[Diary]:
+    with parlour(tmp_path) as talking:
+        yield Diary(talking)
+
+
+def test_a_day_is_summed_up_when_it_is_over_and_not_before(diary: Diary) -> None:
+    diary.said("2026-05-13T10:00")
+    diary.now("2026-05-13T23:59")
+    assert diary.sum_up() == []
+    diary.now("2026-05-14T00:01")
+    assert diary.sum_up() == ["day:2026-05-13"]
+
+
+def test_each_tier_is_made_from_the_one_below(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-13T10:00", "2026-05-20T10:00")
+    diary.now("2026-06-02T00:00")
+    assert diary.sum_up() == [
+        "day:2026-05-12", "day:2026-05-13", "day:2026-05-20",
+        "week:2026-05-11", "week:2026-05-18", "month:2026-05",
+    ]  # fmt: skip
+    week = next(lines for key, _, lines in diary.writer.asked if key == "week:2026-05-11")
+    assert [line.partition(":")[0] for line in week] == ["2026-05-12", "2026-05-13"]
+    assert "week:2026-05-18 said" in diary.text("month:2026-05")
+
+
+def test_nothing_is_summed_up_twice(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-06-02T00:00")
+    assert diary.sum_up()
+    assert diary.sum_up() == []
+
+
+def test_what_comes_late_makes_its_windows_stale_all_the_way_up_and_no_others(
+    diary: Diary,
+) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-20T10:00")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    diary.said("2026-05-13T10:00", text="late")
+    assert diary.state("week:2026-05-11") == "stale"
+    assert diary.sum_up() == ["day:2026-05-13", "week:2026-05-11", "month:2026-05"]
+    assert "late" in diary.text("month:2026-05")
+
+
+def test_taking_a_message_back_takes_its_summaries_and_they_are_made_anew(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", text="keep")
+    diary.said("2026-05-12T11:00", text="regret")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    diary.talking.talk.retract("msg-2", "a slip", USER)
+    assert diary.text("day:2026-05-12") == ""
+    assert diary.text("month:2026-05") == ""
+    assert diary.sum_up() == ["day:2026-05-12", "week:2026-05-11", "month:2026-05"]
+    assert "regret" not in diary.text("month:2026-05")
+
+
+def test_undoing_that_brings_the_summaries_back_and_takes_the_later_ones(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-12T11:00")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    before = diary.kept()
+    taken_back = diary.talking.talk.retract("msg-2", "a slip", USER).position
+    assert len(diary.sum_up()) == 3
+    diary.engine.log.retract([taken_back], reason="no slip", actor="user")
+    assert diary.sum_up() == []
+    assert diary.kept() == before
+
+
+def test_a_failed_summary_is_recorded_blocks_nothing_and_is_tried_again_later(
+    diary: Diary,
+) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-13T10:00")
+    diary.now("2026-05-18T00:00")
+    diary.writer.fails = {"day:2026-05-12": "the model is away"}
+    assert diary.sum_up() == ["day:2026-05-12", "day:2026-05-13", "week:2026-05-11"]
+    assert diary.state("day:2026-05-12") == "failed"
+    assert diary.sum_up() == []
+    diary.writer.fails = {}
+    diary.now("2026-05-18T02:00")
+    assert diary.sum_up()[0] == "day:2026-05-12"
+    assert diary.state("day:2026-05-12") == "fresh"
+
+
+def test_a_summary_that_is_declined_says_why(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-05-13T01:00")
+    diary.writer.declines = {"day:2026-05-12"}
+    diary.sum_up()
+    with diary.engine.reading() as reader:
+        assert summaries(reader, HOME)["day:2026-05-12"].reason == "too private"
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "decided"])
+def test_an_important_day_may_say_more(diary: Diary, marked: bool) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-13T10:00")
+    if marked:
+        diary.engine.do(MarkDay(HOME, "2026-05-12"))
+    else:
+        with diary.engine.reading() as reader:
+            at = reader.rows("SELECT position FROM thread_messages ORDER BY position")[0][0]
+        diary.engine.do(NoteDecision(HOME, "dec-1", "We move to Oslo.", because=(at,)))
+    diary.now("2026-05-14T01:00")
+    diary.sum_up()
+    budgets = {key: budget for key, budget, _ in diary.writer.asked}
+    assert budgets["day:2026-05-12"] == 2 * budgets["day:2026-05-13"]
+
+
+def test_days_end_at_the_midnight_of_where_the_person_is(diary: Diary) -> None:
+    diary.engine.do(SetZone("Pacific/Auckland"))
+    diary.said("2026-05-12T11:00", "2026-05-12T13:00")
+    diary.now("2026-05-12T12:30")
+    assert diary.sum_up() == ["day:2026-05-12"]
+    diary.now("2026-05-13T12:30")
+    assert diary.sum_up() == ["day:2026-05-13"]
+
+
+def test_from_any_summary_one_can_zoom_to_the_messages(diary: Diary) -> None:
+    diary.said("2025-03-04T10:00", "2026-05-12T10:00")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    with diary.engine.reading() as reader:
+        year = summaries(reader, HOME)["year:2025"]
+        met = zoom(reader, asker(reader, OWNER), year.item_id)
+    assert [one.item.text for one in met if one.source] == ["words of 2025-03-04T10:00"]
+
+
+def test_a_prompt_holds_each_day_once_and_the_newest_word_for_word(diary: Diary) -> None:
+    first = date(2026, 1, 1)
+    days = [first + timedelta(days=number) for number in range(150)]
+    diary.said(*(f"{day}T10:00" for day in days), text="canary")
+    diary.now("2026-05-30T12:00")
+    diary.sum_up()
+    with diary.engine.reading() as reader:
+        shown = [
+            band
+            for band in bands(reader, HOME, date(2026, 5, 30), ("month", "week", "day"))
+            if band.shown
+        ]
+    covered = [day for band in shown for day in days if band.first <= day < band.until]
+    assert sorted(covered) == days
+    assert len(covered) == len(set(covered))
+
+
+def test_windows_that_are_too_long_for_once_are_summed_up_in_portions(diary: Diary) -> None:
+    diary.said(*(f"2026-05-12T{n // 60:02}:{n % 60:02}" for n in range(120)), text="word " * 900)
+    diary.now("2026-05-13T01:00")
+    assert diary.sum_up().count("day:2026-05-12") > 1
+    assert diary.text("day:2026-05-12")
+
+
+def test_the_offline_model_sums_up_by_extraction(diary: Diary) -> None:
+    diary.pyramid = Pyramid(
+        diary.engine.log,
+        diary.engine.do,
+        diary.engine.log.ids,
+        by_model(OfflineModel),
+        PLAIN.thread.detail,
+    )
+    diary.said("2026-05-12T10:00", text="We decided that Anna leads the Oslo office from June.")
+    diary.now("2026-05-13T01:00")
+    diary.sum_up()
+    assert "Anna leads the Oslo office" in diary.text("day:2026-05-12")
+
+
+def test_a_day_that_failed_is_taken_into_its_week_when_it_succeeds(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", text="first")
+    diary.said("2026-05-13T10:00", text="second")
+    diary.now("2026-06-02T00:00")
+    diary.writer.fails = {"day:2026-05-12": "the model is away"}
+    diary.sum_up()
+    assert "first" not in diary.text("month:2026-05")
+    diary.writer.fails = {}
+    diary.now("2026-06-02T02:00")
+    assert diary.sum_up() == ["day:2026-05-12", "week:2026-05-11", "month:2026-05"]
+    assert "first" in diary.text("month:2026-05")
+
+
+def test_what_fails_again_and_again_is_tried_less_and_less_often(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.writer.fails = {"day:2026-05-12": "never"}
+    diary.now("2026-05-13T00:00")
+    tried = 0
+    for _ in range(24 * 14):
+        tried += len(diary.sum_up())
+        diary.clock.tick(hours=1)
+    assert 8 <= tried <= 10
+
+
+def test_a_summary_without_words_is_a_failure_and_blocks_nothing(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-05-13T01:00")
+    blank = by_model(lambda: ScriptedModel(['{"title": "T", "text": " "}']))
+    pyramid = Pyramid(diary.engine.log, diary.engine.do, diary.engine.log.ids, blank)
+    sum_up(diary.engine.log, pyramid, diary.clock)
+    assert diary.state("day:2026-05-12") == "failed"
+
+
+def test_a_day_with_nothing_to_say_asks_no_model(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.engine.do(HideMessage(HOME, "msg-1"))
+    diary.now("2026-06-02T00:00")
+    assert diary.sum_up() == []
+    assert (diary.state("day:2026-05-12"), diary.text("day:2026-05-12")) == ("fresh", "")
+
+
+def test_hiding_and_showing_a_message_makes_its_windows_anew(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", text="secret")
+    diary.said("2026-05-12T11:00", text="plain")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    hidden = diary.engine.do(HideMessage(HOME, "msg-1"))
+    assert diary.sum_up() == ["day:2026-05-12", "week:2026-05-11", "month:2026-05"]
+    assert "secret" not in diary.text("month:2026-05")
+    diary.engine.log.retract([hidden.position], reason="undo", actor="user")
+    diary.sum_up()
+    assert "secret" in diary.text("month:2026-05")
+
+
+def test_what_was_summed_up_anew_takes_the_place_of_what_was_there(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", text="secret")
+    diary.said("2026-05-12T11:00", text="plain")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    before = diary.kept()
+    for command in (HideMessage(HOME, "msg-1"), UnhideMessage(HOME, "msg-1")):
+        diary.engine.do(command)
+        assert len(diary.sum_up()) == 3
+        assert len(diary.kept()) == 3
+        assert not set(diary.kept()) & set(before)
+        before = diary.kept()
+    head = diary.engine.log.head
+    assert diary.sum_up() == []
+    assert diary.engine.log.head == head
+
+
+class Killed(BaseException):
+    """What `kill -9` is to a process."""
+
+
+def kill_before(diary: Diary, kind: type[Command]) -> None:
+    """Sum up in a process that dies when it is to do the first of a kind."""
+
+    def do(
+        command: Command,
+        *,
+        by: Context,
+        branch: str | None = None,
+        request_id: str | None = None,
+    ) -> Receipt:
+        if isinstance(command, kind):
+            raise Killed
+        return diary.engine.do(command, by=by, branch=branch, request_id=request_id)
+
+    log = diary.engine.log
+    diary.talking.remembered()
+    with pytest.raises(Killed):
+        sum_up(log, Pyramid(log, do, log.ids, diary.writer), diary.clock)
+
+
+@pytest.mark.parametrize("kind", [RateItem, NoteSummary])
+def test_a_summary_that_was_kept_and_not_noted_is_noted_and_nobody_pays_twice(
+    diary: Diary, kind: type[Command]
+) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.engine.do(MarkDay(HOME, "2026-05-12", important=True))
+    diary.now("2026-05-13T00:00")
+    kill_before(diary, kind)
+    (kept,) = diary.kept()
+    assert diary.sum_up() == []
+    assert diary.kept() == [kept]
+    assert diary.engine.memory.find(OWNER, kept).significance == 2
+    assert diary.state("day:2026-05-12") == "fresh"
+
+
+def test_a_summary_that_was_kept_and_not_noted_goes_if_more_was_said_since(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-05-13T00:00")
+    kill_before(diary, NoteSummary)
+    (kept,) = diary.kept()
+    diary.said("2026-05-12T11:00")
+    assert diary.sum_up() == ["day:2026-05-12"]
+    (now,) = diary.kept()
+    assert now != kept
+
+
+@pytest.mark.parametrize("how", ["cited", "reworded", "used"])
+def test_an_older_summary_stays_while_a_user_or_something_else_stands_on_it(
+    diary: Diary, how: str
+) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-12T11:00")
+    diary.now("2026-05-13T01:00")
+    diary.sum_up()
+    (day,) = diary.kept()
+    if how == "cited":
+        diary.engine.do(CiteItem(day, "lesson:1", by_user=True))
+    elif how == "reworded":
+        diary.engine.do(ReviseItem(day, text="A day of mine."))
+    else:
+        Compressor(diary.engine.log, diary.engine.do, extractive()).compress([day])
+    diary.engine.do(HideMessage(HOME, "msg-1"))
+    assert diary.sum_up() == ["day:2026-05-12"]
+    assert day in diary.kept()
+
+
+def test_older_summaries_stay_until_all_above_them_is_made_anew(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-12T11:00")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    before = diary.kept()
+    diary.engine.do(HideMessage(HOME, "msg-1"))
+    diary.writer.fails["month:2026-05"] = "away"
+    diary.sum_up()
+    assert set(before) < set(diary.kept())
+    diary.writer.fails.clear()
+    diary.now("2026-06-02T02:00")
+    assert diary.sum_up() == ["month:2026-05"]
+    assert len(diary.kept()) == 3
+
+
+def test_a_summary_that_somebody_took_back_is_not_made_until_its_window_changes(
+    diary: Diary,
+) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-13T10:00")
+    diary.now("2026-05-14T01:00")
+    diary.sum_up()
+    taken_back = diary.engine.memory.find(OWNER, diary.kept()[1])
+    diary.engine.log.retract([taken_back.position], reason="no", actor="user")
+    assert diary.sum_up() == []
+    assert len(diary.kept()) == 1
+    diary.said("2026-05-12T12:00", text="late")
+    assert diary.sum_up() == ["day:2026-05-12"]
+
+
+def test_marking_a_day_later_makes_it_anew_with_more(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-05-13T01:00")
+    diary.sum_up()
+    diary.engine.do(MarkDay(HOME, "2026-05-12"))
+    assert diary.sum_up() == ["day:2026-05-12"]
+    assert diary.writer.asked[-1][1] == 2 * diary.writer.asked[0][1]
+    diary.engine.do(MarkDay(HOME, "2026-05-12", important=False))
+    assert diary.sum_up() == ["day:2026-05-12"]
+    assert diary.writer.asked[-1][1] == diary.writer.asked[0][1]
+
+
+def test_a_decision_that_the_model_noted_makes_its_day_important(tmp_path: Path) -> None:
+    call = ToolCall("c", "note_decision", {"text": "We move to Oslo."})
+    with parlour(tmp_path, [[call], "Noted."]) as talking:
+        diary = Diary(talking)
+        talking.ask("We move to Oslo, decided.")
+        diary.now("2026-01-02T01:00")
+        diary.sum_up()
+        assert diary.writer.asked[0][:2] == ("day:2026-01-01", 1_000)
+
+
+def test_going_back_costs_only_the_summaries_of_what_was_left_behind(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", text="old")
+    diary.said("2026-05-13T10:00", text="left")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    back = diary.talking.talk.rewind("msg-1", USER)
+    assert diary.text("day:2026-05-12")
+    assert diary.text("month:2026-05") == ""
+    assert diary.sum_up() == ["week:2026-05-11", "month:2026-05"]
+    assert "left" not in diary.text("month:2026-05")
+    for _ in range(2):  # to and fro costs nothing
+        diary.talking.talk.stand(HOME, back.before, USER)
+        assert diary.sum_up() == []
+        assert "left" in diary.text("month:2026-05")
+        diary.talking.talk.stand(HOME, back.branch, USER)
+        assert diary.sum_up() == []
+
+
+def test_flying_west_after_a_day_was_summed_up_makes_it_longer(diary: Diary) -> None:
+    diary.engine.do(SetZone("Asia/Tokyo"))
+    diary.said("2026-05-12T02:00", text="tokyo")
+    diary.now("2026-05-12T16:00")
+    assert diary.sum_up() == ["day:2026-05-12"]
+    diary.engine.do(SetZone("America/Los_Angeles"))
+    diary.said("2026-05-13T03:00", text="angeles")
+    diary.now("2026-05-13T04:00")
+    assert diary.sum_up() == []
+    diary.now("2026-05-13T08:00")
+    assert diary.sum_up() == ["day:2026-05-12"]
+    assert "tokyo" in diary.text("day:2026-05-12")
+    assert "angeles" in diary.text("day:2026-05-12")
+
+
+def test_days_without_a_word_are_no_windows(diary: Diary) -> None:
+    diary.said("2026-05-12T10:00", "2026-05-15T10:00")
+    diary.now("2026-05-18T00:00")
+    assert diary.sum_up() == ["day:2026-05-12", "day:2026-05-15", "week:2026-05-11"]
+
+
+def test_a_model_that_is_asked_says_what_it_took_and_stays_within_its_budget() -> None:
+    long = msgspec.json.encode(Gist("Long", "A sentence of words. " * 900)).decode()
+    spent: list[Usage] = []
+    made = by_model(lambda: ScriptedModel([long]), spent.append)(
+        window_of("day:2026-05-12"), ["2026-05-12 user: x"], 500
+    )
+    assert isinstance(made, Gist)
+    assert 400 < ESTIMATE(made.text) <= 500
+    assert len(spent) == 1
+
+
+def test_a_model_that_refuses_is_asked_again_later(diary: Diary) -> None:
+    refusal: list[Step] = [Delta("I would rather not."), Finish("refused")]
+    model = ScriptedModel([refusal, '{"title": "T", "text": "Words."}'])
+    pyramid = Pyramid(
+        diary.engine.log, diary.engine.do, diary.engine.log.ids, by_model(lambda: model)
+    )
+    diary.said("2026-05-12T10:00")
+    diary.now("2026-05-13T01:00")
+    sum_up(diary.engine.log, pyramid, diary.clock)
+    assert diary.state("day:2026-05-12") == "failed"
+    diary.now("2026-05-13T02:00")
+    sum_up(diary.engine.log, pyramid, diary.clock)
+    assert diary.text("day:2026-05-12") == "Words."
+
+
+def test_the_model_can_zoom_from_a_year_to_the_messages(diary: Diary) -> None:
+    diary.said("2024-03-04T10:00", text="canary")
+    diary.now("2026-06-02T00:00")
+    diary.sum_up()
+    key, place = "decade:2020", Place(HOME, "thread:home", 1)
+    for _ in range(4):
+        told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place, gate())
+        key = told.splitlines()[1].partition("]")[0].removeprefix("[")
+    told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place, gate())
+    assert key == "day:2024-03-04"
+    assert "user (msg-1): canary" in told

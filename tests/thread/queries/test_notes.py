@@ -1,0 +1,38 @@
+"""What is kept in mind: of much that was ever noted, the newest of what is open."""
+
+from pathlib import Path
+
+import pytest
+from tests.thread.fixtures import parlour
+
+from everloop.thread.model.commands import (
+    HOME,
+    CloseTopic,
+    NoteDecision,
+    NoteIntent,
+    NoteTopic,
+    OpenTopic,
+    SettleIntent,
+)
+from everloop.thread.model.state import CONVERSATION, stream_of
+from everloop.thread.queries.notes import in_mind, notes
+
+
+@pytest.mark.parametrize("most", [1, 3, 5, 100])
+def test_what_is_in_mind_is_the_newest_of_what_is_open(tmp_path: Path, most: int) -> None:
+    with parlour(tmp_path) as talking:
+        engine = talking.engine
+        for number in range(4):
+            engine.do(OpenTopic(HOME, f"top-{number}", f"Topic {number}"))
+            engine.do(NoteDecision(HOME, f"dec-{number}", f"Decision {number}"))
+            engine.do(NoteIntent(HOME, f"int-{number}", f"Intent {number}"))
+        engine.do(NoteTopic(HOME, "top-0", "Where it stands"))
+        engine.do(CloseTopic(HOME, "top-1"))
+        engine.do(SettleIntent(HOME, "int-2"))
+        known = engine.log.state(CONVERSATION, stream_of(HOME))
+        assert known is not None
+        with engine.reading() as reader:
+            found = in_mind(reader, HOME, [*known.topics, *known.intents], most)
+            assert found == notes(reader, HOME)[:most]
+        assert found[0].title == "Topic 0"
+        assert found[0].text == "Where it stands"

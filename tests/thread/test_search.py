@@ -1,0 +1,140 @@
+"""Search over everything that was said: words, meaning, date, thread and author."""
+
+from collections.abc import Generator, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.thread.fixtures import PLAIN
+
+from everloop.app import USER, Engine
+from everloop.memory.index.vector_index import VectorSpace
+from everloop.memory.index.vector_store import VectorCache
+from everloop.memory.projections.queries import Filter
+from everloop.memory.retrieval.results import Asked, Mode
+from everloop.memory.service import Keeper
+from everloop.testing.deterministic import Stage
+from everloop.testing.embedder import WordEmbedder
+from everloop.thread.queries import threads
+from everloop.thread.remember_messages import remember_messages
+from everloop.thread.search import Narrow, Searched, search
+from everloop.thread.transfer.import_threads import Importer
+from everloop.thread.transfer.parsed_export import Chat, Said, Trouble
+
+BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
+MANY = 60
+
+
+class Letters:
+    """An export that holds these conversations."""
+
+    kind, name, size = "jsonl", "letters", 1
+
+    def __init__(self, *chats: Chat) -> None:
+        self._chats = chats
+        self.identity = chats[0].external_id
+
+    def chats(self) -> Iterator[Chat | Trouble]:
+        """What it holds."""
+        return iter(self._chats)
+
+
+def long() -> Iterable[Said]:
+    """One that speaks of plums all the time."""
+    for number in range(MANY):
+        at = (BEGIN + timedelta(days=number)).isoformat()
+        yield Said(f"l{number}", "user", f"Plums, plums, plums {number}", at)
+
+
+def short() -> Iterable[Said]:
+    """One that speaks of them in passing."""
+    at = (BEGIN + timedelta(days=200)).isoformat()
+    yield Said("s1", "user", "What about plums and other fruit of the autumn?", at)
+    yield Said("s2", "assistant", "The plums of the neighbour are the best of all.", at)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Generator[Engine]:
+    with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as opened:
+        chats = (
+            Chat("long", "Long", tuple(long()), thread_id="long"),
+            Chat("short", "Short", tuple(short()), thread_id="short"),
+        )
+        Importer(opened.log, opened.do_many, USER, batch=500).run(Letters(*chats))
+        remember_messages(opened.log, opened.do_many)
+        yield opened
+
+
+def found(
+    engine: Engine, narrow: Narrow | None = None, only: Filter | None = None, limit: int = 5
+) -> Searched:
+    asked = Asked("plums", limit, "text", only or Filter())
+    return search(engine.log, engine.memory, "user", asked, narrow)
+
+
+def texts(searched: Searched) -> list[str]:
+    return [one.message.text for one in searched.found]
+
+
+def test_as_many_are_found_in_a_thread_as_there_are_however_much_others_speak_of_it(
+    engine: Engine,
+) -> None:
+    assert {one.message.thread_id for one in found(engine).found} == {"long"}
+    assert len(found(engine, Narrow("short"), limit=2).found) == 2
+    (only,) = texts(found(engine, Narrow(role="assistant"), limit=1))
+    assert only.startswith("The plums of the neighbour")
+    assert texts(found(engine, Narrow("short", "assistant"))) == [only]
+    assert len(found(engine, Narrow("long"), limit=MANY).found) == MANY
+    assert found(engine, Narrow("long", "assistant")).found == ()
+    assert found(engine, Narrow("none")).found == ()
+
+
+def test_a_stretch_of_time_narrows_it(engine: Engine) -> None:
+    since, before = BEGIN + timedelta(days=10), BEGIN + timedelta(days=12)
+    told = texts(found(engine, only=Filter(since=since, before=before)))
+    assert sorted(told) == ["Plums, plums, plums 10", "Plums, plums, plums 11"]
+
+
+@pytest.mark.parametrize(("mode", "source"), [("semantic", "meaning"), ("hybrid", "both")])
+def test_what_was_said_is_found_by_its_meaning(
+    engine: Engine, tmp_path: Path, mode: Mode, source: str
+) -> None:
+    space = VectorSpace(VectorCache(tmp_path / "meaning.db"), WordEmbedder())
+    world = Stage().world
+    keeper = Keeper(engine.log, engine.do, engine.do_many, world.clock, world.ids, space)
+    keeper.embed_missing()
+    asked = Asked("fruit of autumn", 1, mode)
+    (hit,) = search(engine.log, keeper, "user", asked, Narrow("short")).found
+    assert hit.message.message_id == _of(engine, "s1")
+    assert hit.hit.source == source
+
+
+def test_a_hit_leads_to_its_place_in_the_thread(engine: Engine) -> None:
+    (hit,) = found(engine, Narrow("short", "assistant")).found
+    with engine.reading() as reader:
+        page = threads.around(reader, "short", hit.message.message_id, 5, "before")
+    assert [one.role for one in page.messages] == ["user"]
+
+
+def test_messages_of_one_instant_are_all_on_their_pages_and_each_once(engine: Engine) -> None:
+    at = datetime(2024, 2, 2, tzinfo=UTC).isoformat()
+    chat = Chat("same", "Same", tuple(Said(f"x{n}", "user", str(n), at) for n in range(25)))
+    done = Importer(engine.log, engine.do_many, USER, batch=10).run(Letters(chat))
+    (thread_id,) = done.threads
+    told: list[str] = []
+    after: str | None = None
+    while True:
+        with engine.reading() as reader:
+            page = threads.around(reader, thread_id, after, 4, "after")
+        told += [one.text for one in page.messages]
+        if not page.later:
+            break
+        after = page.messages[-1].message_id
+    assert told == [str(number) for number in range(25)]
+
+
+def _of(engine: Engine, external_id: str) -> str:
+    for record in engine.log.records():
+        if record.data and f'"external_id":"{external_id}"' in str(record.data):
+            return str(record.data).partition('"message_id":"')[2].partition('"')[0]
+    raise AssertionError(external_id)

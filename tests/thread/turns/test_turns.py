@@ -1,0 +1,419 @@
+"""Turns: recorded before anything is sent, answered once, and never lost."""
+
+import asyncio
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.thread.fixtures import PLAIN, Parlour, gate, parlour
+
+from everloop.app import USER, Engine
+from everloop.errors import Conflict, Invalid, ModelFailed, NotFound, Unavailable
+from everloop.log import Command, Context, Receipt
+from everloop.memory.context import ledger
+from everloop.memory.projections.queries import asker
+from everloop.memory.retrieval.results import Asked
+from everloop.ports import (
+    Chunk,
+    Delta,
+    Params,
+    Prompt,
+    Stream,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from everloop.running import Running
+from everloop.settings import Settings
+from everloop.testing.deterministic import Stage
+from everloop.testing.model import ScriptedModel
+from everloop.thread.model.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
+from everloop.thread.model.events import Attachment, ModelCalled, TurnSending
+from everloop.thread.queries import threads
+from everloop.thread.service import Letter, Talk
+from everloop.thread.settings import Answering, ThreadSettings
+
+
+@pytest.fixture
+def talking(tmp_path: Path) -> Generator[Parlour]:
+    with parlour(tmp_path, ["Hello.", "Again.", "Third."]) as opened:
+        yield opened
+
+
+def test_what_is_said_is_answered(talking: Parlour) -> None:
+    assert talking.ask("Hi.") == "Hello."
+    assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
+
+
+def test_the_same_letter_says_it_once(talking: Parlour) -> None:
+    first = talking.say("Hi.", letter="a")
+    second = talking.say("Hi.", letter="a")
+    talking.until_ended(first.turn_id)
+    assert second == first
+    assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
+
+
+def test_a_second_message_waits_and_is_answered_with_the_first_answer_before_it(
+    tmp_path: Path,
+) -> None:
+    go = gate()
+    with parlour(tmp_path, [["One ", go, "done."], "Two."]) as talking:
+        first, second = talking.say("First?"), talking.say("Second?")
+        talking.until_streaming(first.turn_id)
+        assert talking.turn(second).phase == "recorded"
+        go.set()
+        talking.until_ended(second.turn_id)
+        prompt, _ = talking.model.asked[1]
+        assert [message.role for message in prompt.messages] == ["user", "assistant", "user"]
+        assert prompt.messages[1].parts == (Text("One done."),)
+        assert prompt.messages[2].parts == (Text("Second?"),)
+
+
+def test_stopping_keeps_what_had_come(tmp_path: Path) -> None:
+    with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
+        sent = talking.say("Tell me.")
+        talking.until_streaming(sent.turn_id)
+        talking.running.conductor.stop(HOME, sent.turn_id, talking.engine.do)
+        talking.until_ended(sent.turn_id)
+        answer = talking.answer(sent)
+        assert (answer.state, answer.text) == ("stopped", "Half ")
+        for fact in talking.engine.follow(after=sent.position):
+            if isinstance(fact.event, ModelCalled):  # what it took is not known
+                assert (fact.event.turn_id, fact.event.cost_usd) == (sent.turn_id, -1.0)
+                break
+
+
+def test_a_turn_that_waits_can_be_stopped_and_is_never_sent(tmp_path: Path) -> None:
+    go = gate()
+    with parlour(tmp_path, [["One.", go], "Two."]) as talking:
+        first, second = talking.say("First?"), talking.say("Second?")
+        talking.until_streaming(first.turn_id)
+        talking.running.conductor.stop(HOME, second.turn_id, talking.engine.do)
+        talking.until_ended(second.turn_id)
+        go.set()
+        talking.until_ended(first.turn_id)
+        assert len(talking.model.asked) == 1
+
+
+def test_a_model_that_fails_leaves_a_failed_turn_with_what_came_and_what_to_do(
+    tmp_path: Path,
+) -> None:
+    broken = ModelFailed("the line is dead", hint="Try again.")
+    with parlour(tmp_path, [["Some ", broken]]) as talking:
+        sent = talking.say("Hi.")
+        talking.until_ended(sent.turn_id)
+        answer = talking.answer(sent)
+        assert (answer.state, answer.text) == ("failed", "Some ")
+        assert (answer.reason, answer.hint) == ("the line is dead", "Try again.")
+
+
+@pytest.mark.promise("P-THREAD-1")
+@pytest.mark.parametrize(
+    "problem",
+    [
+        KeyError("choices"),
+        RuntimeError("half a \ud800 character"),
+        RuntimeError("x" * 3_000_000),
+        asyncio.CancelledError(),
+        SystemExit(3),
+    ],
+    ids=["key", "half", "long", "cancelled", "exit"],
+)
+def test_whatever_an_adapter_raises_the_turn_fails_in_words_and_the_next_is_answered(
+    tmp_path: Path, problem: BaseException
+) -> None:
+    with parlour(tmp_path, [["Some ", problem], "Better."]) as talking:
+        sent = talking.say("Hi.")
+        talking.until_ended(sent.turn_id)
+        answer = talking.answer(sent)
+        assert (answer.state, answer.text) == ("failed", "Some ")
+        assert type(problem).__name__ in answer.reason
+        assert answer.hint
+        assert talking.ask("And now?") == "Better."
+
+
+class Brittle(ScriptedModel):
+    """An adapter with errors of its own: its streams break on being closed, the second at once."""
+
+    def generate(self, prompt: Prompt, params: Params) -> Stream:
+        if self.asked:
+            raise ZeroDivisionError("no stream today")
+        return BrittleStream(super().generate(prompt, params))
+
+
+class BrittleStream:
+    """A stream that says goodbye with an error."""
+
+    def __init__(self, inner: Stream) -> None:
+        self._inner = inner
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self
+
+    def __next__(self) -> Chunk:
+        try:
+            return next(self._inner)
+        except StopIteration:
+            raise BrokenPipeError("it was closed") from None
+
+    def close(self) -> None:
+        self._inner.close()
+        raise BrokenPipeError("it was closed")
+
+
+@pytest.mark.promise("P-THREAD-1")
+def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open(
+    tmp_path: Path,
+) -> None:
+    with parlour(tmp_path, Brittle([["Half ", gate(), "never"]])) as talking:
+        first = talking.say("Hi.")
+        talking.until_streaming(first.turn_id)
+        talking.running.conductor.stop(HOME, first.turn_id, talking.engine.do)
+        talking.until_ended(first.turn_id)
+        assert (talking.answer(first).state, talking.answer(first).text) == ("stopped", "Half ")
+        second = talking.say("Again?")
+        talking.until_ended(second.turn_id)
+        assert "no stream today" in talking.answer(second).reason
+
+
+@pytest.mark.promise("P-THREAD-1")
+def test_words_that_no_log_can_keep_and_answers_without_an_end_are_answers_all_the_same(
+    tmp_path: Path,
+) -> None:
+    limits = Answering(characters_max=1_000)
+    settings = Settings(memory=PLAIN.memory, thread=ThreadSettings(answer=limits))
+    endless = ["x" * 300] * 50
+    with parlour(tmp_path, [["Half \ud83d", "."], endless, "Next."], settings=settings) as talking:
+        assert talking.ask("A face?") == "Half ?."
+        sent = talking.say("For ever?")
+        talking.until_ended(sent.turn_id)
+        assert (talking.answer(sent).text, talking.answer(sent).state) == ("x" * 1_000, "done")
+        assert talking.ask("And?") == "Next."
+
+
+def test_another_answer_is_a_sibling_and_the_first_one_stays_on_its_branch(
+    talking: Parlour,
+) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+    second = talking.talk.again(first.message_id, USER)
+    talking.until_ended(second.turn_id)
+    assert talking.said() == [("user", "Hi."), ("assistant", "Again.")]
+    talking.talk.stand(HOME, first.branch, USER)
+    assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
+
+
+def test_an_answer_that_streams_while_the_thread_goes_elsewhere_lands_on_its_own_branch(
+    tmp_path: Path,
+) -> None:
+    go = gate()
+    with parlour(tmp_path, [["Old ", go, "answer."], "New."]) as talking:
+        first = talking.say("Hi.")
+        talking.until_streaming(first.turn_id)
+        second = talking.talk.again(first.message_id, USER)
+        go.set()
+        talking.until_ended(first.turn_id)
+        talking.until_ended(second.turn_id)
+        assert talking.answer(first).text == "Old answer."
+        assert talking.said() == [("user", "Hi."), ("assistant", "New.")]
+
+
+def test_what_was_said_can_be_said_anew(talking: Parlour) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+    with pytest.raises(Invalid):
+        talking.talk.edit(talking.answer(first).message_id, Letter("No."), USER)
+    second = talking.talk.edit(first.message_id, Letter("Good morning."), USER)
+    talking.until_ended(second.turn_id)
+    assert talking.said() == [("user", "Good morning."), ("assistant", "Again.")]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_who_goes_elsewhere_meanwhile_takes_no_other_answer_along(
+    talking: Parlour, anew: bool
+) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+
+    def interrupted(command: Command, **how: Any) -> Receipt:
+        talking.talk.stand(HOME, first.branch, USER)
+        return talking.engine.do(command, **how)
+
+    talk = Talk(talking.engine.log, interrupted, talking.engine.memory)
+    sent = (
+        talk.edit(first.message_id, Letter("Good morning."), USER)
+        if anew
+        else talk.again(first.message_id, USER)
+    )
+    assert sent.branch != first.branch
+    assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
+    talking.talk.stand(HOME, sent.branch, USER)
+    talking.until_ended(sent.turn_id)
+    assert talking.answer(sent).text == "Again."
+
+
+def test_a_letter_is_for_one_thread_and_one_set_of_files(talking: Parlour) -> None:
+    there = talking.talk.open("There", USER)
+    letter = Letter("Hi.", letter_id="one")
+    first = talking.talk.send(HOME, letter, USER)
+    assert talking.talk.send(HOME, letter, USER) == first
+    with pytest.raises(Conflict):
+        talking.talk.send(there, letter, USER)
+    file = Attachment("0" * 64, "cat.png", "image/png", 1)
+    with pytest.raises(Conflict):
+        talking.talk.send(HOME, Letter("Hi.", (file,), letter_id="one"), USER)
+
+
+def test_what_could_not_be_said_anew_is_said_when_it_is_sent_again(talking: Parlour) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+    letter = Letter("Good morning.", letter_id="again")
+
+    def failing(command: Command, *, by: Context, **_: Any) -> Receipt:
+        raise Unavailable(f"{by.actor} cannot {command}")
+
+    with pytest.raises(Unavailable):
+        Talk(talking.engine.log, failing, talking.engine.memory).edit(
+            first.message_id, letter, USER
+        )
+    assert talking.said() == [], "it went back, and nothing was said there"
+    second = talking.talk.edit(first.message_id, letter, USER)
+    talking.until_ended(second.turn_id)
+    assert talking.said() == [("user", "Good morning."), ("assistant", "Again.")]
+    assert talking.talk.edit(first.message_id, letter, USER) == second
+
+
+def test_going_back_can_be_seen_before_and_undone_after(talking: Parlour) -> None:
+    first = talking.say("Hi.")
+    talking.until_ended(first.turn_id)
+    talking.ask("And?")
+    gone = talking.talk.preview_rewind(talking.answer(first).message_id)
+    assert "thread.message_sent" in gone.kinds()
+    back = talking.talk.rewind(talking.answer(first).message_id, USER)
+    assert len(talking.said()) == 2
+    talking.talk.stand(HOME, back.before, USER)
+    assert len(talking.said()) == 4
+
+
+def test_taking_a_message_back_takes_its_answer_and_its_memory(talking: Parlour) -> None:
+    sent = talking.say("My locker is 4711.")
+    talking.until_ended(sent.turn_id)
+    talking.remembered()
+    assert talking.talk.search(Asked("locker")).found
+    assert talking.talk.preview_retract(sent.message_id).kinds()["memory.remembered"] == 2
+    talking.talk.retract(sent.message_id, "a slip", USER)
+    assert talking.said() == []
+    assert not talking.talk.search(Asked("locker")).found
+
+
+def test_a_hidden_message_is_in_no_prompt(talking: Parlour) -> None:
+    talking.ask("The word is plum.")
+    with talking.engine.reading() as reader:
+        first = threads.newest(reader, HOME).messages[0]
+    talking.hide(first.message_id)
+    talking.ask("Which word?")
+    prompt, _ = talking.model.asked[1]
+    assert "plum" not in str(prompt)
+
+
+def test_the_ledger_of_a_prompt_is_kept_before_it_is_sent(talking: Parlour) -> None:
+    sent = talking.say("Hi.")
+    talking.until_ended(sent.turn_id)
+    records = list(talking.engine.log.records())
+    kinds = [record.kind for record in records]
+    assert kinds.index("memory.context_assembled") < kinds.index(TurnSending.wire)
+    with talking.engine.reading() as reader:
+        position = kinds.index("memory.context_assembled") + 1
+        kept = ledger(reader, asker(reader, "user"), position)
+    assert {section.name for section in kept.sections} >= {"you", "dialogue", "question"}
+
+
+def test_a_tool_is_run_recorded_and_told_to_the_model(tmp_path: Path) -> None:
+    call = ToolCall("c1", "remember", {"text": "The cat is called Ada."})
+    with parlour(tmp_path, [["Let me note that.", call], "Noted."]) as talking:
+        sent = talking.say("My cat is called Ada.")
+        talking.until_ended(sent.turn_id)
+        assert talking.answer(sent).text == "Let me note that.\n\nNoted."
+        (used,) = talking.turn(sent).tools
+        assert (used.name, used.failed) == ("remember", False)
+        told = talking.model.asked[1][0].messages[-1]
+        assert isinstance(told.parts[0], ToolResult)
+        with talking.engine.reading() as reader:
+            assert reader.rows("SELECT author FROM memory_items")[0][0] == "agent:thread"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ToolCall("c", "fly", {}),
+        ToolCall("c", "remember", {"words": 1}),
+        ToolCall("c", "zoom", {"what": "day:x"}),
+    ],
+    ids=["unknown", "malformed", "impossible"],
+)
+def test_a_tool_that_fails_is_told_to_the_model_and_the_turn_goes_on(
+    tmp_path: Path, call: ToolCall
+) -> None:
+    with parlour(tmp_path, [[call], "Sorry."]) as talking:
+        sent = talking.say("Do it.")
+        talking.until_ended(sent.turn_id)
+        assert talking.turn(sent).tools[0].failed
+        assert talking.answer(sent).text == "Sorry."
+
+
+def test_a_model_that_only_wants_tools_must_answer_in_the_end(tmp_path: Path) -> None:
+    call = ToolCall("c", "recall", {"query": "x"})
+    rounds = PLAIN.thread.answer.tool_rounds_max
+    with parlour(tmp_path, [[call]] * rounds + [[Delta("Well.")]]) as talking:
+        assert talking.ask("Loop.") == "Well."
+        assert talking.model.asked[-1][0].tools == ()
+
+
+def test_a_turn_that_a_dead_process_had_sent_is_left_uncertain_with_what_was_saved(
+    tmp_path: Path,
+) -> None:
+    world = Stage().world
+    with Engine.open(tmp_path, settings=PLAIN, world=world) as engine:
+        running = Running(engine, PLAIN, ScriptedModel())
+        running.talk.home(USER)
+        sent = running.talk.send(HOME, Letter("Hi."), USER)
+        by = Context(actor="engine")
+        sending = BeginSending(HOME, sent.turn_id, "msg-a", "m", "ctx", "dead")
+        engine.do(sending, by=by)
+        engine.do(BeginStreaming(HOME, sent.turn_id), by=by)
+        engine.do(SaveAnswer(HOME, sent.turn_id, "So far"), by=by)
+    with parlour(tmp_path, ["Never asked."]) as talking:
+        talking.until_ended(sent.turn_id)
+        answer = talking.answer(sent)
+        assert (answer.state, answer.text) == ("uncertain", "So far")
+        assert talking.model.asked == []
+
+
+def test_a_turn_that_waited_when_the_process_died_is_answered(tmp_path: Path) -> None:
+    with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
+        running = Running(engine, PLAIN, ScriptedModel())
+        running.talk.home(USER)
+        sent = running.talk.send(HOME, Letter("Hi."), USER)
+    with parlour(tmp_path, ["Here I am."]) as talking:
+        talking.until_ended(sent.turn_id)
+        assert talking.answer(sent).text == "Here I am."
+
+
+def test_threads_are_apart(talking: Parlour) -> None:
+    other = talking.talk.open("Garden", USER)
+    talking.ask("In the garden.", thread=other)
+    assert talking.said() == []
+    with pytest.raises(NotFound):
+        talking.say("Where?", thread="nowhere")
+
+
+def test_too_many_messages_at_once_are_refused_with_a_hint(tmp_path: Path) -> None:
+    go = gate()
+    with parlour(tmp_path, [[go, "Done."]]) as talking:
+        for number in range(20):
+            talking.say(f"Message {number}")
+        with pytest.raises(Conflict) as refused:
+            talking.say("One more")
+        assert refused.value.hint
+        go.set()
