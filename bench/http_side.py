@@ -105,9 +105,9 @@ def ours(folder: str, messages: int) -> None:
         running.talk.home(USER)
         if messages:
             thread.fill(engine, running, messages)
-        running.conductor.start()
+        running.turns.start()
         _serve(application(running), credential.text, lambda count: _tick(engine, count))
-        running.conductor.close()
+        running.turns.stop()
 
 
 def bare() -> None:

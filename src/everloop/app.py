@@ -17,6 +17,7 @@ from everloop.access.deciders import ACCESS_DECIDERS
 from everloop.adapters.files.store import FileStore
 from everloop.adapters.models.metered import Metered
 from everloop.adapters.system import system_world
+from everloop.background.followers import Followers, Reaction, reaction_id
 from everloop.errors import Invalid, Rejected, Unavailable
 from everloop.lessons.capture.deciders import CAPTURE_DECIDERS
 from everloop.lessons.crew.deciders import CREW_DECIDERS
@@ -46,7 +47,7 @@ from everloop.log import (
 )
 from everloop.log.history.impact import going_with
 from everloop.log.write.append import Work
-from everloop.memory.background import Embedding
+from everloop.memory.background import EmbeddingTask
 from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
 from everloop.memory.model.events import Retired
 from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
@@ -57,7 +58,7 @@ from everloop.settings import Settings
 from everloop.stores import VECTORS, beside, open_node_copy, open_store
 from everloop.thread.deciders import THREAD_DECIDERS
 from everloop.thread.projections import ThreadBook, ThreadNotes
-from everloop.thread.queries.files import FILES, all_files, files_beside, files_of
+from everloop.thread.queries.files import BRINGING, FILES, all_files, files_beside, files_of
 
 T = TypeVar("T")
 
@@ -88,9 +89,9 @@ PROJECTIONS: tuple[type[Projection], ...] = (  # every view
     ThreadNotes,
 )
 
-Policy = tuple[type[Event], type[Command], Callable[[Reader, Fact], Sequence[Command]]]
+Policy = tuple[str, type[Event], type[Command], Callable[[Reader, Fact], Sequence[Command]]]
 POLICIES: tuple[Policy, ...] = (  # which command follows a fact, and how it is found
-    (Retired, DemoteLesson, when_memory_retired_demote_lessons),
+    ("demote-lessons", Retired, DemoteLesson, when_memory_retired_demote_lessons),
 )
 
 
@@ -110,7 +111,8 @@ class Engine:
         rules = (gate_decider(settings.lessons), rating_decider(settings.memory.pins_max))
         decided = (*deciders, *rules)
         self._deciders = {decider.command: decider for decider in decided}
-        self._policies = {when: find for when, then, find in POLICIES if then in self._deciders}
+        self.followers = Followers(log, self._reactions())
+        self._caught_up = False
         log.upkeep.when_purged_elsewhere(self._drop_files)
 
     @cached_property
@@ -181,9 +183,9 @@ class Engine:
         heard = self._metered(model, "feedback") if model else None
         return Listener(self.log, self.do, heard, self._settings.sentiment)
 
-    def embed_in_background(self) -> Embedding:
+    def embed_in_background(self) -> EmbeddingTask:
         """Give every item its vectors, now and as items come, until it is stopped."""
-        embedding = Embedding(self.memory)
+        embedding = EmbeddingTask(self.memory)
         embedding.start()
         return embedding
 
@@ -227,35 +229,18 @@ class Engine:
         request_id: str | None = None,
     ) -> Receipt:
         """Carry out a command and return when what it led to is durable."""
+        self._catch_up()
         receipt = self.log.writer.write(self._work(command, by, branch, request_id))
-        for work in self._what_follows(receipt):
-            with suppress(Rejected):  # somebody was quicker
-                self.log.writer.write(work)
+        self.followers.react(receipt.facts)
         return receipt
 
     def do_many(self, commands: Sequence[Command], *, by: Context = USER) -> list[Receipt]:
         """Carry out commands in their order, sharing transactions. Each is decided by itself."""
+        self._catch_up()
         works = [self._work(each, by, None, None) for each in commands]
         receipts = self.log.writer.write_all(works)
-        for work in (each for receipt in receipts for each in self._what_follows(receipt)):
-            with suppress(Rejected):
-                self.log.writer.write(work)
+        self.followers.react(fact for receipt in receipts for fact in receipt.facts)
         return receipts
-
-    async def do_soon(
-        self,
-        command: Command,
-        *,
-        by: Context = USER,
-        branch: str | None = None,
-        request_id: str | None = None,
-    ) -> Receipt:
-        """As `do`, for event loops: it never blocks the loop."""
-        receipt = await self.log.writer.write_soon(self._work(command, by, branch, request_id))
-        for work in self._what_follows(receipt):
-            with suppress(Rejected):
-                await self.log.writer.write_soon(work)
-        return receipt
 
     def ask(
         self, query: Query[T], *, branch: str | None = None, as_of: int | datetime | None = None
@@ -331,16 +316,37 @@ class Engine:
         """A model whose calls are recorded with what they took."""
         return Metered(model, purpose, self._world.clock, lambda c: self.do(c, by=ENGINE))
 
-    def _what_follows(self, receipt: Receipt) -> list[Work]:
-        """What the engine does because of what was recorded just now."""
-        self.files.settle(files_of(receipt.facts))
-        facts = [fact for fact in receipt.facts if type(fact.event) in self._policies]
-        if not facts:
-            return []
-        with self.reading(branch=receipt.branch) as reader:
-            found = [self._policies[type(fact.event)](reader, fact) for fact in facts]
-        wanted = [command for commands in found for command in commands]
-        return [self._work(command, ENGINE, receipt.branch, None) for command in wanted]
+    def _catch_up(self) -> None:
+        """Once: react to facts whose process died before it could."""
+        if not self._caught_up:
+            self._caught_up = True
+            self.followers.catch_up()
+
+    def _reactions(self) -> list[Reaction]:
+        """What happens because a fact was recorded."""
+        attached = Reaction("settle-files", BRINGING, self._settle_files)
+        policies = [
+            Reaction(name, (when,), self._command_reaction(name, find))
+            for name, when, then, find in POLICIES
+            if then in self._deciders
+        ]
+        return [attached, *policies]
+
+    def _settle_files(self, fact: Fact) -> None:
+        self.files.settle(files_of([fact]))
+
+    def _command_reaction(
+        self, name: str, find: Callable[[Reader, Fact], Sequence[Command]]
+    ) -> Callable[[Fact], None]:
+        def react(fact: Fact) -> None:
+            with self.reading(branch=fact.branch) as reader:
+                commands = find(reader, fact)
+            for command in commands:
+                work = self._work(command, ENGINE, fact.branch, reaction_id(name, fact, command))
+                with suppress(Rejected):  # another process was quicker
+                    self.log.writer.write(work)
+
+        return react
 
     def _work(
         self, command: Command, by: Context, branch: str | None, request_id: str | None

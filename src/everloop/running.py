@@ -1,6 +1,6 @@
-"""What runs while a process serves: answers, memory of what is said, summaries, feedback, vectors.
+"""Background services of a running process: turns, memory, summaries, feedback, embedding, imports.
 
-Every door that lives longer than a command starts one of these and closes it at its end.
+Every interface that lives longer than a command starts them together, and stops them at its end.
 """
 
 import threading
@@ -15,18 +15,27 @@ from everloop.adapters.mcp_client import ToolServers
 from everloop.adapters.models.discovery import Found, chosen_model, found_models
 from everloop.adapters.models.fallback import ModelSlot
 from everloop.app import Engine
+from everloop.background.followers import FollowerTask
+from everloop.background.health import SUFFIX as HEALTH
+from everloop.background.supervisor import Service, Supervisor
 from everloop.errors import ModelFailed
+from everloop.import_jobs import ImportJobs
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.projections.order import LessonOrder
 from everloop.lessons.projections.queries import load
 from everloop.log import Context
-from everloop.memory.background import Embedding
+from everloop.memory.background import EmbeddingTask
 from everloop.memory.context import Piece
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import asker
 from everloop.ports import Model, Usage
 from everloop.settings import Settings
-from everloop.thread.background import Remembering, Renewing, SummingUp, Sweeping
+from everloop.thread.background import (
+    ExpiryTask,
+    RememberMessagesTask,
+    StaleSummariesTask,
+    SummariesTask,
+)
 from everloop.thread.feedback import Feedback
 from everloop.thread.model.commands import RecordModelCall
 from everloop.thread.prompt.builder import Preparing
@@ -63,55 +72,55 @@ class Running:
         self.means = Means(
             engine.do, engine.world.clock, engine.log.ids, self.tools, settings.thread.answer
         )
-        self.conductor = Conductor(
+        self.turns = Conductor(
             engine.log,
             self.means,
             self.preparing,
             self.narrative,
-            took_over=lambda: self.overhearing.clear(),
+            took_over=lambda: self.relay.clear(),
         )
-        self.overhearing = Overhearing(
-            engine.log.file.path.with_suffix(LIVE), self.conductor.live, self.conductor.conducts
+        self.relay = Overhearing(
+            engine.log.file.path.with_suffix(LIVE), self.turns.live, self.turns.conducts
         )
         summarise = by_model(self.classifier, self._spent_on_summaries)
         self.pyramid = Pyramid(
             engine.log, engine.do, engine.log.ids, summarise, settings.thread.detail
         )
-        self.remembering = Remembering(engine.log, engine.do_many)
-        self.summing_up = SummingUp(engine.log, self.pyramid, engine.world.clock)
-        self.renewing = Renewing(engine.log, engine.do, engine.memory)
-        self.sweeping = Sweeping(
-            engine.log, engine.do, engine.world.clock, settings.memory.quiet_days
-        )
-        self.feedback = Feedback(engine.log, lambda: engine.listener(self.classifier()))
-        self.embedding: Embedding | None = None
+        self.remembering = RememberMessagesTask(engine.log, engine.do_many)
+        self.imports = ImportJobs(engine, lambda: self.settings.thread.imports)
+        self.supervisor = Supervisor(self._services(), engine.log.file.path.with_suffix(HEALTH))
+        self.embedding: EmbeddingTask | None = None
 
     def start(self) -> None:
-        """Begin with what is missing."""
+        """Start every service. Each begins with what is missing."""
         self.talk.home(Context(actor=OWNER))
         self.tool_servers.start()
-        self.overhearing.start()
-        self.conductor.start()
-        self.remembering.start()
-        self.summing_up.start()
-        self.feedback.start()
-        self.renewing.start()
-        self.sweeping.start()
-        self.embedding = self.engine.embed_in_background()
+        self.relay.start()
+        self.supervisor.start()
+        self.embedding = EmbeddingTask(self.engine.memory)
+        self.supervisor.add(self.embedding)
         threading.Thread(target=self._models.prepare, name="everloop-model", daemon=True).start()
 
     def close(self) -> None:
-        """Finish what is at hand."""
-        self.conductor.close()
-        self.overhearing.stop()
+        """Stop every service after its current step."""
+        self.supervisor.stop()
+        self.relay.stop()
         self.tool_servers.close()
-        self.remembering.stop()
-        self.summing_up.stop()
-        self.feedback.stop()
-        self.renewing.stop()
-        self.sweeping.stop()
-        if self.embedding is not None:
-            self.embedding.stop()
+
+    def _services(self) -> list[Service]:
+        """What is supervised, in the order of starting; answers are stopped first."""
+        engine, settings = self.engine, self.settings
+        log, clock = engine.log, engine.world.clock
+        return [
+            FollowerTask(log, engine.followers),
+            self.remembering,
+            SummariesTask(log, self.pyramid, clock),
+            Feedback(log, lambda: engine.listener(self.classifier())),
+            StaleSummariesTask(log, engine.do, engine.memory),
+            ExpiryTask(log, engine.do, clock, settings.memory.quiet_days),
+            self.imports,
+            self.turns,
+        ]
 
     def narrative(self) -> Model:
         """The model that talks."""
@@ -130,7 +139,7 @@ class Running:
         """Go on with other models and limits; what is being answered is finished by the old."""
         self.settings = settings
         self._models = _Models(settings, None)
-        self.conductor.limit(settings.thread.answer)
+        self.turns.limit(settings.thread.answer)
 
     def __enter__(self) -> Self:
         """Start it."""

@@ -209,7 +209,7 @@ def _stopped_after_s(tmp_path: Path) -> float:
         while not sign.exists():
             pass
         began = time.monotonic()
-        talking.running.conductor.stop(HOME, sent.turn_id, talking.engine.do)
+        talking.running.turns.stop_turn(HOME, sent.turn_id, talking.engine.do)
         talking.until_ended(sent.turn_id)
         took_s = time.monotonic() - began
         answer = talking.answer(sent)

@@ -12,7 +12,7 @@ from tests.memory.retrieval.test_search import Failing
 from tests.memory.test_ghosts import Diary
 
 from everloop.errors import ModelFailed
-from everloop.memory.background import Embedding
+from everloop.memory.background import EmbeddingTask
 from everloop.memory.index.vector_index import BATCH
 from everloop.memory.retrieval.results import Asked
 from everloop.ports import Embedder
@@ -24,7 +24,7 @@ PATIENCE_S = 30
 def test_items_get_their_vectors_in_the_background_now_and_as_they_come(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
-    embedding = Embedding(diary.keeper)
+    embedding = EmbeddingTask(diary.keeper)
     embedding.start()
     assert embedding.idle.wait(PATIENCE_S)
     assert diary.keeper.recall("user", Asked("bees")).notes == ()
@@ -41,7 +41,7 @@ def test_a_failing_embedder_is_noted_and_does_not_end_the_background(tmp_path: P
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     set_embedder(diary, Failing())
-    embedding = Embedding(diary.keeper)
+    embedding = EmbeddingTask(diary.keeper)
     embedding.start()
     embedding.stop()
     assert embedding.problem is not None
@@ -71,7 +71,7 @@ def test_an_embedder_that_failed_for_a_while_is_asked_again_though_nothing_new_c
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     set_embedder(diary, Recovering(problem))
-    embedding = Embedding(diary.keeper, retry_s=0.01)
+    embedding = EmbeddingTask(diary.keeper, retry_s=0.01)
     embedding.start()
     assert embedding.idle.wait(PATIENCE_S)
     assert embedding.problem is None
@@ -88,7 +88,7 @@ def test_what_comes_while_an_embedder_is_left_alone_has_it_tried_again_at_once(
     diary.say_all()
     recovering = Recovering(ModelFailed("it answered 429"), 15)  # by then it waits for minutes
     set_embedder(diary, recovering)
-    embedding = Embedding(diary.keeper, retry_s=0.01)
+    embedding = EmbeddingTask(diary.keeper, retry_s=0.01)
     embedding.start()
     for number in range(400):
         diary.say(f"more-{number}", f"Thing number {number} of many.")
@@ -140,21 +140,21 @@ def filled(tmp_path: Path, *, batches: int) -> tuple[Diary, Held]:
 
 def test_how_far_it_is_can_be_seen_while_it_goes_on(tmp_path: Path) -> None:
     diary, held = filled(tmp_path, batches=3)
-    embedding = Embedding(diary.keeper)
+    embedding = EmbeddingTask(diary.keeper)
     embedding.start()
     for done in (0, BATCH, 2 * BATCH):
         assert held.asked.acquire(timeout=PATIENCE_S)
-        assert embedding.stands == (done, 3 * BATCH)
+        assert embedding.progress == (done, 3 * BATCH)
         held.go.release()
     assert embedding.idle.wait(PATIENCE_S)
-    assert embedding.stands == (0, 0)
+    assert embedding.progress == (0, 0)
     embedding.stop()
     diary.log.close()
 
 
 def test_it_stops_after_the_batch_at_hand_and_keeps_that(tmp_path: Path) -> None:
     diary, held = filled(tmp_path, batches=5)
-    embedding = Embedding(diary.keeper)
+    embedding = EmbeddingTask(diary.keeper)
     embedding.start()
     assert held.asked.acquire(timeout=PATIENCE_S)
     stopping = threading.Thread(target=embedding.stop)

@@ -126,11 +126,11 @@ def parlour(
     with Engine.open(folder, settings=settings, world=stage.world) as engine:
         running = Running(engine, settings, model)
         running.talk.home(USER)
-        running.conductor.start()
+        running.turns.start()
         try:
             yield Parlour(running, model, stage)
         finally:
-            running.conductor.close()
+            running.turns.stop()
 
 
 def gate() -> threading.Event:

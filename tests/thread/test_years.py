@@ -96,7 +96,7 @@ def test_a_prompt_costs_the_database_no_more_after_six_years_than_after_two(
 def _prompt_steps(folder: Path, *, years: int) -> int:
     """What SQLite does for a prompt, in steps of its machine; recall apart."""
     with parlour(folder) as talking:
-        talking.running.conductor.close()
+        talking.running.turns.stop()
         _talked(talking, 15 * years, years * DECADE / 10)
         _noted(talking, NOTES_MAX * years)
         engine, clock = talking.engine, talking.stage.clock
@@ -117,7 +117,7 @@ def test_what_is_open_is_found_as_quickly_after_many_turns_as_after_few(tmp_path
 def _opening_steps(folder: Path, *, turns: int) -> int:
     """What SQLite does to find the one turn that waits, and where turns might wait at all."""
     with parlour(folder) as talking:
-        talking.running.conductor.close()
+        talking.running.turns.stop()
         for number in range(turns):
             sent = talking.say(f"Number {number}.")
             talking.engine.do(StopTurn(HOME, sent.turn_id))

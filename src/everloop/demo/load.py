@@ -38,7 +38,7 @@ from everloop.memory.model.commands import PinItem, RateItem, RememberItem, Reti
 from everloop.memory.summaries.compress import Gist
 from everloop.ports import Progress, World
 from everloop.settings import Settings
-from everloop.thread.background import Remembering, sum_up
+from everloop.thread.background import RememberMessagesTask, sum_up
 from everloop.thread.model.calendar_windows import Window
 from everloop.thread.model.commands import (
     HOME,
@@ -135,7 +135,7 @@ def _say(engine: Engine, now: datetime, progress: Progress | None) -> int:
     engine.log.rewind(before[-1].position, tree=stream_of(HOME), actor=USER.actor)
     took += Importer(engine.log, engine.do_many, USER, batch=BATCH).run(other).messages
     engine.log.stand(stream_of(HOME), actor=USER.actor)
-    Remembering(engine.log, engine.do_many).remember()
+    RememberMessagesTask(engine.log, engine.do_many).remember()
     return took
 
 

@@ -1,8 +1,8 @@
-"""When this happened, do that: what conversations need in the background.
+"""Background tasks of conversations: messages become memory, closed days get summaries.
 
-Messages become memory as they come; closed stretches of the past are summed up, and what lost its
-summary is summed up again; what no longer holds steps back. Each is found by asking the log what it
-lacks, by one process of all that have it open. None holds up a reply.
+Summaries that lost a source are made again, and expired notes are demoted. Each task asks the log
+what is missing, so there is no queue to lose, and runs in one process of all that have the log
+open. None delays a reply.
 """
 
 import threading
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 
-from everloop.background.task import Duty
+from everloop.background.task import BackgroundTask
 from everloop.errors import ModelFailed, Rejected
 from everloop.log import Log
 from everloop.log.model.facts import BranchStood, Retracted
@@ -48,16 +48,16 @@ MOVED = (BranchStood, Retracted)  # other messages are in sight now
 OVERTAKING = (*MOVED, Revised)  # summaries may be lost now, or say what no longer is
 
 
-class Remembering(Duty):
-    """A thread that makes memory of what is said."""
+class RememberMessagesTask(BackgroundTask):
+    """Makes a memory item of every message."""
 
     def __init__(self, log: Log, do_many: DoMany) -> None:
-        super().__init__(log, CLAIM, "everloop-remember", self._work)
+        super().__init__(log, "memory", self._work, claim=CLAIM)
         self._do_many = do_many
         self.idle = threading.Event()  # set while every message has its item
 
     def remember(self, *, after: int = 0) -> int:
-        """Make memory of what was said after a position; returns up to where that is done."""
+        """Make items of the messages after a position; returns up to which position it is done."""
         self.idle.clear()
         stopped = self.stopping.is_set
         upto = remember_messages(self._log, self._do_many, after=after, stopped=stopped)
@@ -75,15 +75,23 @@ class Remembering(Duty):
                 upto = self.remember(after=upto)
 
 
-class SummingUp(Duty):
-    """A thread that keeps the pyramid up to date."""
+class SummariesTask(BackgroundTask):
+    """Keeps the summaries of the temporal pyramid up to date."""
 
     def __init__(
         self, log: Log, pyramid: Pyramid, clock: Clock, *, look_every_s: float = LOOK_EVERY_S
     ) -> None:
-        super().__init__(log, "thread.pyramid", "everloop-sum-up", self._work)
+        super().__init__(log, "summaries", self._work, claim="thread.pyramid")
         self._pyramid, self._clock = pyramid, clock
         self._look_every_s = look_every_s
+
+    def _sum_up(self) -> None:
+        def note(done: int, total: int) -> None:
+            self.progress = (done, total)
+
+        stopped = self.stopping.is_set
+        sum_up(self._log, self._pyramid, self._clock, progress=note, stopped=stopped)
+        self.progress = (0, 0)
 
     def _work(self, claim: Claim) -> None:
         """Look now and then. While nothing was recorded, a look each hour is enough."""
@@ -91,27 +99,26 @@ class SummingUp(Duty):
         while claim.held and not self.over:
             now = (self._log.head, f"{self._clock.now():%Y-%m-%d %H}")
             if now != seen:
-                sum_up(self._log, self._pyramid, self._clock, stopped=self.stopping.is_set)
+                self._sum_up()
                 seen = now
             self.stopping.wait(self._look_every_s)
 
 
-class Renewing(Duty):
-    """A thread that says again in fewer words what lost its summary, or changed since.
+class StaleSummariesTask(BackgroundTask):
+    """Makes summaries again whose sources changed or were retracted.
 
-    What was to step back for a summary when a process died steps back, too.
-    What the pyramid makes it makes again itself.
+    Finishes consolidations that a dead process left half done. The pyramid renews its own.
     """
 
     def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
-        super().__init__(log, "memory.renewing", "everloop-renew", self._work)
+        super().__init__(log, "stale summaries", self._work, claim="memory.renewing")
         self._keeper = keeper
         self._compressor = Compressor(log, do, extractive(), stopped=self.stopping.is_set)
         self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
         self.settled = 0  # up to here, nothing lacked its summary or waited
 
     def renew(self) -> int:
-        """Give every window a summary again that lost it; returns how many were tried."""
+        """Summarise every window that lost its summary; returns how many were tried."""
         self.idle.clear()
         tried: set[tuple[str, ...]] = set()
         while found := [one for one in self._stale() if one.item_ids not in tried]:
@@ -136,7 +143,7 @@ class Renewing(Duty):
                 self.renew()
 
     def _finish(self) -> None:
-        """Let step back what was to step back when a process died."""
+        """Finish consolidations that a dead process left half done."""
         with self._log.reading() as reader:
             left = unsettled(reader)
         for asked in left:
@@ -158,13 +165,13 @@ class Renewing(Duty):
         return [hit.item.item_id for hit in answer.hits]
 
 
-class Sweeping(Duty):
-    """A thread that lets step back what no longer holds, once a day."""
+class ExpiryTask(BackgroundTask):
+    """Demotes expired notes, once a day."""
 
     def __init__(
         self, log: Log, do: Do, clock: Clock, quiet_days: int, *, look_every_s: float = LOOK_EVERY_S
     ) -> None:
-        super().__init__(log, "memory.sweeping", "everloop-sweep", self._work)
+        super().__init__(log, "expiry", self._work, claim="memory.sweeping")
         self._do, self._clock, self._quiet_days = do, clock, quiet_days
         self._look_every_s = look_every_s
         self.swept = threading.Event()  # set once it was looked for today
@@ -188,7 +195,7 @@ def sum_up(
     progress: Progress | None = None,
     stopped: Callable[[], bool] = bool,
 ) -> int:
-    """Sum up every closed window that lacks its summary; returns how many were tried."""
+    """Summarise every closed window that lacks its summary; returns how many were tried."""
     with log.reading() as reader:
         threads = [one.thread_id for one in browsing.threads(reader, archived=True)]
     tried = 0
@@ -208,7 +215,7 @@ def sum_up(
 
 
 def today(log: Log, clock: Clock) -> date:
-    """The day it is where the person is."""
+    """Today, in the user's time zone."""
     with log.reading() as reader:
         zones = browsing.zones(reader)
     return zones.day(microseconds(clock.now()))

@@ -6,7 +6,7 @@ the fact and holds up nothing, and what has been weighed is not weighed again.
 
 from collections.abc import Callable
 
-from everloop.background.task import Duty
+from everloop.background.task import BackgroundTask
 from everloop.errors import NotFound
 from everloop.lessons.feedback.listener import Listener
 from everloop.lessons.feedback.turns import Heard, Shown, Turn
@@ -24,11 +24,11 @@ BEFORE = 6  # messages that say what the words are about
 MISSED = 200  # facts before its start that a process looks at: those its forerunner may have missed
 
 
-class Feedback(Duty):
+class Feedback(BackgroundTask):
     """A thread that hears what people say of what they were told."""
 
     def __init__(self, log: Log, listener: Callable[[], Listener]) -> None:
-        super().__init__(log, CLAIM, "everloop-hear", self._work)
+        super().__init__(log, "feedback", self._work, claim=CLAIM)
         self._listener = listener
 
     def hear(self, message_id: str) -> None:

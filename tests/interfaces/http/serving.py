@@ -147,11 +147,12 @@ def served(
         running = Running(engine, chosen, model)
         running.talk.home(USER)
         beat_s = chosen.serve.beat_s
-        broadcast = Broadcast(engine.log, running.conductor.live, beat_s=beat_s)
+        broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
         known = (rules or Rules()).hosts
         inside = [make(engine, chosen, known) for make in inner_doors()]
         app = application(running, rules, broadcast, inside)
-        running.conductor.start()
+        running.turns.start()
+        running.imports.start()
         config = uvicorn.Config(
             app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=5
         )
@@ -165,4 +166,5 @@ def served(
         finally:
             server.should_exit = True
             thread.join()
-            running.conductor.close()
+            running.turns.stop()
+            running.imports.stop()

@@ -15,7 +15,7 @@ from everloop.memory.settings import MemorySettings
 from everloop.memory.summaries.expiry import sweep
 from everloop.settings import Settings
 from everloop.testing.deterministic import Stage
-from everloop.thread.background import Sweeping
+from everloop.thread.background import ExpiryTask
 
 AGENT = Context(actor="agent:claude-code", session="s1")
 NOTE = "HANDOFF: the garden gate is half painted."
@@ -142,7 +142,7 @@ def test_what_a_user_wrote_pinned_rated_or_stands_on_stays(engine: Engine, stage
 def test_it_is_swept_in_the_background_once_a_day(engine: Engine, stage: Stage) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET + 1)
-    sweeping = Sweeping(engine.log, engine.do, stage.clock, QUIET)
+    sweeping = ExpiryTask(engine.log, engine.do, stage.clock, QUIET)
     sweeping.start()
     try:
         assert sweeping.swept.wait(30)

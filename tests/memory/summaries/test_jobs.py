@@ -12,7 +12,7 @@ from everloop.memory.model.commands import DemoteItem, KeepSummary, RateItem, Re
 from everloop.memory.summaries.compress import Compressor, Consolidated, Gist
 from everloop.memory.summaries.jobs import unsettled
 from everloop.memory.summaries.staleness import stale_windows
-from everloop.thread.background import Renewing
+from everloop.thread.background import StaleSummariesTask
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_what_died_between_a_new_summary_and_its_sources_stepping_back_is_finish
     with pytest.raises(Killed):
         killing(notes, DemoteItem, 0).renew(stale, notes.recalled)
     assert {"ash", "birch"} <= notes.listed()
-    renewing = Renewing(notes.log, notes.engine.do, notes.engine.memory)
+    renewing = StaleSummariesTask(notes.log, notes.engine.do, notes.engine.memory)
     renewing.renew()
     assert notes.listed().isdisjoint(("ash", "birch"))
     head = notes.log.head

@@ -29,7 +29,7 @@ from everloop.memory.summaries.staleness import (
 from everloop.memory.summaries.zoom import zoom
 from everloop.settings import Settings
 from everloop.testing.deterministic import Stage
-from everloop.thread.background import Renewing
+from everloop.thread.background import StaleSummariesTask
 
 WORDS_ALONE = Settings(memory=MemorySettings(embedder="none"))
 
@@ -471,7 +471,7 @@ def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Pa
         writer = Compressor(engine.log, engine.do, extractive())
         first = writer.compress(names)
         assert isinstance(first, Compressed)
-        renewing = Renewing(engine.log, engine.do, engine.memory)
+        renewing = StaleSummariesTask(engine.log, engine.do, engine.memory)
         renewing.start()
         try:
             engine.do(
@@ -491,7 +491,7 @@ def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Pa
 
 
 def test_the_background_goes_on_from_where_nothing_was_stale(notes: Notebook) -> None:
-    renewing = Renewing(notes.log, notes.engine.do, notes.engine.memory)
+    renewing = StaleSummariesTask(notes.log, notes.engine.do, notes.engine.memory)
     low = notes.compressor.compress(["ash", "birch"])
     assert isinstance(low, Compressed)
     notes.compressor.compress([low.summary_id, "cedar"])

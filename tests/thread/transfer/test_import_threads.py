@@ -18,7 +18,7 @@ from everloop.log import Context
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.retrieval.results import Asked
 from everloop.testing.deterministic import Stage, given
-from everloop.thread.background import Remembering
+from everloop.thread.background import RememberMessagesTask
 from everloop.thread.model import commands as c
 from everloop.thread.model import events as e
 from everloop.thread.model.decide_imports import IMPORTS, end_import, open_import
@@ -76,7 +76,7 @@ def said(engine: Engine) -> dict[str, list[tuple[str, str]]]:
 
 
 def found(engine: Engine, words: str) -> list[str]:
-    Remembering(engine.log, engine.do_many).remember()
+    RememberMessagesTask(engine.log, engine.do_many).remember()
     answer = engine.memory.recall("user", Asked(words, mode="text"))
     return [hit.item.text for hit in answer.hits]
 
@@ -243,7 +243,7 @@ def test_a_message_has_one_item_however_often_memory_is_made(
     engine: Engine, tmp_path: Path
 ) -> None:
     take(engine, write_list(tmp_path / "c.json", claude(1, "Hi.", "Hello.")))
-    remembering = Remembering(engine.log, engine.do_many)
+    remembering = RememberMessagesTask(engine.log, engine.do_many)
     upto = remembering.remember()
     head = engine.log.head
     assert remembering.remember() == remembering.remember(after=upto) == head

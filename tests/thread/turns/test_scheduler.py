@@ -36,14 +36,14 @@ with parlour(Path(sys.argv[1]), [["So far ", threading.Event(), "never"]]) as ta
 
 def test_two_at_work_have_one_conductor_and_the_other_takes_over(tmp_path: Path) -> None:
     with parlour(tmp_path, ["One.", "Two."]) as first:
-        assert first.running.conductor.conducts.wait(60)
+        assert first.running.turns.conducts.wait(60)
         with parlour(tmp_path, ["Three."], ids_from=1_000) as second:
             sent = second.say("Hi.")
             second.until_ended(sent.turn_id)
             assert (len(first.model.asked), len(second.model.asked)) == (1, 0)
-            assert not second.running.conductor.conducts.is_set()
-            first.running.conductor.close()
-            assert second.running.conductor.conducts.wait(60)
+            assert not second.running.turns.conducts.is_set()
+            first.running.turns.stop()
+            assert second.running.turns.conducts.wait(60)
             assert second.ask("Still there?") == "Three."
 
 
@@ -69,7 +69,7 @@ def test_closing_keeps_what_had_come(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
         sent = talking.say("Tell me.")
         talking.until_streaming(sent.turn_id)
-        talking.running.conductor.close()
+        talking.running.turns.stop()
         answer = talking.answer(sent)
         assert (answer.state, answer.text) == ("stopped", "Half ")
 
@@ -94,7 +94,7 @@ def test_a_branch_that_left_while_an_answer_came_goes_on_without_it(tmp_path: Pa
 def test_a_turn_that_is_sent_on_one_branch_is_never_sent_on_another(tmp_path: Path) -> None:
     go = gate()
     with parlour(tmp_path, [["One ", go, "done."], "Again."]) as talking:
-        talking.running.conductor.close()
+        talking.running.turns.stop()
         first, second = talking.say("First?"), talking.say("Second?")
     with parlour(tmp_path, [["One ", go, "done."], "Again."], ids_from=1_000) as talking:
         talking.until_streaming(first.turn_id)
@@ -155,7 +155,7 @@ def test_another_model_goes_on_where_the_first_left_off(tmp_path: Path) -> None:
         chosen.pop(0)
         sent = talking.say("And who now?")
         talking.until_ended(sent.turn_id)
-        conductor.close()
+        conductor.stop()
         assert talking.answer(sent).model == "two"
         assert "I am one." in str(models[1].asked[0][0].messages)
 
@@ -167,16 +167,16 @@ def test_a_model_that_cannot_be_had_is_a_failed_turn_and_the_conductor_goes_on(
         first, second = talking.say("Hi."), talking.say("Hi again.")
         talking.until_ended(second.turn_id)
         assert (talking.turn(first).phase, talking.turn(second).phase) == ("failed", "failed")
-        assert talking.running.conductor.problem is None
+        assert talking.running.turns.problem is None
 
 
 def test_words_that_are_empty_do_not_pass_for_the_end(tmp_path: Path) -> None:
     heard: list[Words] = []
     script: list[Step] = [Delta(""), "One ", Delta(""), "two."]
     with parlour(tmp_path, [script]) as talking:
-        talking.running.conductor.live.watch(heard.append)
+        talking.running.turns.live.watch(heard.append)
         assert talking.ask("Hi.") == "One two."
-        talking.running.conductor.close()
+        talking.running.turns.stop()
     assert [(words.offset, words.text) for words in heard] == [(0, "One "), (4, "two."), (8, "")]
 
 

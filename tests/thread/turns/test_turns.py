@@ -74,7 +74,7 @@ def test_stopping_keeps_what_had_come(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
         sent = talking.say("Tell me.")
         talking.until_streaming(sent.turn_id)
-        talking.running.conductor.stop(HOME, sent.turn_id, talking.engine.do)
+        talking.running.turns.stop_turn(HOME, sent.turn_id, talking.engine.do)
         talking.until_ended(sent.turn_id)
         answer = talking.answer(sent)
         assert (answer.state, answer.text) == ("stopped", "Half ")
@@ -89,7 +89,7 @@ def test_a_turn_that_waits_can_be_stopped_and_is_never_sent(tmp_path: Path) -> N
     with parlour(tmp_path, [["One.", go], "Two."]) as talking:
         first, second = talking.say("First?"), talking.say("Second?")
         talking.until_streaming(first.turn_id)
-        talking.running.conductor.stop(HOME, second.turn_id, talking.engine.do)
+        talking.running.turns.stop_turn(HOME, second.turn_id, talking.engine.do)
         talking.until_ended(second.turn_id)
         go.set()
         talking.until_ended(first.turn_id)
@@ -169,7 +169,7 @@ def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open
     with parlour(tmp_path, Brittle([["Half ", gate(), "never"]])) as talking:
         first = talking.say("Hi.")
         talking.until_streaming(first.turn_id)
-        talking.running.conductor.stop(HOME, first.turn_id, talking.engine.do)
+        talking.running.turns.stop_turn(HOME, first.turn_id, talking.engine.do)
         talking.until_ended(first.turn_id)
         assert (talking.answer(first).state, talking.answer(first).text) == ("stopped", "Half ")
         second = talking.say("Again?")

@@ -48,13 +48,13 @@ def test_how_far_memories_are_read_for_meaning_is_shown_until_all_are(
         beside = home.running.embedding
         assert beside is not None
         assert beside.idle.wait(WAIT_MS / 1_000)
-        beside.stands, beside.problem = (120, 480), ModelFailed("the endpoint answered 429")
+        beside.progress, beside.problem = (120, 480), ModelFailed("the endpoint answered 429")
         page = enter(home, visit, "/memory")
         expect(page.get_by_role("progressbar", name="Reading for meaning")).to_be_visible()
         expect(page.get_by_text("120 of 480 passages")).to_be_visible()
         expect(page.get_by_text("answered 429")).to_be_visible()
         shot(page, "memory-reading")
-        beside.stands, beside.problem = (0, 0), None
+        beside.progress, beside.problem = (0, 0), None
         expect(page.get_by_role("progressbar")).to_have_count(0)
 
 

@@ -57,7 +57,7 @@ def application(
 ) -> App:
     """Everything that is served, behind its shield. Whoever gives a broadcast can end it early."""
     chosen = rules or Rules()
-    broadcast = broadcast or Broadcast(running.engine.log, running.conductor.live)
+    broadcast = broadcast or Broadcast(running.engine.log, running.turns.live)
     house = House(running, chosen, broadcast)
 
     @asynccontextmanager
@@ -67,8 +67,6 @@ def application(
                 await stack.enter_async_context(annex.running())
             broadcast.start(house.lets_in)
             stack.callback(broadcast.close)
-            house.porter.start()
-            stack.callback(house.porter.close)
             yield
 
     app = FastAPI(

@@ -10,7 +10,6 @@ from fastapi import Depends, Request
 from everloop.access.credentials import doors
 from everloop.access.state import Device
 from everloop.app import Engine
-from everloop.interfaces.http.import_jobs import Porter
 from everloop.interfaces.http.security.middleware import Rules
 from everloop.interfaces.http.security.rate_limit import Challenges, Knocks
 from everloop.interfaces.http.streaming.broadcast import Broadcast
@@ -30,7 +29,6 @@ class House:
         world = running.engine.world
         self.knocks = Knocks(world, running.settings.serve.tries_max)
         self.challenges = Challenges(world)
-        self.porter = Porter(running)
 
     @property
     def engine(self) -> Engine:

@@ -10,7 +10,7 @@ from everloop.errors import Invalid
 from everloop.interfaces.mcp.callers import Callers
 from everloop.log import Context, Draft
 from everloop.log.model.facts import NoteWritten
-from everloop.memory.background import Embedding
+from everloop.memory.background import EmbeddingTask
 from everloop.settings import DoorSettings
 
 SAID: Final = "said"  # the stream in which hosts note what they say the user said
@@ -35,7 +35,7 @@ class Room:
         self.callers = callers
         self.doors = doors
         self._embeds = embeds  # whether nobody else in this process does
-        self._embedding: Embedding | None = None
+        self._embedding: EmbeddingTask | None = None
         self._lock = threading.Lock()
 
     def embed(self) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from everloop.background.task import Duty
+from everloop.background.health import TaskHealth
+from everloop.background.task import BackgroundTask
 from everloop.errors import EverloopError
 from everloop.log import Command, Fact, Log
 from everloop.log.model.facts import BranchStood, Retracted
@@ -62,38 +63,42 @@ class Conductor:
         self._answers: dict[str, Answer] = {}
         self._threads: dict[str, threading.Thread] = {}  # one for each branch
         self._lock = threading.Lock()
-        self._duty = Duty(log, CLAIM, "everloop-conduct", self._conduct)
-        self.conducts = self._duty.held  # set while this process is the conductor
+        self._task = BackgroundTask(log, "turns", self._conduct, claim=CLAIM)
+        self.conducts = self._task.held  # set while this process is the conductor
 
     @property
     def problem(self) -> EverloopError | None:
         """What keeps it from conducting, if anything does."""
-        return self._duty.problem
+        return self._task.problem
 
     @property
     def _may_begin(self) -> bool:
-        return self.conducts.is_set() and not self._duty.stopping.is_set()
+        return self.conducts.is_set() and not self._task.stopping.is_set()
+
+    def health(self) -> TaskHealth:
+        """Whether this process answers, and what keeps it from that."""
+        return self._task.health()
 
     def start(self) -> None:
         """Begin with what waits."""
-        self._duty.start()
+        self._task.start()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Stop the answers that come, keep what came of them, and let another conduct."""
-        self._duty.stopping.set()
+        self._task.stopping.set()
         with self._lock:
             answers, threads = list(self._answers.values()), list(self._threads.values())
         for answer in answers:
             answer.stop()
         for thread in threads:
             thread.join()
-        self._duty.stop()
+        self._task.stop()
 
     def limit(self, limits: Answering) -> None:
         """Let these be the limits of every answer that begins from now on."""
         self._means = replace(self._means, limits=limits)
 
-    def stop(self, thread_id: str, turn_id: str, do: Callable[[StopTurn], object]) -> None:
+    def stop_turn(self, thread_id: str, turn_id: str, do: Callable[[StopTurn], object]) -> None:
         """End a turn now. `do` records it, as the one who asks, where no answer comes just now."""
         with self._lock:
             answer = self._answers.get(turn_id)
@@ -106,7 +111,7 @@ class Conductor:
         head = self._log.head
         self._took_over()
         self._look_everywhere()
-        for fact in self._log.follow(after=head, stop=self._duty.stopping):
+        for fact in self._log.follow(after=head, stop=self._task.stopping):
             if not claim.held:
                 return
             self._heed(fact)

@@ -245,7 +245,7 @@ def test_of_two_servers_one_carries_it_and_the_other_goes_on_when_that_is_killed
         import_id = begin(here, lines(2 * MANY))["import_id"]
         until(here, import_id, some=True)
         refused = there.post(f"/api/imports/{import_id}/resume")
-        assert (refused.status_code, "elsewhere" in refused.text) == (409, True)
+        assert (refused.status_code, "another process" in refused.text) == (409, True)
         assert there.delete(f"/api/imports/{import_id}").status_code == 409
         assert here.get(f"/api/imports/{import_id}").json()["state"] == "running"
         first.kill()

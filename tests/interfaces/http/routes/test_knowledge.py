@@ -8,7 +8,7 @@ from everloop.errors import ModelFailed
 from everloop.lessons.crew.commands import EnlistEntry
 from everloop.lessons.crew.events import Member, Persona, Skill, SkillFile, Team
 from everloop.log import Context
-from everloop.memory.background import Embedding
+from everloop.memory.background import EmbeddingTask
 from everloop.memory.model.commands import CiteItem, RememberItem
 
 AGENT = Context(actor="agent:x")
@@ -78,11 +78,11 @@ def test_a_preview_says_what_stands_on_a_memory_through_its_summary(house: Serve
 
 
 def test_how_far_memories_are_read_for_meaning_is_told_and_what_keeps_it(house: Served) -> None:
-    house.running.embedding = beside = Embedding(house.engine.memory)
+    house.running.embedding = beside = EmbeddingTask(house.engine.memory)
     with house.client() as client:
         told = client.get("/api/reading").json()
         assert (told["done"], told["total"], told["problem"]) == (0, 0, "")
-        beside.stands, beside.problem = (3, 8), ModelFailed("the endpoint answered 429")
+        beside.progress, beside.problem = (3, 8), ModelFailed("the endpoint answered 429")
         told = client.get("/api/reading").json()
         assert (told["done"], told["total"]) == (3, 8)
         assert "429" in told["problem"]

@@ -211,7 +211,7 @@ def reading(house: HouseDep) -> ReadingOut:
     Until then, words alone find some of them.
     """
     space, beside = house.engine.memory.memory.space, house.running.embedding
-    done, total = beside.stands if beside else (0, 0)
+    done, total = beside.progress if beside else (0, 0)
     problem = beside.problem if beside else None
     return ReadingOut(
         embedder=space.embedder.name if space else "",

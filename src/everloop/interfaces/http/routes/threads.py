@@ -337,7 +337,7 @@ def stop(turn_id: str, house: HouseDep, by: SpeakerDep) -> TurnOut:
     """Stop an answer, or a turn that waits. What had come is kept."""
     with house.engine.reading() as reader:
         turn = browsing.turn(reader, turn_id)
-    house.running.conductor.stop(
+    house.running.turns.stop_turn(
         turn.thread_id, turn_id, lambda command: house.engine.do(command, by=by)
     )
     return one_turn(turn_id, house)

@@ -12,10 +12,11 @@ from starlette.concurrency import run_in_threadpool
 
 from everloop.adapters.exports.zip_archive import as_zip
 from everloop.adapters.files.store import plain_name
+from everloop.background.jobs import State
 from everloop.errors import NotFound
+from everloop.import_jobs import ImportJob
 from everloop.interfaces.http.dependencies import HouseDep, SpeakerDep
 from everloop.interfaces.http.errors import PROBLEMS, RAW_BODY
-from everloop.interfaces.http.import_jobs import ASKED, Asked, Job, State
 from everloop.interfaces.http.schemas.response import Shown
 from everloop.thread.transfer.export_threads import chosen, pieces_of
 from everloop.thread.transfer.import_threads import imports
@@ -89,7 +90,7 @@ def past_imports(house: HouseDep) -> list[PastImportOut]:
     with house.engine.reading() as reader:
         found = [PastImportOut.model_validate(one) for one in imports(reader)]
     for one in found:
-        job = house.porter.job(one.import_id)
+        job = house.running.imports.job(one.import_id)
         one.under_way = job is not None and not job.over.is_set()
     return found
 
@@ -115,16 +116,16 @@ async def take_in(
     meanwhile, it goes on with the next start. Sent again, it takes in only what is missing.
     """
     short = plain_name(name).encode()[-NAME_BYTES:].decode(errors="ignore")
-    asked, porter = Asked(f"_{short}" if short == ASKED else short, home, by), house.porter
-    sent = await run_in_threadpool(porter.parcel, asked)
+    jobs = house.running.imports
+    sent = await run_in_threadpool(jobs.upload_path, short)
     try:
         with sent.open("wb") as file:
             async for part in request.stream():
                 await run_in_threadpool(file.write, part)
     except BaseException:
-        porter.drop(sent)
+        jobs.drop(sent.parent)
         raise
-    job = await run_in_threadpool(porter.take, sent, asked)
+    job = await run_in_threadpool(lambda: jobs.submit_upload(sent, into_home=home, by=by))
     if wait:
         return ImportedOut.model_validate(await run_in_threadpool(job.outcome))
     return JSONResponse(_state(job).model_dump(mode="json"), 202)
@@ -133,7 +134,7 @@ async def take_in(
 @router.get("/imports/{import_id}")
 def import_state(import_id: str, house: HouseDep) -> ImportStateOut:
     """How far an import is that was sent to this server since it started."""
-    job = house.porter.job(import_id)
+    job = house.running.imports.job(import_id)
     if job is None:
         raise NotFound(f"{import_id!r} is not under way", hint="GET /api/imports lists all.")
     return _state(job)
@@ -145,7 +146,7 @@ def resume_import(import_id: str, house: HouseDep) -> ImportStateOut:
 
     What was sent is kept, so it need not be sent again.
     """
-    return _state(house.porter.resume(import_id))
+    return _state(house.running.imports.resume(import_id))
 
 
 @router.delete("/imports/{import_id}", status_code=204)
@@ -154,7 +155,7 @@ def break_import_off(import_id: str, house: HouseDep) -> None:
 
     Once more, and what was sent is thrown away; after some days that happens by itself.
     """
-    house.porter.break_off(import_id)
+    house.running.imports.cancel(import_id)
 
 
 @router.get(
@@ -194,14 +195,14 @@ def export(
     return StreamingResponse(body(), media_type=kind, headers=told)
 
 
-def _state(job: Job) -> ImportStateOut:
+def _state(job: ImportJob) -> ImportStateOut:
     problem = job.problem
     return ImportStateOut(
-        import_id=job.import_id,
+        import_id=job.job_id,
         name=job.export.name,
         source=job.export.kind,
         state=job.state,
-        bytes_read=job.bytes_read,
+        bytes_read=job.done,
         bytes=job.export.size,
         messages=job.messages,
         known=job.known,

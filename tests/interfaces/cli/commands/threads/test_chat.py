@@ -191,14 +191,14 @@ def test_an_interrupt_stops_the_answer_and_keeps_what_came(tmp_path: Path) -> No
 def test_beside_a_process_that_conducts_the_answer_comes_by_the_log(
     talking: Parlour, tmp_path: Path
 ) -> None:
-    assert talking.running.conductor.conducts.wait(PATIENCE_S)
+    assert talking.running.turns.conducts.wait(PATIENCE_S)
     with Engine.open(tmp_path, settings=PLAIN) as engine:
         beside = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
-        beside.conductor.start()
+        beside.turns.start()
         chat, screen = room(beside)
         chat.say("Hi.")
         assert "Hello.\n" in screen.getvalue()
-        beside.conductor.close()
+        beside.turns.stop()
 
 
 @pytest.mark.promise("P-CHAT-1")
@@ -229,16 +229,16 @@ def test_beside_a_process_that_conducts_words_come_as_they_are_said_and_can_be_s
 @contextmanager
 def beside(talking: Parlour, folder: Path) -> Generator[Running]:
     """Another process, as it were: an engine of its own on the same log, which does not conduct."""
-    assert talking.running.conductor.conducts.wait(PATIENCE_S)
-    talking.running.overhearing.start()
+    assert talking.running.turns.conducts.wait(PATIENCE_S)
+    talking.running.relay.start()
     with Engine.open(folder, settings=PLAIN) as engine:
         other = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
-        other.overhearing.start()
-        other.conductor.start()
+        other.relay.start()
+        other.turns.start()
         yield other
-        other.conductor.close()
-        other.overhearing.stop()
-    talking.running.overhearing.stop()
+        other.turns.stop()
+        other.relay.stop()
+    talking.running.relay.stop()
 
 
 def test_a_model_that_fails_is_told_with_a_hint(tmp_path: Path) -> None:

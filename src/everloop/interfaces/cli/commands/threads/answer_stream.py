@@ -44,7 +44,7 @@ class Hearing:
         self._running, self._sent = running, sent
         self._heard: SimpleQueue[Words | Fact] = SimpleQueue()
         self._stop = threading.Event()
-        live = running.conductor.live
+        live = running.turns.live
         self._leave = live.watch(self._words)
         self._words(Words(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
         self._thread = threading.Thread(target=self._follow, name="everloop-hear", daemon=True)

@@ -75,7 +75,7 @@ class Chat:
 
     def stop(self, sent: Sent) -> None:
         """Stop an answer."""
-        self.running.conductor.stop(
+        self.running.turns.stop_turn(
             sent.thread_id,
             sent.turn_id,
             lambda command: self.running.engine.do(command, by=self.by, branch=sent.branch),

@@ -138,7 +138,7 @@ class Moves:
         chosen_model(models, "narrative")  # refuses what there is not
         running.choose(msgspec.structs.replace(running.settings, models=models))
         self._screen.say("From here on: ", (name, STRONG))
-        if not running.conductor.conducts.is_set():
+        if not running.turns.conducts.is_set():
             self._screen.say(("Another process answers; it keeps its own model.", WARNING))
 
     def _zoom(self, key: str) -> None:

@@ -20,7 +20,7 @@ from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.output.times import local_with_age
 from everloop.interfaces.cli.session import USER, Session
-from everloop.thread.background import CLAIM, Remembering
+from everloop.thread.background import CLAIM, RememberMessagesTask
 from everloop.thread.model.events import Attachment
 from everloop.thread.transfer.export_threads import PutFile, chosen, name_of, pieces_of, place_of
 from everloop.thread.transfer.import_threads import Imported, Importer, imports
@@ -140,7 +140,7 @@ def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home
     if claim is not None:  # else a process that serves makes memory of it
         with claim:
             session.aside.say(("Making memory of it …", FAINT))
-            Remembering(engine.log, engine.do_many).remember()
+            RememberMessagesTask(engine.log, engine.do_many).remember()
     return done
 
 
