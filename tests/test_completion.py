@@ -48,7 +48,7 @@ def test_an_answer_is_read_to_its_end() -> None:
 
 def test_an_answer_that_does_not_end_is_a_failure_and_is_closed() -> None:
     endless = ScriptedModel([["x" * (CHARACTERS_MAX // 2)] * 3]).generate(ASK, Params())
-    with pytest.raises(ModelFailed, match="went beyond"):
+    with pytest.raises(ModelFailed, match="is longer than"):
         whole(endless)
     assert list(endless) == []
 

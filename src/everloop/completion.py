@@ -1,8 +1,8 @@
-"""Asking a model: an answer as a whole, and an answer as a value of a type.
+"""Completions: read a model's whole answer, or an answer as a value of a type (structured output).
 
-A model may say anything. What is not the value that was asked for is told back to it, a few times,
-and then it is a failed model. A model that declines is no failure: that is an answer, and a caller
-has to look at it. Nothing but an `EverloopError` leaves this module.
+If an answer does not match the type, the error is sent back to the model, a few times; then the
+call fails with `ModelFailed`. A model that declines has not failed: `Declined` is a result that
+callers must handle. Only an `EverloopError` leaves this module.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ from everloop.ports import (
 T = TypeVar("T")
 
 TRIES = 3
-CHARACTERS_MAX = 2_000_000  # of one answer; a stream that does not end must not fill the memory
-TOLD_CHARACTERS = 2_000  # of a bad answer and of what is wrong with it, when told to the model
+CHARACTERS_MAX = 2_000_000  # of one answer, so that an endless stream cannot fill the memory
+CORRECTION_MAX = 2_000  # of a bad answer and of its error, when sent back
 PARAMS = Params()
 JSON_ONLY = (
     "Answer with one JSON value and nothing else: no explanation, no code fence. It must match this"
@@ -39,7 +39,7 @@ JSON_ONLY = (
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """An answer that has come to its end."""
+    """A complete answer of a model."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -48,27 +48,27 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class Declined(msgspec.Struct, frozen=True):
-    """The model understood and will not, or cannot: an outcome of its own, not a bad answer."""
+    """The model declined to answer, which is a result and not a bad answer."""
 
     reason: str
 
 
 def says(role: str, text: str) -> Message:
-    """A message of words alone."""
+    """A message with only text."""
     return Message("assistant" if role == "assistant" else "user", (Text(text),))
 
 
 def whole(stream: Stream) -> Whole:
-    """Read an answer to its end.
+    """Read a streamed answer to its end.
 
     Raises:
-        ModelFailed: it has no end, or is too long to be an answer.
+        ModelFailed: the answer broke off, or is too long.
     """
     with closing(stream):
-        gathered = _Gathered()
+        builder = _AnswerBuilder()
         for chunk in stream:
-            gathered.take(chunk)
-    return gathered.whole()
+            builder.take(chunk)
+    return builder.whole()
 
 
 def structured(
@@ -80,32 +80,32 @@ def structured(
     params: Params = PARAMS,
     spent: Callable[[Usage], object] = bool,
 ) -> T | Declined:
-    """The answer as a value of a type. `spent` is told what each call took, also of failed ones.
+    """Ask for an answer as a value of a type. `spent` gets the usage of every call.
 
     Raises:
-        ModelFailed: no answer was such a value, or the model could not be reached.
+        ModelFailed: no answer matched the type, or the model could not be reached.
     """
     schema = schema_of(type_)
     plain = asked = _with_schema(prompt, schema)
-    problem = "it was not asked"
+    problem = "it was not called"
     for _ in range(tries):
         answer = whole(model.generate(asked, params))
         spent(answer.usage)
         if answer.finish.reason == "refused":
             return Declined(answer.text.strip() or "it gave no reason")
-        outcome = _read(answer, type_, schema)
-        if not isinstance(outcome, _Bad):
+        outcome = _parse(answer, type_, schema)
+        if not isinstance(outcome, _BadAnswer):
             return outcome
         problem = outcome.problem
-        asked = _told(plain, answer.text, problem)
+        asked = _with_correction(plain, answer.text, problem)
     raise ModelFailed(
         f"{model.name} gave no usable answer in {tries} tries: {problem}",
-        hint="Try again, or choose a larger model for this.",
+        hint="Try again, or choose a larger model for this task.",
     )
 
 
 def schema_of(type_: type[Any]) -> dict[str, Any]:
-    """The JSON schema of a type, with its outermost object in place and not behind a reference."""
+    """The JSON schema of a type, with the outermost object inline and not as a `$ref`."""
     schema = msgspec.json.schema(type_)
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     definitions: dict[str, Any] = schema.get("$defs", {})
@@ -118,7 +118,7 @@ def schema_of(type_: type[Any]) -> dict[str, Any]:
     return {**inner, "$defs": kept} if kept else dict(inner)
 
 
-class _Bad(msgspec.Struct, frozen=True):
+class _BadAnswer(msgspec.Struct, frozen=True):
     problem: str
 
 
@@ -126,8 +126,8 @@ class _Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: str
 
 
-class _Gathered:
-    """What has come of an answer so far."""
+class _AnswerBuilder:
+    """Collects the chunks of an answer."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -137,7 +137,7 @@ class _Gathered:
         self._finish: Finish | None = None
 
     def take(self, chunk: Chunk) -> None:
-        """One more chunk."""
+        """Add a chunk."""
         match chunk:
             case Delta(text=text):
                 self._texts.append(text)
@@ -149,12 +149,12 @@ class _Gathered:
             case Finish():
                 self._finish = chunk
         if self._characters > CHARACTERS_MAX:
-            raise ModelFailed(f"an answer went beyond {CHARACTERS_MAX:,} characters")
+            raise ModelFailed(f"the model's answer is longer than {CHARACTERS_MAX:,} characters")
 
     def whole(self) -> Whole:
-        """All of it."""
+        """The complete answer."""
         if self._usage is None or self._finish is None:
-            raise ModelFailed("an answer stopped before its end", hint="Ask again.")
+            raise ModelFailed("the model's answer broke off", hint="Try again.")
         return Whole("".join(self._texts), tuple(self._calls), self._usage, self._finish)
 
 
@@ -164,35 +164,37 @@ def _with_schema(prompt: Prompt, schema: dict[str, Any]) -> Prompt:
     return msgspec.structs.replace(prompt, system=system, schema=schema)
 
 
-def _told(prompt: Prompt, answer: str, problem: str) -> Prompt:
-    """The prompt again, with an answer and what is wrong with it."""
-    again = f"That was not usable: {problem[:TOLD_CHARACTERS]}. Answer again, with the JSON alone."
-    said = says("assistant", answer[:TOLD_CHARACTERS].strip() or "(nothing)")
-    messages = (*prompt.messages, said, says("user", again))
+def _with_correction(prompt: Prompt, answer: str, problem: str) -> Prompt:
+    """The prompt with a bad answer and its error appended, to try again."""
+    correction = (
+        f"That was not usable: {problem[:CORRECTION_MAX]}. Answer again, with the JSON alone."
+    )
+    bad_answer = says("assistant", answer[:CORRECTION_MAX].strip() or "(nothing)")
+    messages = (*prompt.messages, bad_answer, says("user", correction))
     return msgspec.structs.replace(prompt, messages=messages)
 
 
-def _read(answer: Whole, type_: type[T], schema: dict[str, Any]) -> T | Declined | _Bad:
-    text = _unfenced(answer.text)
-    declined = None if "error" in schema.get("properties", {}) else _declined(text)
+def _parse(answer: Whole, type_: type[T], schema: dict[str, Any]) -> T | Declined | _BadAnswer:
+    text = _strip_fence(answer.text)
+    declined = None if "error" in schema.get("properties", {}) else _parse_declined(text)
     if declined is not None:
         return declined
     try:
         return msgspec.json.decode(text, type=type_)
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         cut = " (it was cut off: it is too long)" if answer.finish.reason == "length" else ""
-        return _Bad(f"{str(problem) or type(problem).__name__}{cut}")
+        return _BadAnswer(f"{str(problem) or type(problem).__name__}{cut}")
 
 
-def _declined(text: str) -> Declined | None:
+def _parse_declined(text: str) -> Declined | None:
     try:
         return Declined(msgspec.json.decode(text, type=_Error).error)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
-def _unfenced(text: str) -> str:
-    """What stands inside a code fence, if the whole answer is one: many models cannot help it."""
+def _strip_fence(text: str) -> str:
+    """The content of a code fence, if the whole answer is one: many models add it anyway."""
     bare = text.strip()
     if not (bare.startswith("```") and bare.endswith("```") and "\n" in bare):
         return bare

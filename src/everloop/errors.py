@@ -1,4 +1,4 @@
-"""What can go wrong, sorted by who can fix it.
+"""Error classes, sorted by who can fix the problem.
 
 EverloopError(message, hint)
 ├── Rejected        the caller can: change the request
@@ -10,14 +10,14 @@ EverloopError(message, hint)
 
 import re
 
-_LISTING = re.compile(r"`everloop [^`]*` (?:lists|shows) .*")  # a hint that names a command for it
+_LISTING = re.compile(r"`everloop [^`]*` (?:lists|shows) .*")  # a hint that refers to a CLI command
 
-RESTORE = "Run `everloop verify`, then `everloop restore` with a backup."  # what helps if Corrupt
+RESTORE = "Run `everloop verify`, then `everloop restore` with a backup."  # hint for Corrupt
 REBUILD = "Run `everloop rebuild`: it is made again from the log, and nothing is lost."
 
 
 class EverloopError(Exception):
-    """Anything Everloop raises on purpose. `hint` is a sentence a person can act on."""
+    """Base class of all errors that Everloop raises. `hint` says what a person can do."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class EverloopError(Exception):
 
     @property
     def hint_anywhere(self) -> str:
-        """The hint for who has no terminal at hand."""
+        """The hint without CLI commands, for users who have no terminal."""
         return "Look up which there are." if _LISTING.fullmatch(self.hint) else self.hint
 
 
@@ -38,19 +38,19 @@ class Invalid(Rejected):
 
 
 class NotFound(Rejected):
-    """Something the request names does not exist."""
+    """Something that the request refers to does not exist."""
 
 
 class Conflict(Rejected):
-    """Something changed since the caller looked: read again and decide again."""
+    """Something changed since the caller read it: read again and decide again."""
 
 
 class Forbidden(Rejected):
-    """The one who asks may not do this."""
+    """The caller has no permission for this."""
 
 
 class Unavailable(EverloopError):
-    """Something outside of us failed; the same request may succeed later."""
+    """Something outside of Everloop failed; the same request may succeed later."""
 
 
 class ModelFailed(Unavailable):
@@ -62,4 +62,4 @@ class RunnerFailed(Unavailable):
 
 
 class Corrupt(EverloopError):
-    """The log contradicts itself. Nothing more is written until a person has looked."""
+    """The log is inconsistent. Nothing more is written until a person has checked it."""

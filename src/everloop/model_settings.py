@@ -1,7 +1,7 @@
-"""What can be set about models; section `[models]` of the settings file.
+"""Settings of language models; section `[models]` of the settings file.
 
-Keys are secrets: they are left out of every representation of these settings, so that no log,
-error or debugger shows one.
+Keys are secrets: every representation of these settings masks them, so that no log, error or
+debugger shows one.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ CHOICE = (
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which models answer, how to reach them, and how long to wait."""
+    """Which models to use, how to reach them, and how long to wait."""
 
     narrative: Annotated[
         str, Meta(description=f"The models that talk, {CHOICE} Empty: the best that is found.")
@@ -89,14 +89,14 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
     def __repr__(self) -> str:
-        """The settings without the keys."""
-        return f"ModelSettings({', '.join(f'{name}={value!r}' for name, value in self._shown())})"
+        """The settings with masked keys."""
+        return f"ModelSettings({', '.join(f'{name}={value!r}' for name, value in self._masked())})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        """The settings without the keys, for rich."""
-        return list(self._shown())
+        """The settings with masked keys, for rich."""
+        return list(self._masked())
 
-    def _shown(self) -> Iterator[tuple[str, Any]]:
+    def _masked(self) -> Iterator[tuple[str, Any]]:
         for field in msgspec.structs.fields(self):
             value = getattr(self, field.name)
             yield field.name, "…" if value and field.name.endswith("_key") else value

@@ -1,7 +1,7 @@
-"""What we need from the world: the nondeterministic things, as protocols of one or two methods.
+"""Ports: protocols for everything nondeterministic (time, ids, randomness, models, blobs).
 
-Adapters implement them; tests pass fakes. Nothing below `adapters/` reads the time, makes an id
-or draws a random number on its own.
+Adapters implement them; tests pass fakes. Code below `adapters/` never reads the time, creates an
+id or draws a random number by itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,40 +19,40 @@ class Clock(Protocol):
     """The time of day."""
 
     def now(self) -> datetime:
-        """This moment, aware, in UTC."""
+        """The current time, aware, in UTC."""
         ...
 
     def now_us(self) -> int:
-        """This moment, in microseconds since 1970-01-01T00:00:00Z."""
+        """The current time, in microseconds since 1970-01-01T00:00:00Z."""
         ...
 
 
 class Ids(Protocol):
-    """Fresh names."""
+    """Generator of unique ids."""
 
     def new(self, prefix: str) -> str:
-        """An id that was never given out before, `prefix-…`, ordered by time of making."""
+        """A new unique id, `prefix-…`; ids sort by creation time."""
         ...
 
 
 class Entropy(Protocol):
-    """Unpredictable bytes."""
+    """Source of secure random bytes."""
 
     def draw(self, count: int) -> bytes:
-        """`count` random bytes, fit for secrets."""
+        """`count` random bytes, secure enough for secrets."""
         ...
 
 
 class Patience(Protocol):
-    """How long to wait for another process that is writing: SQLite's busy handler."""
+    """Busy handler: how long to wait while another process is writing."""
 
     def __call__(self, tries: int) -> bool:
-        """Wait a little and say whether to try again."""
+        """Wait a little and return whether to try again."""
         ...
 
 
 class World(NamedTuple):
-    """All of it, as an open log needs it. `vfs` names a disk for SQLite; None: the real one."""
+    """The ports that a log needs. `vfs` names a SQLite VFS; None: the real disk."""
 
     clock: Clock
     ids: Ids
@@ -62,7 +62,7 @@ class World(NamedTuple):
 
 
 class Embedder(Protocol):
-    """Texts as vectors. Equal texts give equal vectors, so they are kept by (name, text)."""
+    """Embeds texts as vectors. Deterministic, so vectors are cached by (name, text)."""
 
     @property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """The length of a vector."""
         ...
 
     def embed(self, texts: Sequence[str]) -> "NDArray[float32]":
@@ -84,20 +84,20 @@ class Embedder(Protocol):
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
-    """Words in a message."""
+    """A text part of a message."""
 
     text: str
 
 
 class Image(msgspec.Struct, frozen=True, tag="image"):
-    """A picture in a message, as the bytes of its file."""
+    """An image part of a message, as the bytes of its file."""
 
     media_type: str
     data: bytes
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool_call"):
-    """A model asks for a tool to be run. In a stream it comes whole, with parsed arguments."""
+    """A model's tool call. In a stream it is one chunk, with parsed arguments."""
 
     id: str
     name: str
@@ -105,7 +105,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool_call"):
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result"):
-    """What a tool gave back, in the user's message that follows the call."""
+    """The result of a tool, in the user message that follows the call."""
 
     call_id: str
     text: str
@@ -116,14 +116,14 @@ Part = Text | Image | ToolCall | ToolResult
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn of a conversation, as a model reads it."""
+    """One message of a conversation, as a model reads it."""
 
     role: Literal["user", "assistant"]
     parts: tuple[Part, ...]
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """Something the model may ask for; `schema` is the JSON schema of its arguments, an object."""
+    """A tool that the model may call; `schema` is the JSON schema of its arguments object."""
 
     name: str
     description: str
@@ -131,7 +131,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """All that a model is told. With a `schema`, the whole answer is to be JSON of that shape."""
+    """The input of a model. With a `schema`, the whole answer must be JSON of that shape."""
 
     messages: tuple[Message, ...]
     system: str = ""
@@ -140,7 +140,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class Params(msgspec.Struct, frozen=True):
-    """How to answer. `timeout_s` is the longest silence; no temperature: the model's own."""
+    """Parameters of a call. `timeout_s`: longest silence; no temperature: the model's default."""
 
     tokens_max: int = 4_096
     timeout_s: float = 120.0
@@ -154,7 +154,7 @@ class Delta(msgspec.Struct, frozen=True, tag="delta"):
 
 
 class Usage(msgspec.Struct, frozen=True, tag="usage"):
-    """What a call took, and which model answered. No cost: its price is not known."""
+    """Token usage and cost of a call, and the model that answered. None: price unknown."""
 
     model: str
     tokens_in: int
@@ -163,7 +163,7 @@ class Usage(msgspec.Struct, frozen=True, tag="usage"):
 
 
 class Finish(msgspec.Struct, frozen=True, tag="finish"):
-    """Why the answer ended: it was complete, too long, wants tools run, or was declined."""
+    """Why the answer ended: complete, token limit, tool calls, or refused."""
 
     reason: Literal["stop", "length", "tools", "refused"]
 
@@ -172,27 +172,27 @@ Chunk = Delta | ToolCall | Usage | Finish
 
 
 class Stream(Protocol):
-    """An answer as it comes: deltas and tool calls, then one `Usage`, then one `Finish`."""
+    """A streamed answer: deltas and tool calls, then one `Usage`, then one `Finish`."""
 
     def __iter__(self) -> Iterator[Chunk]:
         """The stream itself."""
         ...
 
     def __next__(self) -> Chunk:
-        """The next chunk; a stream that was closed has none.
+        """The next chunk; a closed stream has none.
 
         Raises:
-            ModelFailed: there is no answer, or the rest of it is missing.
+            ModelFailed: there is no answer, or it broke off.
         """
         ...
 
     def close(self) -> None:
-        """Stop the call, from any thread, also while another waits for a chunk."""
+        """Stop the call, from any thread, even while another thread waits for a chunk."""
         ...
 
 
 class Model(Protocol):
-    """A model that answers a prompt. It keeps nothing between two calls."""
+    """A language model that answers a prompt. It has no state between calls."""
 
     @property
     def name(self) -> str:
@@ -200,40 +200,40 @@ class Model(Protocol):
         ...
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
-        """The answer, as it comes. It fails only while it is read."""
+        """Stream the answer. Errors are raised only while it is read."""
         ...
 
 
 class Depot(Protocol):
-    """Where the nodes of one log share files, named by their digests."""
+    """Blob storage that the nodes of one log share; files are named by their digests."""
 
     def put(self, digest: str, content: bytes) -> None:
-        """Have a file there."""
+        """Store a file under its digest, if it is not there yet."""
         ...
 
     def get(self, digest: str) -> bytes | None:
-        """What is in a file; None if it is not there."""
+        """The content of a file; None if there is no such file."""
         ...
 
     def has(self, digest: str) -> bool:
-        """Whether a file is there."""
+        """Whether a file exists."""
         ...
 
     def renew(self, digest: str) -> bool:
-        """Whether a file is there; if so, it is as good as new."""
+        """Reset the age of a file, so that clean-up leaves it; False if it does not exist."""
         ...
 
     def settle(self, digests: list[str]) -> None:
-        """Have files count as old: none of them waits for its message."""
+        """Mark files as old: no message that will refer to them is still to come."""
         ...
 
     def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
-        """Erase files, so that nothing is left of them; and old ones that are not wanted."""
+        """Erase these files for good, and old files that are not in `wanted`."""
         ...
 
 
 class Progress(Protocol):
-    """Where long work stands; the doors draw it as a bar."""
+    """Progress callback of a long operation; interfaces show it as a bar."""
 
     def __call__(self, done: int, total: int) -> None:
         """`done` of `total` units are finished."""

@@ -1,7 +1,7 @@
-"""Where a tenant's log is: in a file, or at a PostgreSQL server with this node's copy in a file.
+"""Opens a tenant's log: a SQLite file, or a PostgreSQL server with this node's copy in a file.
 
-It knows which file a path or an address means, and opens the log there. What views a log has is
-the caller's business.
+It maps a path or URL to the file of a log. It does not know which views a log has; the caller
+passes them.
 """
 
 import hashlib
@@ -20,34 +20,35 @@ VECTORS = "vectors.db"
 
 
 def is_address(target: str) -> bool:
-    """Whether this names a PostgreSQL server, and not a place on this machine's disk."""
+    """Whether a target is a PostgreSQL URL, and not a path on this machine."""
     return target.startswith(("postgresql://", "postgres://"))
 
 
 def log_file(target: Path, tenant: str) -> Path:
-    """The log file that a path means. Each tenant has its own."""
+    """The log file of a tenant in a folder, or the given `.db` file itself."""
     if target.suffix == ".db" and tenant == "local":
         return target
     return tenant_folder(target, tenant) / FILE
 
 
 def tenant_folder(home: Path, tenant: str) -> Path:
-    """Where a tenant's things are in a folder that several may share."""
+    """The folder of a tenant inside a data folder that several tenants may share."""
     if not tenant.replace("-", "").replace("_", "").isalnum():
         raise Invalid(f"{tenant!r} is not a tenant name", hint="Use letters, digits and hyphens.")
     return home if tenant == "local" else home / "tenants" / tenant
 
 
 def beside(log: Path, name: str) -> Path:
-    """Where something of a log is kept: each has its own, also where several lie in one folder.
+    """The path of a file that belongs to a log, next to it.
 
-    As the copies of a machine do, of several tenants or servers.
+    Each log has its own, even if several are in one folder, as copies of several tenants or servers
+    are.
     """
     return log.with_name(name if log.name == FILE else f"{log.stem}.{name}")
 
 
 def copy_file(url: str, home: Path, tenant: str) -> Path:
-    """The file of this node's copy of a log at a server."""
+    """The path of this node's copy of a log at a server."""
     name = hashlib.sha256(f"{hide_password(url)} {tenant}".encode()).hexdigest()[:16]
     return home / "nodes" / f"{name}.db"
 
@@ -55,21 +56,21 @@ def copy_file(url: str, home: Path, tenant: str) -> Path:
 def open_store(
     target: str, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
-    """Open the log that a path or an address means."""
+    """Open the log at a path or PostgreSQL URL."""
     if is_address(target):
-        return _open_server(target, settings, tenant, views, world)
+        return _open_postgres(target, settings, tenant, views, world)
     path = log_file(Path(target).expanduser(), tenant)
-    _private_folder(path.parent)
+    _create_private_folder(path.parent)
     return open_log(path, views, world=world, limits=settings.log, backups=settings.backups)
 
 
 def open_node_copy(
     reason: Unavailable, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
-    """Open this node's copy, to be read, because its server could not be reached.
+    """Open this node's copy for reading, because its server could not be reached.
 
     Raises:
-        Unavailable: the reason; there is no copy that could be read.
+        Unavailable: `reason`, if there is no copy that can be read.
     """
     if not is_address(settings.store):
         raise reason
@@ -77,7 +78,7 @@ def open_node_copy(
     return open_copy(path, views, world=world, limits=settings.log, reason=reason)
 
 
-def _open_server(
+def _open_postgres(
     url: str, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
     try:
@@ -88,7 +89,7 @@ def _open_server(
             hint="Install it: pip install 'everloop[postgres]'",
         ) from problem
     path = copy_file(url, settings.folder, tenant)
-    _private_folder(path.parent)
+    _create_private_folder(path.parent)
     log: Log = postgres.open_postgres_log(
         url,
         path,
@@ -97,18 +98,21 @@ def _open_server(
         world=world,
         limits=settings.log,
     )
-    # Only before a purge and an import, and none by time: the server has its own, and a purge at
-    # one node would not reach those that others made.
+    # Backups are made only before a purge or an import, not by time: the server has its own, and a
+    # purge at one node would not reach the backups of other nodes.
     log.backups = Backups(log.file, node_backups(path), settings.backups, world.clock)
     return log
 
 
-def _private_folder(folder: Path) -> None:
+def _create_private_folder(folder: Path) -> None:
     try:
-        for part in (*reversed(folder.parents), folder):  # `parents=True` would leave them open
+        for part in (
+            *reversed(folder.parents),
+            folder,
+        ):  # `parents=True` would not make the parents private
             part.mkdir(exist_ok=True, mode=0o700)
     except OSError as problem:
         raise Unavailable(
-            f"the folder {folder} cannot be made: {problem.strerror}",
-            hint="Choose another with EVERLOOP_HOME.",
+            f"the folder {folder} cannot be created: {problem.strerror}",
+            hint="Choose another folder with EVERLOOP_HOME.",
         ) from problem

@@ -139,7 +139,7 @@ def test_a_copy_that_has_no_room_blames_its_own_folder_and_the_log_goes_on(
     with closing(Stage().open(tmp_path / "everloop.db", VIEWS)) as log:
         for number in range(40):
             append(log, number)
-        with pytest.raises(Unavailable, match="no copy can be kept") as backup:
+        with pytest.raises(Unavailable, match="no backup can be written") as backup:
             make_backup(log.file, small_disk / "copies", NEW_YEAR)
         assert str(small_disk) in str(backup.value)
         with pytest.raises(Unavailable, match="cannot be written") as archive:

@@ -1,4 +1,4 @@
-"""The append-only log: its events, its stores, branches and folds."""
+"""Event sourcing on one append-only log: events, branches, folds, projections, stores."""
 
 from everloop.log.decider import Asking, Command, Context, Decider, Query
 from everloop.log.history.impact import Impact, Touched

@@ -1,7 +1,7 @@
-"""Commands and queries: what callers say to an engine.
+"""Commands, queries and deciders: how callers talk to the engine.
 
-A command is an intent; a decider turns it into events, purely, from the state of one stream and
-from who asks and when. A query reads views through a sight. Both are plain values, so every door
+A command is an intent. A decider turns it into events: a pure function of the state of one stream,
+the command, the caller and the time. A query reads views. Both are plain values, so every interface
 can build them.
 """
 
@@ -29,7 +29,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Who speaks. The door decides it, never a parameter of the request."""
+    """Who makes a request. The interface sets it, never a parameter of the request."""
 
     actor: str = "user"
     tenant: str = "local"
@@ -39,26 +39,26 @@ class Context(msgspec.Struct, frozen=True):
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """What a decision knows besides state and command: who asks, and when."""
+    """What a decision knows besides state and command: the caller and the time."""
 
     by: Context
     now: datetime
-    known: Any = None  # what the decider's `also` found in the views
+    known: Any = None  # the result of the decider's `also`
 
 
 class Query(Protocol[T_co]):
-    """A question to the views."""
+    """A read of the views."""
 
     def answer(self, reader: Reader) -> T_co:
-        """The answer, as this reader's sight has it."""
+        """The result, from the facts that this reader sees."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Decider(Generic[C, S]):
-    """How one command is decided: on which stream, from which state, by which function.
+    """Handles one command: its stream, the fold of the stream's state, the decide function.
 
-    `also` reads from the views what the decision needs beyond the state of its own stream.
+    `also` reads from the views what the decision needs besides the state of its stream.
     """
 
     command: type[C]
@@ -68,14 +68,14 @@ class Decider(Generic[C, S]):
     also: Callable[[Reader, C], Any] | None = None
 
     def drafts(self, command: C, by: Context, desk: Desk) -> list[Draft]:
-        """What the command leads to, at this desk."""
+        """Decide a command inside the write transaction; returns the events to append."""
         state: Any = desk.state(self.fold, desk.stream)
         known: Any = None
         if self.also is not None:
             desk.reader.look(desk.sight)
             known = self.also(desk.reader, command)
-        happened = self.decide(state, command, Asking(by, _moment(desk.now_us), known))
-        return [item if isinstance(item, Draft) else Draft(item) for item in happened]
+        events = self.decide(state, command, Asking(by, _moment(desk.now_us), known))
+        return [item if isinstance(item, Draft) else Draft(item) for item in events]
 
 
-_moment = lru_cache(maxsize=1)(moment)  # all decisions of a transaction are of one time
+_moment = lru_cache(maxsize=1)(moment)  # all decisions of a transaction have the same time

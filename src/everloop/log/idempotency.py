@@ -1,8 +1,8 @@
-"""Asking twice is asking once: what a request led to when it was made before.
+"""Idempotent requests: the same request id gives the first result and no second effect.
 
-A phone that loses its network does not know whether it was heard, and asks again. With the same
-request id nothing happens a second time, and the answer is that of the first; the same id for
-something else is refused.
+A client that loses its connection does not know whether its request arrived, and sends it again.
+With the same request id nothing happens twice and it gets the first receipt; the same id for a
+different request is refused.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,10 +21,10 @@ Do = Callable[..., Receipt]
 
 
 class Trace(NamedTuple):
-    """How a command shows in the log: in which events, and what of it they say again.
+    """Which events a command leads to, and which of its fields those events repeat.
 
-    `word` is the first part of its requests' ids there: one call may lead to several appends. Of
-    commands with one word, a request asks for one.
+    `word` prefixes the request ids of its appends, because one call may make several appends. If
+    commands share a word, one request id stands for only one of them.
     """
 
     word: str
@@ -32,9 +32,9 @@ class Trace(NamedTuple):
     fields: tuple[str, ...]
 
     def tells(self, happened: Event, command: Command) -> bool:
-        """Whether this is what the command asks for."""
+        """Whether an event is a result of the command."""
         return isinstance(happened, self.events) and all(
-            _agree(attrgetter(name)(command), attrgetter(name)(happened)) for name in self.fields
+            _matches(attrgetter(name)(command), attrgetter(name)(happened)) for name in self.fields
         )
 
 
@@ -44,17 +44,17 @@ Traces = Mapping[type[Command], Trace]
 def do_once(
     do: Do, command: Command, traces: Traces, *, by: Context, request_id: str | None
 ) -> Receipt:
-    """Carry out a command, or give what the same request led to before.
+    """Execute a command, or return the receipt of the earlier call with the same request id.
 
-    Without a `request_id` it is a request of its own.
+    Without a `request_id` every call is a new request.
 
     Raises:
-        Conflict: this request was made before, for something else.
+        Conflict: the request id was used before, for a different request.
     """
     trace = traces[type(command)]
     receipt = do(command, by=by, request_id=request_name(trace.word, request_id))
-    told = (trace.tells(fact.event, command) for fact in receipt.facts)
-    if request_id and receipt.repeated and not any(told):
+    matches = (trace.tells(fact.event, command) for fact in receipt.facts)
+    if request_id and receipt.repeated and not any(matches):
         raise other_request(request_id)
     return receipt
 
@@ -62,10 +62,10 @@ def do_once(
 def retract_once(
     log: Log, position: int, reason: str, *, by: Context, request_id: str | None
 ) -> Receipt:
-    """Take a fact back, or give what the same request led to before.
+    """Retract a fact, or return the receipt of the earlier call with the same request id.
 
     Raises:
-        Conflict: this request was made before, for something else.
+        Conflict: the request id was used before, for a different request.
     """
     name = request_name("retract", request_id)
     done = log.retract([position], reason=reason, actor=by.actor, request_id=name)
@@ -76,26 +76,30 @@ def retract_once(
 
 
 def request_name(word: str, request_id: str | None) -> str | None:
-    """A request id as the log has it; none if there is none."""
+    """The request id as stored in the log, with a prefix; None if the caller gave none."""
     return f"{word}-{request_id}" if request_id else None
 
 
 def new_id(ids: Ids, prefix: str, request_id: str | None) -> str:
-    """What a request calls the thing that it makes: made again, it means the same one."""
+    """An id for what a request creates; a repeated request gets the same id."""
     return f"{prefix}-{request_id}" if request_id else ids.new(prefix)
 
 
 def other_request(request_id: str) -> Conflict:
-    """That a request id stands for something else."""
+    """The error for a request id that was used for a different request."""
     return Conflict(
         f"request {request_id!r} was made before, for something else",
         hint="Use a new request id for a new request.",
     )
 
 
-def _agree(wanted: object, told: object) -> bool:
-    """Whether a fact says what was wanted; what was left open agrees with anything."""
+def _matches(wanted: object, recorded: object) -> bool:
+    """Whether a fact's value matches the requested one; an empty request matches anything."""
     if isinstance(wanted, str):
-        kept = (wanted, wanted.strip(), " ".join(wanted.split()))  # as decisions keep words
-        return not wanted.strip() or told in kept
-    return wanted is None or wanted == told
+        accepted = (
+            wanted,
+            wanted.strip(),
+            " ".join(wanted.split()),
+        )  # decisions may normalise spaces
+        return not wanted.strip() or recorded in accepted
+    return wanted is None or wanted == recorded

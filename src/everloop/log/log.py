@@ -1,7 +1,8 @@
 """The log: append, read, branch, retract, purge, follow.
 
-It is the only truth. Acknowledged means durable. The store owns time. What a caller may rely on is
-in `DESIGN.md` beside this file; the tests in `tests/log/test_invariants.py` prove it by name.
+The log is the only source of truth. An acknowledged append is durable, and the store sets the time.
+`DESIGN.md` in this folder lists what a caller may rely on; `tests/log/test_invariants.py` has one
+test for each guarantee.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,11 +36,11 @@ from everloop.ports import Depot, Ids
 
 S = TypeVar("S")
 PAGE = 512
-NAMED = 64  # ids made at a time
+OWN_IDS_PER_BATCH = 64  # request ids that are generated at a time
 
 
 class Log(History):
-    """An open log. Safe from several threads; other processes may use the same file."""
+    """An open log, safe to use from several threads and from several processes on one file."""
 
     def __init__(
         self,
@@ -54,23 +55,23 @@ class Log(History):
         self.file = file
         self.scribe = scribe
         self.limits = limits
-        self.beside = beside  # opens another log with the same outside world
+        self.beside = beside  # opens another log with the same clock, ids and entropy
         self.backups = backups
-        self._states = scribe.states
+        self._is_same_event = scribe.states
         self.ids = ids
-        self._own_name = ids.new(OWN_REQUESTS)  # our own requests are numbered under it
-        self._own_numbers = count(1)
-        self._own_requests: list[str] = []  # made some at a time, the next one last
-        self._bell = Condition()
-        self._heard = 0
-        self._listening = 0
+        self._own_id_prefix = ids.new(OWN_REQUESTS)  # prefix of the request ids that we generate
+        self._own_id_numbers = count(1)
+        self._own_ids: list[str] = []  # generated in batches; the next one is last
+        self._new_head = Condition()
+        self._notified_head = 0
+        self._followers_waiting = 0
         self._closed = False
         self.owners: Owners = FileOwners(file.path)
-        self.scrubbers: list[Callable[[], None]] = []  # what else a store does after a purge
-        self.closers: list[Callable[[], None]] = []  # what else a store stops when it closes
-        self.original: Original | None = None  # where the truth is, if this file is a copy of it
-        self.behind: Behind | None = None  # why the copy is read without it
-        self.depot: Depot | None = None  # where nodes share files, if there may be several
+        self.scrubbers: list[Callable[[], None]] = []  # further steps of a store after a purge
+        self.closers: list[Callable[[], None]] = []  # further steps of a store when it closes
+        self.original: Original | None = None  # reads the server's log, if this file is a copy
+        self.behind: Behind | None = None  # why the copy is read without the server
+        self.depot: Depot | None = None  # where nodes share files, if there are several
         self.watches: list[Callable[[], EverloopError | None]] = [lambda: self.upkeep.problem]
         self.writer = Writer(self._commit, batch_max=limits.batch_max)
         scribe.open()
@@ -96,10 +97,10 @@ class Log(History):
             Conflict: the stream is not at `expected`, or the request id was used for other events.
             Invalid: an event cannot be recorded as it is.
         """
-        listed = _listed(stream, events)
-        work = self._work(stream, listed, actor, branch, expected, request_id)
+        checked = _checked_events(stream, events)
+        work = self._work(stream, checked, actor, branch, expected, request_id)
         receipt = self.writer.write(work)
-        return _same(receipt, listed) if receipt.repeated else receipt
+        return _require_same_events(receipt, checked) if receipt.repeated else receipt
 
     async def append_soon(
         self,
@@ -111,11 +112,11 @@ class Log(History):
         expected: int | None = None,
         request_id: str | None = None,
     ) -> Receipt:
-        """As `append`, for event loops: it never blocks the loop."""
-        listed = _listed(stream, events)
-        work = self._work(stream, listed, actor, branch, expected, request_id)
+        """Like `append`, for asyncio: it never blocks the event loop."""
+        checked = _checked_events(stream, events)
+        work = self._work(stream, checked, actor, branch, expected, request_id)
         receipt = await self.writer.write_soon(work)
-        return _same(receipt, listed) if receipt.repeated else receipt
+        return _require_same_events(receipt, checked) if receipt.repeated else receipt
 
     def work(
         self,
@@ -127,7 +128,7 @@ class Log(History):
         expected: int | None = None,
         request_id: str | None = None,
     ) -> Work:
-        """A work for the writer: `decide` runs inside the transaction, on the newest state."""
+        """An append for the commit queue; `decide` runs in its transaction, on the newest state."""
         return self._work(stream, decide, actor, branch, expected, request_id)
 
     def decide(
@@ -139,7 +140,7 @@ class Log(History):
         branch: str | None = None,
         request_id: str | None = None,
     ) -> Receipt:
-        """Run a decision inside the writing transaction and record what it leads to."""
+        """Run a decision inside the write transaction and append the events it returns."""
         return self.writer.write(
             self.work(stream, decision, actor=actor, branch=branch, request_id=request_id)
         )
@@ -148,12 +149,12 @@ class Log(History):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, so that nothing comes of it any more."""
+        """Whether the log was closed."""
         return self._closed
 
     @property
     def troubles(self) -> list[EverloopError]:
-        """What goes wrong beside the appends now: checkpoints, backups, following a server."""
+        """Current problems outside of appends: checkpoints, backups, following a server."""
         return [trouble for watch in self.watches if (trouble := watch()) is not None]
 
     @property
@@ -164,16 +165,18 @@ class Log(History):
 
     @property
     def branches(self) -> Branches:
-        """The branches and where each tree stands, as of now."""
+        """All branches, and the current branch of each tree."""
         with self.file.reading():
             return self.file.branches
 
     def reading(self, *, branch: str | None = None, as_of: int | datetime | None = None) -> Reading:
-        """A reader whose views show what counts on `branch`, as it stood at a position or time."""
-        return self.file.reading(lambda reader: self._look(reader, branch, as_of))
+        """A reader whose views show what counts on `branch`, as of a position or a time."""
+        return self.file.reading(lambda reader: self._prepare_reader(reader, branch, as_of))
 
-    def _look(self, reader: Reader, branch: str | None, as_of: int | datetime | None) -> None:
-        """Give a reader its sight, and views that show all of it."""
+    def _prepare_reader(
+        self, reader: Reader, branch: str | None, as_of: int | datetime | None
+    ) -> None:
+        """Bring the views up to date and set which facts the reader sees."""
         if not self.file.whole(reader):
             reader.leave()
             self._fold_missing()
@@ -183,7 +186,7 @@ class Log(History):
     def sight(
         self, reader: Reader, *, branch: str | None = None, as_of: int | datetime | None = None
     ) -> Sight:
-        """What one sees who stands on `branch`; by default, where every tree stands, or stood."""
+        """The facts visible from `branch`; by default, from the current branch of every tree."""
         branches = self.file.branches
         if as_of is None:
             return branches.standing_with(branch) if branch else branches.sight()
@@ -200,7 +203,7 @@ class Log(History):
         after_version: int = 0,
         as_of: int | datetime | None = None,
     ) -> Iterator[Fact]:
-        """The facts of a stream that count, in order, one at a time."""
+        """The facts of a stream that count, in order, as an iterator."""
         with self.file.reading() as reader:
             branches = self.file.branches
             line = branches[branch] if branch else branches.home_of(stream)
@@ -211,29 +214,29 @@ class Log(History):
             yield from reader.stream(stream, line, sight, after_version=after_version)
 
     def state(self, fold: Fold[S], stream: str, *, branch: str | None = None) -> S | None:
-        """The state of a stream, folded; None if nothing in it counts."""
+        """The folded state of a stream; None if no fact of it counts."""
         with self.file.reading() as reader:
             line = self.file.branches[branch] if branch else self.file.branches.home_of(stream)
             sight = self.sight(reader, branch=line.name)
-            return self._states.load(reader, fold, stream, line, sight)
+            return self._is_same_event.load(reader, fold, stream, line, sight)
 
     def record(self, position: int) -> Record:
-        """One record, whatever branch it is on.
+        """The record at a position, on whichever branch it is.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is no such record.
         """
         with self.file.reading() as reader:
             return reader.record(position)
 
     def records(self, *, after: int = 0, upto: int = ALL) -> Iterator[Record]:
-        """Every record in (after, upto] on every branch, in order, a page in memory at a time."""
+        """Every record in (after, upto] on every branch, in order, read one page at a time."""
         while page := self._page(after, upto):
             yield from page
             after = page[-1].position
 
     def follow(self, *, after: int = 0, stop: Signal | None = None) -> Iterator[Fact]:
-        """Every fact after a position, then each new one as it comes; none is skipped."""
+        """Every fact after a position, then each new one as it is appended; none is skipped."""
         while not (self._closed or (stop and stop.is_set())):
             page = self._page(after, ALL)
             for record in page:
@@ -243,10 +246,10 @@ class Log(History):
             else:
                 self._wait(after)
 
-    # -- keeping ---------------------------------------------------------------------------------
+    # -- maintenance -----------------------------------------------------------------------------
 
     def scrub(self) -> None:
-        """Rewrite the file, so that no trace of erased text is left in it."""
+        """Rewrite the file so that no trace of erased text remains in it."""
         if self._closed:
             raise Unavailable("this log is closed", hint="Open it again.")
         with self.writer.pen:
@@ -256,14 +259,14 @@ class Log(History):
             scrub()
 
     def own(self, name: str, *, wait_s: float = 0.0) -> Claim | None:
-        """Claim a piece of background work for this node; None if another keeps it for so long."""
+        """Claim a background task for this node; None if another node holds it after `wait_s`."""
         return claim_within(self.owners, name, wait_s)
 
     def take_over(self, records: Sequence[Record]) -> None:
-        """Make records of another log the next ones of this one, all or nothing, durably.
+        """Append records of another log unchanged, all or nothing, durably.
 
         Raises:
-            Corrupt: a record does not follow from what is here, or does not match its digest.
+            Corrupt: a record does not continue this log, or does not match its digest.
         """
         with self.writer.pen:
             self.scribe.take_over(records)
@@ -271,10 +274,10 @@ class Log(History):
             self.upkeep.written(self.scribe.head)
 
     def close(self) -> None:
-        """Finish what is waiting and close the file. Followers end."""
+        """Finish waiting appends, end all followers and close the file."""
         self._closed = True
-        with self._bell:
-            self._bell.notify_all()
+        with self._new_head:
+            self._new_head.notify_all()
         self.writer.close()
         for close in (self.owners.close, *self.closers):
             close()
@@ -283,16 +286,16 @@ class Log(History):
         self.file.close()
 
     def heard(self, head: int) -> None:
-        """Wake the followers: the log has reached `head`."""
-        if head > self._heard:
-            self._heard = head
-        if self._listening:
-            with self._bell:
-                self._bell.notify_all()
+        """Wake the followers, because the log has reached `head`."""
+        if head > self._notified_head:
+            self._notified_head = head
+        if self._followers_waiting:
+            with self._new_head:
+                self._new_head.notify_all()
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _work(  # all by place: every append passes here, and names cost time
+    def _work(  # positional arguments: every append passes here, and keywords cost time
         self,
         stream: str,
         asked: Callable[[Desk], Sequence[Draft]] | list[Event | Draft],
@@ -305,31 +308,34 @@ class Log(History):
             _check_unicode(stream, actor)
         if not request_id:
             try:
-                own = self._own_requests.pop()
+                own = self._own_ids.pop()
             except IndexError:
-                own = self._name_requests()
+                own = self._generate_request_ids()
             return Work(stream, asked, actor, own, True, branch, expected)
         _check_unicode(request_id)
         if request_id.startswith(OWN_REQUESTS):
             raise Invalid(
-                f"{request_id!r} looks like an id of the log's own",
-                hint=f"Name your requests without {OWN_REQUESTS!r} in front.",
+                f"request id {request_id!r} starts with {OWN_REQUESTS!r}, which is reserved",
+                hint="Use a request id that starts with another character.",
             )
         return Work(stream, asked, actor, request_id, False, branch, expected)
 
-    def _name_requests(self) -> str:
-        """Make ids for requests that have none, and give the first away."""
-        made = [f"{self._own_name}.{number:x}" for number in islice(self._own_numbers, NAMED)]
-        self._own_requests.extend(made[:0:-1])
-        return made[0]
+    def _generate_request_ids(self) -> str:
+        """Generate a batch of ids for requests without one, and return the first."""
+        ids = [
+            f"{self._own_id_prefix}.{number:x}"
+            for number in islice(self._own_id_numbers, OWN_IDS_PER_BATCH)
+        ]
+        self._own_ids.extend(ids[:0:-1])
+        return ids[0]
 
     def _commit(self, batch: Sequence[Work]) -> None:
         self.scribe.commit(batch)
         head = self.scribe.head
-        if self._listening:
+        if self._followers_waiting:
             self.heard(head)
-        elif head > self._heard:
-            self._heard = head
+        elif head > self._notified_head:
+            self._notified_head = head
         self.upkeep.written(head)
 
     def _fold_missing(self) -> None:
@@ -341,16 +347,16 @@ class Log(History):
             return list(islice(reader.records(after, upto), PAGE))
 
     def _wait(self, after: int) -> None:
-        with self._bell:
-            self._listening += 1
-            if self._heard <= after and not self._closed:
-                self._bell.wait(self.limits.poll_s)
-            self._listening -= 1
+        with self._new_head:
+            self._followers_waiting += 1
+            if self._notified_head <= after and not self._closed:
+                self._new_head.wait(self.limits.poll_s)
+            self._followers_waiting -= 1
 
 
-def _listed(stream: str, events: Sequence[Event | Draft]) -> list[Event | Draft]:
+def _checked_events(stream: str, events: Sequence[Event | Draft]) -> list[Event | Draft]:
     if not events:
-        raise Invalid("an append needs at least one event", hint="Send one or more.")
+        raise Invalid("an append needs at least one event", hint="Send one or more events.")
     if not stream or len(stream) > 200 or stream == STREAM:
         raise Invalid(
             f"{stream!r} is not a stream name", hint="Use a short name such as `thread:home`."
@@ -364,20 +370,20 @@ def _check_unicode(*names: str) -> None:
             name.encode()
     except UnicodeEncodeError as problem:
         raise Invalid(
-            f"a name holds half a character: {problem.object!r}", hint="Send valid Unicode."
+            f"a name is not valid Unicode: {problem.object!r}", hint="Send valid Unicode text."
         ) from problem
 
 
-def _states(done: Event, asked: Event) -> bool:
-    """Whether a recorded event is the one that is asked for; of a purged one, the kind is left."""
+def _is_same_event(done: Event, asked: Event) -> bool:
+    """Whether a recorded event equals the requested one; of a purged one only the kind is left."""
     return done == asked or (isinstance(done, Unknown) and done.kind == asked.wire)
 
 
-def _same(receipt: Receipt, listed: Sequence[Event | Draft]) -> Receipt:
-    """The repeated receipt, if what was recorded under this request id is what is asked now."""
+def _require_same_events(receipt: Receipt, listed: Sequence[Event | Draft]) -> Receipt:
+    """The repeated receipt, if this request id recorded the same events that are sent now."""
     asked = [item.event if isinstance(item, Draft) else item for item in listed]
     done = [fact.event for fact in receipt.facts]
-    if len(done) != len(asked) or not all(map(_states, done, asked)):
+    if len(done) != len(asked) or not all(map(_is_same_event, done, asked)):
         raise Conflict(
             f"request id {receipt.request_id!r} was used before, for other events",
             hint="Use a new request id for a new request.",

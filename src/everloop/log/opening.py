@@ -1,4 +1,4 @@
-"""Opening a log: the parts, put together."""
+"""Composition of a log: opens the file and wires reader, writer, state cache and backups."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ BACKUPS = "backups"
 
 
 def node_backups(path: Path) -> Path:
-    """Where the backups of a node's copy are: in a folder of its own, for nodes share theirs."""
+    """The backup folder of a node's copy; each copy has its own, because nodes share a folder."""
     return path.with_suffix(f".{BACKUPS}")
 
 
@@ -33,7 +33,7 @@ def open_log(
     backups: BackupPlan | None = None,
     sequencer: Sequencer | None = None,
 ) -> Log:
-    """Open the log in a file, creating it if need be. With a plan, backups are kept beside it.
+    """Open the log in a file, creating it if needed. With a plan, backups are made next to it.
 
     Raises:
         Unavailable: the file cannot be opened or written now.
@@ -58,10 +58,10 @@ def open_copy(
     limits: Limits | None = None,
     reason: Unavailable,
 ) -> Log:
-    """Open a node's copy by itself, to be read while its server does not answer.
+    """Open a node's copy for reading while its server does not answer.
 
     Raises:
-        Unavailable: the reason; the copy was never level, or cannot be read.
+        Unavailable: `reason`, if the copy was never up to date or cannot be read.
     """
     level = LevelMark(path).read()
     if level is None or not path.exists():

@@ -1,11 +1,11 @@
-"""Who does which piece of background work, when several nodes could.
+"""Exclusive claims on background work, when several nodes could do it.
 
-A claim is the right to work on something, usually a stream, until it is released or lost. At most
-one node holds it. When a node dies its claims are free again without anybody's doing, so whoever
-waits for one takes the work over.
+A claim is the right to work on something, usually a stream, until it is released or lost; at most
+one node has it. When a node dies, its claims become free by themselves and a waiting node takes the
+work over.
 
-A claim saves double work; it does not make work safe. What is decided is decided in the log, where
-a late owner's append meets the newest state. So ask `held` before each step, not only at the first.
+A claim avoids duplicate work; it does not make work safe. Correctness comes from the log, where a
+late owner's append is decided on the newest state. So check `held` before each step.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ RETRY_S = 0.1
 
 
 class Claim:
-    """A piece of work that is ours. Release it, or use it in a `with`."""
+    """An exclusive right to a piece of work. Release it, or use it in a `with`."""
 
     def __init__(self, name: str, held: Callable[[], bool], release: Callable[[], None]) -> None:
         self.name = name
@@ -35,12 +35,12 @@ class Claim:
 
     @property
     def held(self) -> bool:
-        """Whether it is still ours. Once False it stays so."""
+        """Whether the claim is still ours. Once False, it stays False."""
         self._released = self._released or not self._held()
         return not self._released
 
     def release(self) -> None:
-        """Let others have it. Harmless if it is gone already."""
+        """Release the claim. Does nothing if it was released or lost already."""
         if self.held:
             self._released = True
             self._release()
@@ -60,14 +60,14 @@ class Claim:
 
 
 class Owners(Protocol):
-    """Where claims are kept: beside a log's file, or at the server that holds the log."""
+    """Stores claims: next to the log's file, or at the PostgreSQL server."""
 
     def claim(self, name: str) -> Claim | None:
-        """Claim something now; None if it is taken, be it by ourselves."""
+        """Claim something now; None if it is claimed already, even by this node."""
         ...
 
     def close(self) -> None:
-        """Give every claim back."""
+        """Release every claim."""
         ...
 
 
@@ -83,22 +83,22 @@ def claim_within(owners: Owners, name: str, wait_s: float) -> Claim | None:
 
 
 class FileOwners:
-    """Claims on one machine: a lock of the operating system on a small file for each."""
+    """Claims on one machine: a small file with an operating system lock (flock) for each."""
 
     def __init__(self, log: Path) -> None:
         self._folder = log.with_name(f"{log.name}.owners")
         self._open: dict[int, Path] = {}
 
     def claim(self, name: str) -> Claim | None:
-        """Claim something now; None if it is taken, be it by ourselves.
+        """Claim something now; None if it is claimed already, even by this node.
 
         Raises:
-            Unavailable: the folder beside the log cannot be written.
+            Unavailable: the claim folder next to the log cannot be written.
         """
         path = self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            lock = _locked(path)
+            lock = _lock_file(path)
         except OSError as problem:
             raise Unavailable(
                 f"{self._folder} cannot be written: {problem.strerror}",
@@ -107,17 +107,17 @@ class FileOwners:
         if lock is None:
             return None
         self._open[lock] = path
-        return Claim(name, lambda: self._held(lock, path), lambda: self._let_go(lock))
+        return Claim(name, lambda: self._held(lock, path), lambda: self._unlock(lock))
 
     def close(self) -> None:
-        """Give every claim back."""
+        """Release every claim."""
         for lock in list(self._open):
-            self._let_go(lock)
+            self._unlock(lock)
 
     def _held(self, lock: int, path: Path) -> bool:
         return self._open.get(lock) == path and _same_file(lock, path)
 
-    def _let_go(self, lock: int) -> None:
+    def _unlock(self, lock: int) -> None:
         path = self._open.pop(lock, None)
         if path is not None:
             if _same_file(lock, path):
@@ -125,8 +125,8 @@ class FileOwners:
             os.close(lock)
 
 
-def _locked(path: Path) -> int | None:
-    """An open, locked file at that path; None if another has the lock."""
+def _lock_file(path: Path) -> int | None:
+    """Open and lock the file at a path; None if another process has the lock."""
     while True:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -138,11 +138,11 @@ def _locked(path: Path) -> int | None:
             raise
         if _same_file(lock, path):
             return lock
-        os.close(lock)  # its last owner removed the file between our opening and our locking
+        os.close(lock)  # its last owner removed the file between our open and our lock
 
 
 def _same_file(lock: int, path: Path) -> bool:
-    """Whether the path still names the file that we locked."""
+    """Whether the path still refers to the file that we locked."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(lock), path.stat())
     return False

@@ -1,8 +1,8 @@
-"""How level a node's copy is with the log at its server, and reading the copy while that is away.
+"""Replica lag: when a node's copy was last up to date, and reading it while the server is away.
 
-A running node goes on reading its copy when the server is gone. A process that starts then can read
-it too, if it was ever level: a mark beside it says when it last was, and how far it went. Nothing
-can be appended, because only the server gives the turn to write.
+A running node keeps reading its copy when the server is unreachable. A process that starts then can
+read it too, if the copy was ever up to date: a small file next to it records when, and up to which
+position. Appends are refused, because only the server can grant the right to write.
 """
 
 from collections.abc import Sequence
@@ -17,32 +17,32 @@ from everloop.log.write.append import Copy
 
 
 class Level(NamedTuple):
-    """When a copy was last seen to be level with the server, and up to which position."""
+    """When a copy was last up to date with the server, and up to which position."""
 
     at: datetime
     position: int
 
 
 class Behind(NamedTuple):
-    """Why a copy is read by itself, and when it was last known to be whole."""
+    """Why a copy is read without its server, and when it was last up to date."""
 
     reason: Unavailable
     level: Level
 
 
 class LevelMark:
-    """A small file beside a copy that says when it was level, and up to which position."""
+    """A small file next to a copy that records when it was last up to date."""
 
     def __init__(self, copy: Path) -> None:
         self._path = Path(f"{copy}.level")
 
     def note(self, level: Level) -> None:
-        """Note that the copy is level now. A disk that refuses costs only the note."""
+        """Record that the copy is up to date. A failed write is ignored: only the note is lost."""
         with suppress(OSError):
             self._path.write_text(f"{level.at.isoformat()} {level.position}")
 
     def read(self) -> Level | None:
-        """When that was; None if it is not known."""
+        """When the copy was last up to date; None if unknown."""
         try:
             at, position = self._path.read_text().split()
             return Level(datetime.fromisoformat(at), int(position))
@@ -51,24 +51,24 @@ class LevelMark:
 
 
 class Away:
-    """The sequencer of a log whose server does not answer: it gives the turn to nobody."""
+    """The sequencer of a log whose server does not answer: it refuses every append."""
 
     def __init__(self, reason: Unavailable) -> None:
         self._reason = reason
 
     def begin(self, copy: Copy) -> NoReturn:
-        """Refuse.
+        """Refuse to write.
 
         Raises:
             Unavailable: always.
         """
         raise Unavailable(
-            f"nothing can be written after position {copy.head} now: {self._reason}",
+            f"the log cannot be written now (its copy ends at {copy.head}): {self._reason}",
             hint=self._reason.hint,
         )
 
     def publish(self, records: Sequence[Record]) -> None:
-        """Nothing: nobody has the turn."""
+        """Do nothing: no write was started."""
 
     def abort(self) -> None:
-        """Nothing: nobody has the turn."""
+        """Do nothing: no write was started."""

@@ -1,10 +1,10 @@
-"""What a log file holds: the log itself, its snapshots, and the marks by which we know our own.
+"""SQL schema of a log file: the log table, snapshots, and the application id of the file.
 
 The log table has migrations, numbered by their place in one list. Views have none: they are dropped
 and folded again.
 """
 
-APPLICATION_ID = 0x45564C50  # "EVLP", so that `file` and we know our own
+APPLICATION_ID = 0x45564C50  # "EVLP", by which `file` and we recognise a log
 
 COLUMNS = (
     "position, stream, branch, version, kind, schema, data, actor, because, request_id,"
@@ -48,7 +48,7 @@ CREATE TABLE snapshots (
 ) STRICT, WITHOUT ROWID;
 """
 
-# Ids that the log made itself are never looked up, save by the one who is still writing under them.
+# Request ids that the log generated are not indexed: only their own append ever looks them up.
 OWN_REQUESTS = "~"
 ASKED = f"request_id NOT GLOB '{OWN_REQUESTS}*'"
 

@@ -1,4 +1,4 @@
-"""Rows from SQLite, typed loosely: the schema says what is in them, not the driver."""
+"""Helpers to read rows from SQLite, loosely typed: the schema gives the types, not the driver."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,35 +16,35 @@ def rows(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> list[Row]:
 
 
 def one(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> Row | None:
-    """The first row of a query, if it has any."""
+    """The first row of a query; None if there is none."""
     row: Row | None = db.execute(sql, bindings).fetchone()
     return row
 
 
 def number(db: apsw.Connection, sql: str, bindings: Bindings = ()) -> int:
-    """The number that a query gives; 0 if it gives none.
+    """The integer in the first column of a query's first row; 0 for no row or NULL.
 
     Raises:
-        apsw.CorruptError: it gives something else, as no healthy file does.
+        apsw.CorruptError: the value is not an integer, so the file is damaged.
     """
     row = one(db, sql, bindings)
     return 0 if row is None else whole_number(row[0])
 
 
 def whole_number(found: Any) -> int:
-    """A number that was read; 0 if there was none.
+    """Check that a value from the file is an integer; 0 for NULL.
 
     Raises:
-        apsw.CorruptError: something else was read, as of no healthy file.
+        apsw.CorruptError: the value is not an integer, so the file is damaged.
     """
     if found is None:
         return 0
     if not isinstance(found, int):
-        raise apsw.CorruptError(f"{found!r} stands where the file should hold a number")
+        raise apsw.CorruptError(f"the file has {found!r} where a number belongs")
     return found
 
 
 def let_go(db: apsw.Connection) -> None:
-    """Close a connection. What was committed is safe by now, so no error here matters to anyone."""
+    """Close a connection and ignore errors: what was committed is already durable."""
     with suppress(apsw.Error):
         db.close()

@@ -1,1 +1,1 @@
-"""What tests need and extensions may use: throw-away engines, fakes. Nothing shipped imports it."""
+"""Test support for Everloop and its extensions: fakes, faulty disks, a throw-away PostgreSQL."""

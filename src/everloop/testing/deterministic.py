@@ -1,6 +1,6 @@
-"""A world in which nothing happens by chance: a still clock, counted ids, seeded bytes.
+"""Deterministic test world: a clock that is set by hand, sequential ids, seeded bytes.
 
-Shipped, because whoever extends Everloop needs the same to test it.
+Shipped with the package, because extensions need the same for their tests.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class StillClock:
-    """A clock that moves only when it is told to."""
+    """A clock that moves only when a test moves it."""
 
     time: datetime = NEW_YEAR
 
@@ -41,46 +41,46 @@ class StillClock:
         return self.time
 
     def now_us(self) -> int:
-        """The same, as the log counts."""
+        """The same time, in microseconds."""
         return microseconds(self.time)
 
     def tick(self, **delta: float) -> None:
-        """Move on by a `timedelta(...)`."""
+        """Move the clock forward by a `timedelta(...)`."""
         self.time += timedelta(**delta)
 
 
 @dataclass(slots=True)
 class CountedIds:
-    """Ids that count up: `req-1`, then `req-2`."""
+    """Sequential ids: `req-1`, then `req-2`."""
 
     count: int = 0
 
     def new(self, prefix: str) -> str:
-        """The next one."""
+        """The next id."""
         self.count += 1
         return f"{prefix}-{self.count}"
 
 
 @dataclass(slots=True)
 class SeededEntropy:
-    """Bytes that are the same in every run."""
+    """Pseudo-random bytes that are the same in every run."""
 
     drawn: int = 0
 
     def draw(self, count: int) -> bytes:
-        """The next ones."""
+        """The next bytes."""
         self.drawn += 1
         return hashlib.shake_128(f"everloop {self.drawn}".encode()).digest(count)
 
 
 def no_patience(tries: int) -> bool:
-    """Wait for other writers at most a few times."""
+    """Retry a busy database without waiting, up to 1,000 times."""
     return tries < 1_000
 
 
 @dataclass(slots=True)
 class Stage:
-    """A still world, and the logs opened in it."""
+    """A deterministic world, and the logs opened in it."""
 
     clock: StillClock = field(default_factory=StillClock)
     ids: CountedIds = field(default_factory=CountedIds)
@@ -88,19 +88,19 @@ class Stage:
 
     @property
     def world(self) -> World:
-        """The world, as a log takes it."""
+        """The ports of this world, as `open_log` takes them."""
         return World(self.clock, self.ids, SeededEntropy(), no_patience, self.vfs)
 
     def open(
         self, path: Path, projections: Sequence[Projection] = (), *, limits: Limits | None = None
     ) -> Log:
-        """A log in this world."""
+        """Open a log in this world."""
         return open_log(path, projections, world=self.world, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
 class Given(Generic[S]):
-    """A state that facts led to; `when` asks what a decision makes of it."""
+    """A state folded from given events; `when` runs a decision on it."""
 
     state: S | None
     now: datetime
@@ -113,14 +113,14 @@ class Given(Generic[S]):
         actor: str = "user",
         session: str = "",
     ) -> list[Event]:
-        """The events that the decision leads to."""
+        """The events that the decision returns."""
         asking = Asking(Context(actor=actor, session=session), self.now)
         happened = decide(self.state, command, asking)
         return [item.event if isinstance(item, Draft) else item for item in happened]
 
 
 def given(fold: Fold[S], *events: Event, actor: str = "user", at: datetime = NEW_YEAR) -> Given[S]:
-    """The state after these events, all by one actor and at one time."""
+    """Fold events, all by one actor and at one time, into a state."""
     state: S | None = None
     for number, happened in enumerate(events, start=1):
         state = fold.evolve(state, fact(happened, number, actor=actor, at=at))
@@ -128,7 +128,7 @@ def given(fold: Fold[S], *events: Event, actor: str = "user", at: datetime = NEW
 
 
 def fact(happened: Event, position: int, *, actor: str = "user", at: datetime = NEW_YEAR) -> Fact:
-    """An event as if it had been recorded at a position."""
+    """Wrap an event as a fact recorded at a position."""
     return Fact(
         happened, position, "test", "main", position, actor, (), f"req-{position}", microseconds(at)
     )

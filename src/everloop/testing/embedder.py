@@ -1,4 +1,4 @@
-"""An embedder for tests: texts that share words are near, and nothing is random."""
+"""A deterministic embedder for tests: texts that share words have similar vectors."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from everloop.memory.text.analysis import analyse
 
 
 class WordEmbedder:
-    """Each word is a fixed direction; a text is the sum of its words."""
+    """Bag-of-words embeddings: each word has a fixed direction, a text is the sum of its words."""
 
     name = "words"
     dimensions = 64

@@ -1,7 +1,7 @@
-"""A disk that fails when told to, as a VFS for SQLite: errors, torn writes, no space, read-only.
+"""Fault injection for SQLite, as a VFS: I/O errors, torn writes, a full or read-only disk.
 
-It stands before the real files, so WAL, locks and shared memory work as ever. Nothing is really
-synced: what a lost sync costs is the business of `power.py`.
+It wraps the real files, so WAL, locks and shared memory work as usual. Syncs are skipped;
+`power_loss_disk.py` tests what a lost sync costs.
 """
 
 from collections.abc import Generator
@@ -20,13 +20,13 @@ Name = str | apsw.URIFilename | None
 class Kind(StrEnum):
     """How a call fails."""
 
-    ERROR = "error"  # any call: the disk says no
+    ERROR = "error"  # any call: an I/O error
     FULL = "full"  # a write: no space left
-    TORN = "torn"  # a write: half of it is done, then the disk says no
+    TORN = "torn"  # a write: half of it is written, then an I/O error
 
 
 class Call(StrEnum):
-    """What SQLite asks of a disk."""
+    """The file operations of SQLite."""
 
     OPEN = "open"
     READ = "read"
@@ -47,39 +47,39 @@ _CODES = {
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """The `at`-th call that can fail this way does; if `lasting`, so do all after it."""
+    """The `at`-th call that can fail this way fails; if `lasting`, so do all later ones."""
 
     kind: Kind
     at: int
     lasting: bool = False
 
     def concerns(self, call: Call) -> bool:
-        """Whether such a call counts."""
+        """Whether this fault can affect such a call."""
         return self.kind is Kind.ERROR or call is Call.WRITE
 
 
 class FaultyDisk(apsw.VFS):
-    """The real disk, with a fault to come."""
+    """The real disk, with a fault to inject."""
 
     def __init__(self) -> None:
         self.name = f"faulty-disk-{next(_names)}"
         self.fault: Fault | None = None
-        self.calls = 0  # those that the fault concerns
+        self.calls = 0  # calls that the fault can affect
         self.struck = 0
         self.full = False
         self.read_only = False
         super().__init__(self.name, base="")
 
     def heal(self) -> None:
-        """Take every fault away."""
+        """Remove every fault."""
         self.fault = None
         self.full = self.read_only = False
 
     def check(self, call: Call) -> bool:
-        """Let a call pass, or fail it. True: it is a write that gets halfway.
+        """Let a call pass, or fail it. True: write only half of the data.
 
         Raises:
-            apsw.Error: what SQLite is told.
+            apsw.Error: the injected error.
         """
         if self.full and call is Call.WRITE:
             raise failure(apsw.SQLITE_FULL, "database or disk is full")
@@ -98,7 +98,7 @@ class FaultyDisk(apsw.VFS):
         return True
 
     def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
-        """Open a file, for reading only if the folder is read-only."""
+        """Open a file; read-only, if the disk is."""
         self.check(Call.OPEN)
         if self.read_only and flags[0] & apsw.SQLITE_OPEN_READWRITE:
             writing = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -111,7 +111,7 @@ class FaultyDisk(apsw.VFS):
         super().xDelete(filename, syncdir)
 
     def excepthook(self, etype: Any, evalue: Any, etraceback: Any) -> bool:
-        """Say nothing of errors that SQLite chose to ignore: they are ours."""
+        """Do not report injected errors that SQLite ignored."""
         del etype, evalue, etraceback
         return True
 
@@ -146,7 +146,7 @@ class _File(apsw.VFSFile):
 
 @contextmanager
 def faulty_disk() -> Generator[FaultyDisk]:
-    """A disk for one test; its `name` goes into the world."""
+    """A faulty disk for one test; pass its `name` as `vfs`."""
     disk = FaultyDisk()
     try:
         yield disk
@@ -155,7 +155,7 @@ def faulty_disk() -> Generator[FaultyDisk]:
 
 
 def failure(code: int, text: str) -> Exception:
-    """The exception by which a VFS tells SQLite what went wrong."""
+    """The exception that a VFS raises to report an error code to SQLite."""
     problem = apsw.exception_for(code)
     problem.args = (text,)
     return problem

@@ -1,7 +1,7 @@
-"""Everything that must hold of a log file, checked from outside: the judge of the fault tests.
+"""Independent audit of a log file, used by the fault tests.
 
-It shares nothing with `log/verify.py` but the definition of a digest, so that one can be held
-against the other.
+It shares nothing with `log/integrity/verify.py` but the definition of a digest, so that the two can
+be compared.
 """
 
 from bisect import bisect_right
@@ -18,14 +18,14 @@ from everloop.log.read.lineage import Lineage
 from everloop.log.read.projection import Projection, Views
 from everloop.log.schema import COLUMNS
 
-_EVERYTHING = f"SELECT {COLUMNS} FROM log ORDER BY position"  # noqa: S608 - our own column names
+_ALL_RECORDS = f"SELECT {COLUMNS} FROM log ORDER BY position"  # noqa: S608 - our own column names
 
 
 def audit(path: Path, projections: Sequence[Projection] = ()) -> list[str]:
-    """What is wrong with a log file, in words; empty if nothing is."""
+    """The problems of a log file, as sentences; empty if there are none."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        records = [Record(*row) for row in db.execute(_EVERYTHING)]
+        records = [Record(*row) for row in db.execute(_ALL_RECORDS)]
         return [
             *_integrity(db),
             *_order(records),
@@ -40,7 +40,7 @@ def stored(path: Path) -> list[Record]:
     """Every record of a log file, read without the engine."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        return [Record(*row) for row in db.execute(_EVERYTHING)]
+        return [Record(*row) for row in db.execute(_ALL_RECORDS)]
     finally:
         db.close()
 
@@ -62,26 +62,26 @@ def _order(records: Sequence[Record]) -> Iterator[str]:
         last_us = record.recorded_us
 
 
-class _Lines:
-    """Each stream on each branch, as a list of (position, version, digest)."""
+class _Streams:
+    """The records of each stream on each branch, as (position, version, digest)."""
 
     def __init__(self) -> None:
         self._branches = Branches()
-        self._lines: dict[tuple[str, str], list[tuple[int, int, bytes]]] = {}
+        self._records: dict[tuple[str, str], list[tuple[int, int, bytes]]] = {}
 
     def tail(self, record: Record) -> tuple[int, bytes]:
-        """The version and digest that a record must continue."""
+        """The version and digest that a record must follow."""
         for name, cap in self._branches[record.branch].lineage():
-            line = self._lines.get((record.stream, name), [])
-            seen = bisect_right(line, min(cap, record.position - 1), key=lambda entry: entry[0])
+            entries = self._records.get((record.stream, name), [])
+            seen = bisect_right(entries, min(cap, record.position - 1), key=lambda entry: entry[0])
             if seen:
-                return line[seen - 1][1:]
+                return entries[seen - 1][1:]
         return 0, GENESIS
 
     def take(self, record: Record) -> None:
-        """Go on after a record."""
+        """Add a record to its stream, and its branch if it creates one."""
         entry = (record.position, record.version, record.digest)
-        self._lines.setdefault((record.stream, record.branch), []).append(entry)
+        self._records.setdefault((record.stream, record.branch), []).append(entry)
         if record.data is None:
             return
         match decode(record.kind, record.schema, record.data):
@@ -94,14 +94,14 @@ class _Lines:
 
 
 def _chains(records: Sequence[Record]) -> Iterator[str]:
-    lines = _Lines()
+    streams = _Streams()
     for record in records:
-        version, digest = lines.tail(record)
+        version, digest = streams.tail(record)
         if record.version != version + 1:
             yield f"position {record.position} has version {record.version} after {version}"
         if chain(digest, record) != record.digest:
             yield f"position {record.position} does not match its digest"
-        lines.take(record)
+        streams.take(record)
 
 
 def _views(

@@ -1,4 +1,4 @@
-"""A model for tests: it says what it was told to say, and remembers what it was asked."""
+"""A scripted language model for tests: gives scripted answers and records the prompts."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,9 +14,9 @@ Script = str | BaseException | Sequence[Step]
 class ScriptedModel:
     """Gives one scripted answer per call, in order.
 
-    An answer is a text (streamed word by word), an error, or steps: texts and chunks are given as
-    they are, an error is raised there, an event is waited for. `Usage` and `Finish` are added
-    where a script does not hold them.
+    An answer is a text (streamed word by word), an error, or a list of steps: texts and chunks are
+    streamed as they are, an error is raised, a `threading.Event` is waited for. `Usage` and
+    `Finish` are added if a script has none.
     """
 
     def __init__(self, answers: Iterable[Script] = (), *, name: str = "scripted") -> None:
@@ -36,7 +36,7 @@ class ScriptedModel:
 
 
 class ScriptedStream:
-    """An answer being given. A step that waits is left when the stream is closed."""
+    """The stream of a scripted answer. Closing it ends a step that waits."""
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self._steps = iter(steps)
@@ -61,7 +61,7 @@ class ScriptedStream:
         raise StopIteration
 
     def close(self) -> None:
-        """End it, from any thread."""
+        """End the stream, from any thread."""
         self._closed.set()
 
     def _wait(self, step: threading.Event) -> None:
@@ -78,8 +78,8 @@ def _steps(answer: Script, name: str) -> list[Step]:
         case _:
             steps = list(answer)
     if not any(isinstance(step, Usage) for step in steps):
-        said = sum(len(step) for step in steps if isinstance(step, str))
-        steps.append(Usage(name, tokens_in=1, tokens_out=1 + said // 4))
+        characters = sum(len(step) for step in steps if isinstance(step, str))
+        steps.append(Usage(name, tokens_in=1, tokens_out=1 + characters // 4))
     if not any(isinstance(step, Finish) for step in steps):
         calls = any(isinstance(step, ToolCall) for step in steps)
         steps.append(Finish("tools" if calls else "stop"))
@@ -87,12 +87,12 @@ def _steps(answer: Script, name: str) -> list[Step]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """A text in pieces that together are the text."""
-    begun = ""
+    """Split a text after each space; the pieces together are the text."""
+    piece = ""
     for character in text:
-        begun += character
+        piece += character
         if character.isspace():
-            yield begun
-            begun = ""
-    if begun:
-        yield begun
+            yield piece
+            piece = ""
+    if piece:
+        yield piece

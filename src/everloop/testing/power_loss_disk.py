@@ -1,10 +1,10 @@
-"""A disk that loses what was not synced when its power goes, as a VFS for SQLite.
+"""Simulates power loss for SQLite, as a VFS: writes that were not synced may be lost.
 
-The programme under test sees the real files. Beside them the disk remembers, for every sector of
-512 bytes, what a sync made durable and each version written since. A cut picks one of them for
-every sector, as a real disk might: in any order, some and not others, a file cut short or not.
+The program under test sees the real files. The disk also records, for every sector of 512 bytes,
+what a sync made durable and each version written since. A power cut picks one of these for every
+sector, as a real disk might: in any order, some and not others, with or without a file truncated.
 
-A cut is one moment for all files, whatever other threads write meanwhile.
+A power cut is one moment for all files, even if other threads are writing.
 """
 
 import threading
@@ -22,21 +22,21 @@ SECTOR = 512
 _JOURNALS = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
 _names = count(1)
 Name = str | apsw.URIFilename | None
-Image = dict[str, bytes]  # what is on the disk after a cut, by file name
+Image = dict[str, bytes]  # the content of each file after a power cut, by name
 
 
 class Platter:
-    """One file: what is durable, and what was written since."""
+    """One file: its durable content, and what was written since the last sync."""
 
     def __init__(self, content: bytes = b"", *, named: bool = False) -> None:
-        self.named = named  # whether its folder will still know it
+        self.named = named  # whether its directory entry is durable
         self._durable = content
         self._newest = bytearray(content)
         self._sizes = [len(content)]
         self._versions: dict[int, list[bytes]] = {}
 
     def write(self, data: bytes, offset: int) -> None:
-        """Take a write in; nothing of it is durable yet."""
+        """Record a write, which is not durable yet."""
         end = offset + len(data)
         if end > len(self._newest):
             self._newest.extend(bytes(end - len(self._newest)))
@@ -46,18 +46,18 @@ class Platter:
             self._versions.setdefault(sector, []).append(self._sector(sector))
 
     def truncate(self, size: int) -> None:
-        """Cut it short; that is not durable yet either."""
+        """Record a truncation, which is not durable yet."""
         del self._newest[size:]
         self._sizes.append(size)
 
     def sync(self) -> None:
-        """Make its content durable."""
+        """Make the content durable."""
         self._durable = bytes(self._newest)
         self._sizes = [len(self._durable)]
         self._versions.clear()
 
     def after_cut(self, chance: Chance, newest: float) -> bytes:
-        """What is left of it. `newest` is the probability that a sector's last version is."""
+        """The content after a power cut. `newest`: how likely a sector keeps its newest write."""
         size = self._sizes[-1] if chance.happens(newest) else chance.choice(self._sizes)
         left = bytearray(self._durable[:size].ljust(size, b"\0"))
         for sector, versions in list(self._versions.items()):
@@ -74,18 +74,18 @@ class Platter:
 
 
 class PowerDisk(apsw.VFS):
-    """The real disk, and what would be left of it if the power went now."""
+    """The real disk, and what would remain on it after a power cut now."""
 
     def __init__(self) -> None:
         self.name = f"power-disk-{next(_names)}"
         self.before_call: Callable[[], None] = lambda: None
         self._files: dict[str, Platter] = {}
         self._deleted: dict[str, Platter] = {}
-        self.still = threading.RLock()  # nothing changes on the disk while it is held
+        self.still = threading.RLock()  # the disk does not change while this lock is held
         super().__init__(self.name, base="")
 
     def cut(self, chance: Chance) -> Image:
-        """What the files hold after a power cut now. The programme does not notice."""
+        """The files as they would be after a power cut now. The program does not notice."""
         newest = chance.choice([0.0, 0.5, 0.9, 1.0, chance.random()])
         with self.still:
             image = {
@@ -99,7 +99,7 @@ class PowerDisk(apsw.VFS):
         return image
 
     def platter(self, path: str) -> Platter:
-        """What the disk knows of a file; what was there before us is durable."""
+        """The tracked state of a file; content from before is durable."""
         name = Path(path).name
         with self.still:
             if name not in self._files:
@@ -109,20 +109,20 @@ class PowerDisk(apsw.VFS):
             return self._files[name]
 
     def sync_folder(self) -> None:
-        """Make every name durable, and that some are gone."""
+        """Make all directory entries and deletions durable."""
         self._deleted.clear()
         for platter in self._files.values():
             platter.named = True
 
     def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
-        """Open a file; temporary ones, which have no name, are lost in any case."""
+        """Open a file; temporary ones without a name are not tracked."""
         if name is None:
             return super().xOpen(name, flags)
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         return _File(self, self.platter(path), name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
-        """Delete a file. Unless its folder is synced, it may come back."""
+        """Delete a file. Unless its folder is synced, it may reappear."""
         self.before_call()
         with self.still:
             super().xDelete(filename, syncdir)
@@ -151,7 +151,7 @@ class _File(apsw.VFSFile):
         with self._disk.still:
             self._platter.sync()
             if self._is_journal and not self._platter.named:
-                self._disk.sync_folder()  # as SQLite does for a journal it has just made
+                self._disk.sync_folder()  # as SQLite does for a new journal
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.before_call()
@@ -162,7 +162,7 @@ class _File(apsw.VFSFile):
 
 @contextmanager
 def power_disk() -> Generator[PowerDisk]:
-    """A disk for one test; its `name` goes into the world."""
+    """A disk for one test; pass its `name` as `vfs`."""
     disk = PowerDisk()
     try:
         yield disk
@@ -171,6 +171,6 @@ def power_disk() -> Generator[PowerDisk]:
 
 
 def write_image(image: Image, folder: Path) -> None:
-    """Put what a cut left into a folder."""
+    """Write the files that remain after a power cut into a folder."""
     for name, content in image.items():
         (folder / name).write_bytes(content)

@@ -1,11 +1,11 @@
-"""Chance that can be repeated: every random choice of a test comes from a seed that is printed."""
+"""Reproducible randomness for tests: every random choice comes from a printed seed."""
 
 import random  # noqa: TID251 - seeded by the caller; nothing here is a secret or a decision
 
 
 class Chance(random.Random):
-    """A seeded source of choices."""
+    """A seeded random generator."""
 
     def happens(self, probability: float) -> bool:
-        """Whether something of this probability happens."""
+        """True with this probability."""
         return self.random() < probability

@@ -1,6 +1,6 @@
-"""Where in a SQLite file each row of a table lies: for tests that damage one of them.
+"""Locates the bytes of each row in a SQLite file, for tests that damage a row.
 
-Knows just enough of the file format: leaf pages of a rowid table, and their overflow pages.
+Supports just enough of the file format: leaf pages of a rowid table and their overflow pages.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _POINTER = 4  # to an overflow page
 
 
 class Extent(NamedTuple):
-    """Some bytes of the file that belong to a row."""
+    """A range of bytes in the file that belongs to a row."""
 
     rowid: int
     start: int
@@ -25,7 +25,7 @@ class Extent(NamedTuple):
 
 
 def extents(path: Path, table: str) -> list[Extent]:
-    """Every byte of every row of a table, once the file is closed."""
+    """The byte ranges of all rows of a table. The file must be closed."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         size = int(db.pragma("page_size"))
@@ -61,7 +61,7 @@ def _row(content: bytes, start: int, size: int) -> Iterator[Extent]:
 
 
 def _local(payload: int, usable: int) -> int:
-    """How much of a payload stays on its leaf page."""
+    """How many bytes of a payload are on its leaf page."""
     most = usable - 35
     if payload <= most:
         return payload

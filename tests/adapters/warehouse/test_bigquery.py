@@ -225,7 +225,7 @@ def test_a_copy_that_somebody_changed_is_refused(
 ) -> None:
     _sink(log, google).catch_up()
     google.run(change)
-    with pytest.raises(Conflict, match="deleted or doubled"):
+    with pytest.raises(Conflict, match="deleted or duplicated"):
         _sink(log, google).catch_up()
 
 

@@ -75,8 +75,8 @@ HURTS: list[tuple[Callable[[Lines], Lines], str]] = [
     (lambda lines: [*lines[:2], lines[2].replace(b'"b"', b'"x"'), *lines[3:]], "line 3"),
     (lambda lines: [*lines[:3], *lines[4:]], "line 4"),
     (lambda lines: lines[:-1], "cut short"),
-    (lambda lines: [*lines[:-2], lines[-1]], "there should be"),
-    (lambda lines: [*lines, lines[1]], "follows its end"),
+    (lambda lines: [*lines[:-2], lines[-1]], "does not match the records"),
+    (lambda lines: [*lines, lines[1]], "comes after the end"),
     (lambda lines: [*lines[:-1], b'{"records":"many"}\n'], "is damaged"),
     (lambda lines: [*lines[:2], b"{}\n", *lines[3:]], "line 3"),
     (lambda lines: [*lines[:2], b'{"position": NaN}\n', *lines[3:]], "line 3"),
@@ -94,7 +94,7 @@ def test_a_damaged_archive_is_refused_and_nothing_is_taken_in(
     copy = stage.open(tmp_path / "copy.db")
     with pytest.raises(Corrupt, match=line) as refusal:
         import_jsonl(copy, tmp_path / "log.jsonl")
-    assert "Nothing was taken in" in refusal.value.hint
+    assert "Nothing was imported" in refusal.value.hint
     assert copy.head == 0
     copy.close()
 

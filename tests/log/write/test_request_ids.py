@@ -18,7 +18,7 @@ FIRST_FORMAT = 1
 def test_an_id_like_the_logs_own_is_refused(store: Log) -> None:
     made = store.append("s", [Said("a")], actor="user").request_id
     assert made.startswith(OWN_REQUESTS)
-    with pytest.raises(Invalid, match="log's own"):
+    with pytest.raises(Invalid, match="is reserved"):
         store.append("s", [Said("a")], actor="user", request_id=made)
     assert store.head == 1
 

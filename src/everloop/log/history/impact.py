@@ -1,4 +1,4 @@
-"""What retracting, rewinding or purging would change: the difference between two folds of a log.
+"""Previews: which facts a retraction, rewind or purge would hide or restore.
 
 Preview and execution use the same closure over `because` (`lineage.closure`), so what the preview
 lists is what happens.
@@ -17,7 +17,7 @@ from everloop.log.read.reader import Reader
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """A fact that would change sides."""
+    """A fact that would be hidden or restored."""
 
     position: int
     kind: str
@@ -25,7 +25,7 @@ class Touched(msgspec.Struct, frozen=True):
 
 
 class Impact(msgspec.Struct, frozen=True):
-    """What would stop counting, and what would count again."""
+    """The facts that would stop counting, and those that would count again."""
 
     hides: tuple[Touched, ...]
     restores: tuple[Touched, ...]
@@ -36,13 +36,13 @@ class Impact(msgspec.Struct, frozen=True):
 
 
 def retraction_impact(reader: Reader, positions: Sequence[int], sight: Sight) -> Impact:
-    """What retracting these facts would change for one who has this sight.
+    """What retracting these facts would change in this sight.
 
     Raises:
         NotFound: one of them does not exist or does not count here.
-        Invalid: one of them is a branch or a purge, which no retraction undoes.
+        Invalid: one of them is a branch fact or a purge, which cannot be retracted.
     """
-    _check(reader, positions, sight)
+    _check_retractable(reader, positions, sight)
     gone = closure(reader.db, positions)
     active = active_retractions(reader.db, sight)
     active_after = active_retractions(reader.db, sight, without=frozenset(gone))
@@ -53,9 +53,9 @@ def retraction_impact(reader: Reader, positions: Sequence[int], sight: Sight) ->
 
 
 def rewind_impact(reader: Reader, to: int, line: Branch, sight: Sight) -> Impact:
-    """What going back to a position on a line would change for one who has this sight.
+    """What rewinding a branch to a position would change in this sight.
 
-    Retractions made since then go too, so what they hid counts again.
+    Retractions made since then are undone too, so what they hid counts again.
     """
     then = Sight({**sight.caps, **{name: min(cap, to) for name, cap in line.lineage()}})
     active = active_retractions(reader.db, sight)
@@ -65,42 +65,42 @@ def rewind_impact(reader: Reader, to: int, line: Branch, sight: Sight) -> Impact
     touched = sorted({*(row[0] for row in later), *changed})
     before = _visible(reader, touched, sight, active)
     after = _visible(reader, touched, then, active_then)
-    return _difference(_of_others(before), _of_others(after))
+    return _difference(_without_log_facts(before), _without_log_facts(after))
 
 
 def purge_impact(reader: Reader, positions: Sequence[int]) -> Impact:
-    """Whose payloads a purge of these facts would erase: theirs and all that was derived from them.
+    """The payloads that a purge would erase: of these facts and of all derived from them.
 
     Raises:
         NotFound: one of them does not exist.
-        Invalid: one of them belongs to the log itself, or there are none.
+        Invalid: one of them is a fact about the log itself, or `positions` is empty.
     """
     if not positions:
-        raise Invalid("nothing to purge", hint="Name at least one position.")
+        raise Invalid("no position to purge was given", hint="Give at least one position.")
     gone = going_with(reader, positions)
     return Impact(hides=_touched(reader, gone, "data IS NOT NULL"), restores=())
 
 
 def going_with(reader: Reader, positions: Sequence[int]) -> list[int]:
-    """What a purge of these facts takes with it, also what was erased before.
+    """These facts and all derived from them, also those that were purged before.
 
     Raises:
         NotFound: one of them does not exist.
-        Invalid: one of them belongs to the log itself.
+        Invalid: one of them is a fact about the log itself.
     """
     for position in positions:
-        _refuse_own(reader.record(position).kind, position)
+        _refuse_log_facts(reader.record(position).kind, position)
     return closure(reader.db, positions)
 
 
-def _check(reader: Reader, positions: Sequence[int], sight: Sight) -> None:
+def _check_retractable(reader: Reader, positions: Sequence[int], sight: Sight) -> None:
     if not positions:
-        raise Invalid("nothing to retract", hint="Name at least one position.")
+        raise Invalid("no position to retract was given", hint="Give at least one position.")
     reader.look(sight)
     for position in positions:
         record = reader.record(position)
         if record.kind != Retracted.wire:
-            _refuse_own(record.kind, position)
+            _refuse_log_facts(record.kind, position)
         if not _visible(reader, [position], sight, active_retractions(reader.db, sight)):
             raise NotFound(
                 f"position {position} does not count here",
@@ -108,16 +108,16 @@ def _check(reader: Reader, positions: Sequence[int], sight: Sight) -> None:
             )
 
 
-def _refuse_own(kind: str, position: int) -> None:
+def _refuse_log_facts(kind: str, position: int) -> None:
     if kind.startswith(f"{STREAM}."):
         raise Invalid(
-            f"position {position} is a {kind}, which cannot be taken back this way",
-            hint="Stand on another branch instead; a purge is final.",
+            f"position {position} is a {kind}, which cannot be retracted or purged",
+            hint="To undo a branch, switch to another one. A purge cannot be undone.",
         )
 
 
 def _hidden_by(reader: Reader, retractions: set[int]) -> set[int]:
-    """What these retractions cover."""
+    """The positions that these retractions hide."""
     rows = reader.rows(
         "SELECT DISTINCT position FROM log_hidden"
         " WHERE hidden_by IN (SELECT value FROM json_each(?))",
@@ -129,7 +129,7 @@ def _hidden_by(reader: Reader, retractions: set[int]) -> set[int]:
 def _visible(
     reader: Reader, positions: Sequence[int], sight: Sight, active: Sequence[int]
 ) -> tuple[Touched, ...]:
-    """Which of these facts count, given the retractions that are active."""
+    """Those of these facts that count, given the active retractions."""
     hidden = {
         row[0]
         for row in reader.rows(
@@ -161,13 +161,13 @@ def _visible(
 
 def _difference(before: Sequence[Touched], after: Sequence[Touched]) -> Impact:
     return Impact(
-        hides=tuple(sorted(set(before) - set(after), key=_place)),
-        restores=tuple(sorted(set(after) - set(before), key=_place)),
+        hides=tuple(sorted(set(before) - set(after), key=_position)),
+        restores=tuple(sorted(set(after) - set(before), key=_position)),
     )
 
 
-def _of_others(facts: Sequence[Touched]) -> list[Touched]:
-    """Without the log's own: a rewind leaves branches and purges as they are."""
+def _without_log_facts(facts: Sequence[Touched]) -> list[Touched]:
+    """Without facts about the log itself: a rewind does not change branches and purges."""
     return [fact for fact in facts if fact.stream != STREAM]
 
 
@@ -180,7 +180,7 @@ def _touched(reader: Reader, positions: Sequence[int], condition: str) -> tuple[
     return tuple(Touched(*row) for row in rows)
 
 
-def _place(touched: Touched) -> int:
+def _position(touched: Touched) -> int:
     return touched.position
 
 

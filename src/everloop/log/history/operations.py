@@ -1,6 +1,6 @@
-"""Changing history without losing it: branches, standing, rewinding, retracting, purging.
+"""History operations: fork, switch branch, rewind, retract, purge, and a preview of each.
 
-Each of these is a fact like any other. Only a purge erases something, and it says so.
+Each operation appends a fact like any other. Only a purge erases something, and its fact says so.
 """
 
 from abc import ABC, abstractmethod
@@ -24,11 +24,11 @@ from everloop.log.sqlite.file import LogFile
 from everloop.log.write.append import Desk, Draft, Receipt
 from everloop.ports import Ids
 
-KEEP_TRIES = 3  # backups before a purge, if what it erases grows meanwhile
+BACKUP_TRIES = 3  # backups before a purge, if what it would erase grows meanwhile
 
 
 class History(ABC):
-    """The part of a log that branches and takes back."""
+    """The operations of a log that change history: branches, retractions, purges."""
 
     file: LogFile
     ids: Ids
@@ -44,20 +44,20 @@ class History(ABC):
         branch: str | None = None,
         request_id: str | None = None,
     ) -> Receipt:
-        """Run a decision inside the writing transaction and record what it leads to."""
+        """Run a decision inside the write transaction and append the events it returns."""
 
     @abstractmethod
     def scrub(self) -> None:
-        """Rewrite the file, so that no trace of erased text is left in it."""
+        """Rewrite the file so that no trace of erased text remains in it."""
 
     def plant(self, *roots: str, actor: str, request_id: str | None = None) -> Receipt:
-        """Begin a tree of its own for the streams named `root` and `root:…`, for each root."""
+        """Create a separate tree for the streams named `root` and `root:…`, for each root."""
 
         def decide(_: Desk) -> list[Draft]:
             new = [root for root in dict.fromkeys(roots) if root not in self.file.branches]
             return [Draft(BranchPlanted(branch=root)) for root in new]
 
-        return self._log_work(decide, actor, request_id)
+        return self._append_to_log_stream(decide, actor, request_id)
 
     def fork(
         self,
@@ -68,16 +68,16 @@ class History(ABC):
         actor: str,
         request_id: str | None = None,
     ) -> Receipt:
-        """Begin a branch that sees `parent` up to position `at` (by default, all of it so far)."""
+        """Create a branch that sees `parent` up to position `at` (by default, all of it so far)."""
         chosen = name or self.ids.new("branch")
 
         def decide(desk: Desk) -> list[Draft]:
-            return [Draft(self._forked(desk, chosen, parent, at))]
+            return [Draft(self._fork_event(desk, chosen, parent, at))]
 
-        return self._log_work(decide, actor, request_id)
+        return self._append_to_log_stream(decide, actor, request_id)
 
     def stand(self, branch: str, *, actor: str, request_id: str | None = None) -> Receipt:
-        """Make a branch the present of its tree. Nothing is lost: the others stay reachable."""
+        """Switch a tree to a branch. Nothing is lost: the other branches stay."""
 
         def decide(_: Desk) -> list[Draft]:
             line = self.file.branches[branch]
@@ -85,7 +85,7 @@ class History(ABC):
                 return []
             return [Draft(BranchStood(branch=branch))]
 
-        return self._log_work(decide, actor, request_id)
+        return self._append_to_log_stream(decide, actor, request_id)
 
     def rewind(
         self,
@@ -96,53 +96,53 @@ class History(ABC):
         actor: str,
         request_id: str | None = None,
     ) -> Receipt:
-        """Go back to a position: fork there and stand on the fork. The old future stays."""
+        """Go back to a position: fork there and switch to the fork. The old branch stays."""
         chosen = name or self.ids.new("branch")
 
         def decide(desk: Desk) -> list[Draft]:
-            fork = self._forked(desk, chosen, self._standing(tree), to)
+            fork = self._fork_event(desk, chosen, self._current_branch(tree), to)
             return [Draft(fork), Draft(BranchStood(branch=chosen))]
 
-        return self._log_work(decide, actor, request_id)
+        return self._append_to_log_stream(decide, actor, request_id)
 
     def preview_rewind(self, to: int, *, tree: str = MAIN) -> Impact:
-        """What would no longer count after going back to a position, and what would again."""
+        """Preview a rewind: which facts would stop counting, and which would count again."""
         with self.file.reading() as reader:
-            _check_there(to, reader.head())
-            line = self.file.branches[self._standing(tree)]
+            _require_position(to, reader.head())
+            line = self.file.branches[self._current_branch(tree)]
             return rewind_impact(reader, to, line, self.file.branches.sight())
 
     def preview_retract(self, positions: Sequence[int]) -> Impact:
-        """What retracting these facts would change, as it stands now."""
+        """Preview a retraction of these facts on the current branch."""
         with self.file.reading() as reader:
-            branch = self._tree_of(reader, positions)
+            branch = self._current_branch_of(reader, positions)
             return retraction_impact(reader, positions, self.file.branches.standing_with(branch))
 
     def retract(
         self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
     ) -> Receipt:
-        """Make facts and all that was derived from them stop counting. Retract that to undo it."""
+        """Make facts and all derived from them stop counting. To undo, retract the retraction."""
         with self.file.reading() as reader:
-            branch = self._tree_of(reader, positions)
+            branch = self._current_branch_of(reader, positions)
 
         def decide(desk: Desk) -> list[Draft]:
             retraction_impact(desk.reader, positions, desk.sight)
             return [Draft(Retracted(positions=tuple(positions), reason=reason))]
 
-        return self._log_work(decide, actor, request_id, branch=branch)
+        return self._append_to_log_stream(decide, actor, request_id, branch=branch)
 
     def preview_purge(self, positions: Sequence[int]) -> Impact:
-        """Whose payloads a purge would erase."""
+        """Preview a purge: the payloads it would erase."""
         with self.file.reading() as reader:
             return purge_impact(reader, positions)
 
     def purge(
         self, positions: Sequence[int], *, reason: str, actor: str, request_id: str | None = None
     ) -> Receipt:
-        """Erase payloads for good: theirs, and those of all that was derived from them.
+        """Erase the payloads of these facts and of all derived from them, for good.
 
         Raises:
-            Conflict: what it would erase grew faster than a backup of it could be made.
+            Conflict: new derived facts kept arriving while the backup before it was made.
         """
         receipt = self._purge(positions, reason, actor, request_id)
         self.scrub()
@@ -151,55 +151,55 @@ class History(ABC):
     def _purge(
         self, positions: Sequence[int], reason: str, actor: str, request_id: str | None
     ) -> Receipt:
-        """Purge what a backup holds. It is made between two decisions, so nobody waits for it."""
-        kept = 0  # how far it goes
+        """Purge after a backup, which runs between two transactions so that nobody waits for it."""
+        backed_up = 0  # the head of the backup
 
         def decide(desk: Desk) -> list[Draft]:
             erased = tuple(
                 touched.position for touched in purge_impact(desk.reader, positions).hides
             )
-            if self.backups and max(erased, default=0) > kept:
-                raise _NotKept(
-                    f"position {max(erased)} is in no backup yet", hint="Purge once more."
+            if self.backups and max(erased, default=0) > backed_up:
+                raise _NotBackedUp(
+                    f"position {max(erased)} is in no backup yet", hint="Repeat the purge."
                 )
             return [Draft(Purged(positions=erased, reason=reason))] if erased else []
 
         for tries in count(1):
             try:
-                return self._log_work(decide, actor, request_id)
-            except _NotKept:
-                if self.backups is None or tries > KEEP_TRIES:
+                return self._append_to_log_stream(decide, actor, request_id)
+            except _NotBackedUp:
+                if self.backups is None or tries > BACKUP_TRIES:
                     raise
-                kept = self.backups.keep()
+                backed_up = self.backups.keep()
         raise AssertionError("it returns or raises")
 
-    def _forked(self, desk: Desk, name: str, parent: str, at: int | None) -> BranchForked:
+    def _fork_event(self, desk: Desk, name: str, parent: str, at: int | None) -> BranchForked:
         head = desk.reader.head()
         point = head if at is None else at
         if name in self.file.branches:
-            raise Conflict(f"there is a branch {name!r} already", hint="Choose another name.")
-        _check_there(point, head)
+            raise Conflict(f"a branch named {name!r} already exists", hint="Choose another name.")
+        _require_position(point, head)
         return BranchForked(branch=name, parent=self.file.branches[parent].name, at=point)
 
-    def _standing(self, tree: str) -> str:
-        """The branch on which a tree stands."""
+    def _current_branch(self, tree: str) -> str:
+        """The current branch of a tree."""
         standing = self.file.branches.standing.get(tree)
         if standing is None:
             raise NotFound(f"no tree {tree!r}", hint="`everloop log branches` lists them.")
         return standing
 
-    def _tree_of(self, reader: Reader, positions: Sequence[int]) -> str:
-        """The branch on which the tree of these facts stands."""
+    def _current_branch_of(self, reader: Reader, positions: Sequence[int]) -> str:
+        """The current branch of the tree that these facts belong to."""
         branches = self.file.branches
         roots = {branches[reader.record(position).branch].root for position in positions}
         if len(roots) > 1:
             raise Invalid(
                 "these facts belong to several trees",
-                hint="Retract those of each tree by themselves.",
+                hint="Retract the facts of each tree separately.",
             )
         return branches.standing[roots.pop()] if roots else MAIN
 
-    def _log_work(
+    def _append_to_log_stream(
         self,
         decision: Callable[[Desk], Sequence[Draft]],
         actor: str,
@@ -210,11 +210,11 @@ class History(ABC):
         return self.decide(STREAM, decision, actor=actor, branch=branch, request_id=request_id)
 
 
-class _NotKept(Conflict):
-    """Something would be erased that the backup for this purge does not hold."""
+class _NotBackedUp(Conflict):
+    """The purge would erase something that is in no backup yet."""
 
 
-def _check_there(point: int, head: int) -> None:
+def _require_position(point: int, head: int) -> None:
     if not 0 <= point <= head:
         raise Invalid(
             f"position {point} is not between 0 and {head}",

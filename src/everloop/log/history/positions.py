@@ -1,4 +1,4 @@
-"""Where one stood: positions and branches of the past."""
+"""Reading the past: the position at a time, and the current branches at a position."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from everloop.log.read.reader import Reader
 
 
 def position_at(reader: Reader, at: datetime) -> int:
-    """The last position recorded at or before a moment."""
+    """The last position recorded at or before a time."""
     target, low, high = microseconds(at), 0, reader.head()
     while low < high:
         middle = (low + high + 1) // 2
@@ -20,7 +20,7 @@ def position_at(reader: Reader, at: datetime) -> int:
 
 
 def stood_at(reader: Reader, as_of: int | datetime) -> tuple[dict[str, str], int]:
-    """On which branch each tree stood at a position or a time, and which position that was."""
+    """The current branch of each tree at a position or time, and that position."""
     upto = as_of if isinstance(as_of, int) else position_at(reader, as_of)
     then = Branches()
     load_branches(reader.db, then, upto=upto)

@@ -1,4 +1,4 @@
-"""Rebuilding views from the log. They are only folds of it, so nothing can be lost."""
+"""Rebuild views from the log. They are derived from it, so nothing can be lost."""
 
 from collections.abc import Sequence
 
@@ -15,12 +15,12 @@ def rebuild(log: Log, names: Sequence[str] = (), progress: Progress | None = Non
     """Drop views (by default all) and fold them again, in one transaction. Returns their names.
 
     Raises:
-        NotFound: there is no view of that name.
+        NotFound: there is no view with that name.
     """
     views = {view.name: view for view in log.file.views.all}
     for name in names:
         if name not in views:
-            raise NotFound(f"no view {name!r}", hint=f"There are: {', '.join(sorted(views))}.")
+            raise NotFound(f"no view {name!r}", hint=f"The views are: {', '.join(sorted(views))}.")
     chosen = [views[name] for name in names] or list(views.values())
 
     def act(reader: Reader) -> None:

@@ -1,8 +1,7 @@
-"""Proof that the log is what was written: every digest is computed again.
+"""Verify the log: recompute every digest of the hash chain and check the file.
 
-A flipped byte, an edited or missing row, a broken index: each is found, and the damaged positions
-are named, so that the rest can still be exported. That the newest records are gone is found by
-what else knows of them (`witnesses.py`).
+Finds flipped bytes, edited or missing rows and broken indexes, and reports the damaged positions so
+that the rest can still be exported. `truncation_check.py` finds missing newest records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,15 +26,15 @@ from everloop.log.sqlite.file import LogFile
 from everloop.ports import Progress
 
 PAGE = 1_000
-INDEX = "an index of words is"  # how a problem begins that is of nothing but views
-# A row whose position was damaged may end a scan early; then the others are read from the other
-# end. Upwards, so many rows are read: one that claims a later position hides none after it.
+INDEX = "a full-text index is"  # prefix of problems that concern only views
+# A row with a damaged position may end a scan early; the others are then read from the other end.
+# The upward scan limits the number of rows, so a row that claims a later position hides no other.
 _FROM = f"SELECT {COLUMNS} FROM log WHERE position > ?1"  # noqa: S608 - our own column names
-_UPWARDS = f"{_FROM} ORDER BY position LIMIT ?2 - ?1"
-_DOWNWARDS = f"{_FROM} AND position <= ?2 ORDER BY position DESC"
-_UNTYPED = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError)
-_UNREADABLE = (*_UNTYPED, EverloopError)
-_RECORD_MIN = 64  # bytes that no stored record is smaller than: the digest alone has 32
+_ASCENDING = f"{_FROM} ORDER BY position LIMIT ?2 - ?1"
+_DESCENDING = f"{_FROM} AND position <= ?2 ORDER BY position DESC"
+_READ_ERRORS = (apsw.Error, UnicodeDecodeError, ValueError, TypeError, OverflowError)
+_CHECK_ERRORS = (*_READ_ERRORS, EverloopError)
+_RECORD_MIN = 64  # minimum bytes of a stored record: the digest alone has 32
 _TYPES: tuple[tuple[type, ...], ...] = (
     (int,), (str,), (str,), (int,), (str,), (int,), (str, NoneType), (str,), (str, NoneType),
     (str,), (int,), (bytes, NoneType), (bytes, NoneType), (bytes,),
@@ -51,7 +50,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What a check of the whole log found."""
+    """The result of verifying the whole log."""
 
     records: int
     streams: int
@@ -59,17 +58,17 @@ class Verification(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether everything is as it was written."""
+        """Whether no damage was found."""
         return not self.damage
 
     @property
     def only_indexes(self) -> bool:
-        """Whether nothing but indexes is damaged, which are made from the log."""
+        """Whether only indexes are damaged, which can be rebuilt from the log."""
         return all(damage.problem.startswith(INDEX) for damage in self.damage)
 
 
 def verify(log: Log, progress: Progress | None = None) -> Verification:
-    """Check every record, the order of the log, the file that holds it, and what else knows it."""
+    """Check every record, the order of the log, its file, and other evidence of its length."""
     copies = backups_of_this_past(log.backups.folder) if log.backups else []
     with log.file.reading() as reader:
         checker = _Checker(reader)
@@ -81,7 +80,7 @@ def verify(log: Log, progress: Progress | None = None) -> Verification:
         damage = [
             *checker.damage,
             *_file_damage(log.file, head),
-            *_contradictions(reader, log, copies, head),
+            *_other_evidence(reader, log, copies, head),
         ]
         if progress:
             progress(head, head)
@@ -89,7 +88,7 @@ def verify(log: Log, progress: Progress | None = None) -> Verification:
 
 
 def scan(reader: Reader, after: int, upto: int) -> Iterator[Record | Damage]:
-    """Every record in (after, upto], and in place of what cannot be read, what is wrong there."""
+    """Every record in (after, upto]; a `Damage` in place of what cannot be read."""
     while after < upto:
         page = _page(reader, after, min(after + PAGE, upto))
         for item in page:
@@ -98,7 +97,7 @@ def scan(reader: Reader, after: int, upto: int) -> Iterator[Record | Damage]:
 
 
 def merged(damage: list[Damage]) -> Iterator[Damage]:
-    """Neighbouring damage of the same sort as one range."""
+    """Merge neighbouring damage with the same problem into one range."""
     current: Damage | None = None
     for item in sorted(damage, key=lambda d: (d.problem, d.first)):
         if current and item.problem == current.problem and item.first <= current.last + 1:
@@ -112,7 +111,7 @@ def merged(damage: list[Damage]) -> Iterator[Damage]:
 
 
 class _Checker:
-    """The chain of every stream, as far as it has been followed."""
+    """Checks records in order, with the newest digest of every stream."""
 
     def __init__(self, reader: Reader) -> None:
         self.damage: list[Damage] = []
@@ -131,10 +130,10 @@ class _Checker:
             return
         try:
             problem = self._problem(item)
-            self._follow(item, trusted=not problem)
-        except _UNREADABLE as error:
+            self._advance(item, trusted=not problem)
+        except _CHECK_ERRORS as error:
             problem = f"cannot be checked: {type(error).__name__}"
-            self._follow(item, trusted=False)
+            self._advance(item, trusted=False)
         if problem:
             self.damage.append(Damage(item.position, item.position, problem))
 
@@ -150,8 +149,8 @@ class _Checker:
             decode(record.kind, record.schema, record.data)
         return ""
 
-    def _follow(self, record: Record, *, trusted: bool) -> None:
-        """Go on from a record; from a damaged one only as far as the next needs it."""
+    def _advance(self, record: Record, *, trusted: bool) -> None:
+        """Advance past a record; of a damaged one, use only what the next one needs."""
         self.records += 1
         self.position = record.position
         self.streams.add(record.stream)
@@ -178,74 +177,74 @@ class _Checker:
 
 
 def reach(reader: Reader) -> int:
-    """The newest position the file knows of, even if that row is gone or unreadable."""
+    """The newest position the file has evidence of, even if that row is missing or unreadable."""
     last = _number(reader, "SELECT max(position) FROM log")
-    # An index knows of a row that was lost, and of a damaged position how it was before.
+    # The index still has lost rows, and the original value of a damaged position.
     indexed = _number(reader, "SELECT max(position) FROM log INDEXED BY log_stream")
     if indexed < last and 0 < _number(reader, "SELECT count(*) FROM log NOT INDEXED") <= indexed:
-        return indexed  # all have a place without the last one's, which is damaged
-    # A damaged position may say anything, but the file has room for so many records only.
+        return indexed  # all rows fit without the last position, so it is damaged
+    # A damaged position may be any number, but the file size limits how many records there are.
     room = int(reader.db.pragma("page_count")) * int(reader.db.pragma("page_size"))
     return min(max(last, indexed), room // _RECORD_MIN)
 
 
 def _number(reader: Reader, sql: str) -> int:
-    """What a query says, if it is a number that can be read."""
+    """The integer result of a query; 0 if it cannot be read."""
     with suppress(apsw.Error):
         return number(reader.db, sql)
     return 0
 
 
 def _page(reader: Reader, after: int, upto: int) -> list[Record | Damage]:
-    """The records in (after, upto]. One whose position was damaged may claim another's."""
-    sure: dict[int, Record] = {}  # those that also stand where their position says
+    """The records in (after, upto]. A record with a damaged position may claim another's."""
+    sure: dict[int, Record] = {}  # records at the place that their position says
     unsure: dict[int, Record] = {}
     places = range(after + 1, upto + 1)
-    for scan_from_here, expected in ((_UPWARDS, places), (_DOWNWARDS, reversed(places))):
-        with suppress(*_UNREADABLE):
+    for scan_from_here, expected in ((_ASCENDING, places), (_DESCENDING, reversed(places))):
+        with suppress(*_CHECK_ERRORS):
             rows = reader.db.execute(scan_from_here, (after, upto))
             for row, place in zip(rows, expected, strict=False):
                 record = Record(*row)
-                if _fits(record):
+                if _has_column_types(record):
                     (sure if record.position == place else unsure)[record.position] = record
         if len(sure) == upto - after:
             break
-    return [sure.get(position) or _one(reader, position, unsure) for position in places]
+    return [sure.get(position) or _read_one(reader, position, unsure) for position in places]
 
 
-def _one(reader: Reader, position: int, unsure: dict[int, Record]) -> Record | Damage:
+def _read_one(reader: Reader, position: int, unsure: dict[int, Record]) -> Record | Damage:
     sql = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
     try:
         row = reader.db.execute(sql, (position,)).fetchone()
-    except _UNREADABLE:
+    except _CHECK_ERRORS:
         return Damage(position, position, "cannot be read")
     if row is None:
         return unsure.get(position) or Damage(position, position, "is missing")
     record = Record(*row)
-    return record if _fits(record) else Damage(position, position, "cannot be read")
+    return record if _has_column_types(record) else Damage(position, position, "cannot be read")
 
 
-def _fits(record: Record) -> bool:
-    """Whether each value is of its column's type; SQLite checks that only when it writes."""
+def _has_column_types(record: Record) -> bool:
+    """Whether each value has its column's type; SQLite checks that only on writes."""
     values = msgspec.structs.astuple(record)
     return all(isinstance(value, fit) for value, fit in zip(values, _TYPES, strict=True))
 
 
-def _contradictions(reader: Reader, log: Log, copies: Sequence[Copy], head: int) -> list[Damage]:
+def _other_evidence(reader: Reader, log: Log, copies: Sequence[Copy], head: int) -> list[Damage]:
     try:
         found = [*testimonies(reader, log.file.views, copies, head)]
         if log.original:
             found += differences(reader, log.original, head)
-    except _UNTYPED as problem:
+    except _READ_ERRORS as problem:
         return [Damage(1, head, f"the file is damaged: {problem}")]
     return [Damage(*each) for each in found]
 
 
 def _file_damage(file: LogFile, head: int) -> list[Damage]:
-    """What SQLite says of the file, by a connection that is new.
+    """Run SQLite's integrity check on a new connection.
 
-    A full-text index keeps its plan in the connection, and checks it without looking whether
-    another has changed it: on a connection that read before, that is a false alarm.
+    A full-text index caches its structure per connection and checks it without noticing changes
+    by other connections: a connection that read before would give false alarms.
     """
     try:
         db = file.connect()
@@ -258,9 +257,9 @@ def _file_damage(file: LogFile, head: int) -> list[Damage]:
     finally:
         let_go(db)
     texts = [str(row[0]) for row in rows]
-    return [Damage(1, head, _told(text)) for text in texts if text != "ok"]
+    return [Damage(1, head, _describe(text)) for text in texts if text != "ok"]
 
 
-def _told(text: str) -> str:
-    """What SQLite says, and of what: words are indexed by FTS5, and nothing else is."""
+def _describe(text: str) -> str:
+    """The problem text, which says whether a full-text index (FTS5) or the file is damaged."""
     return f"{INDEX if 'fts5' in text.casefold() else 'the file is'} damaged: {text}"

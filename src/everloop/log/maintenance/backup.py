@@ -1,7 +1,7 @@
-"""Backups: whole copies of the log file, taken while it is in use, rotated.
+"""Backups: whole copies of the log file, made while it is in use, with rotation.
 
 A copy is made with SQLite's backup interface, never by copying the file, and is checked before it
-gets its name. Its name says when it was made and how far the log had come.
+gets its final name. The name has the time and the head of the log.
 """
 
 import threading
@@ -21,7 +21,9 @@ from everloop.log.sqlite.file import LogFile
 from everloop.ports import Clock, Progress
 
 PAGES_AT_ONCE = 1_024
-RESTORED = ".restored"  # a note in their folder: copies until then are of another past
+RESTORED = (
+    ".restored"  # file with the time of the last restore; older backups are of the replaced log
+)
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
@@ -38,7 +40,7 @@ class BackupPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A backup, as its name says it."""
+    """A backup file, with time and head from its name."""
 
     path: Path
     made_at: datetime
@@ -54,11 +56,11 @@ class Backups:
         self._plan = plan
         self._clock = clock
         self._newest: Copy | None = None
-        self._looked = False
+        self._listed = False
         self._lock = threading.Lock()
 
     def due(self, head: int) -> bool:
-        """Whether the plan asks for a copy of a log that has come this far."""
+        """Whether the plan requires a backup of a log with this head."""
         newest = self._last()
         since = head - (newest.head if newest else 0)
         if since <= 0:
@@ -71,48 +73,48 @@ class Backups:
         return newest is None or self._clock.now() - newest.made_at >= timedelta(minutes=minutes)
 
     def make(self, progress: Progress | None = None) -> Path:
-        """Make a copy now, and drop the oldest beyond those to keep."""
+        """Make a backup now, and delete the oldest ones beyond the number to keep."""
         with self._lock:
             path = make_backup(self._file, self.folder, self._clock.now(), progress)
             rotate(self.folder, self._plan.kept)
-            self._newest = _copy(path)
+            self._newest = _parse_name(path)
             return path
 
     def keep(self) -> int:
-        """Make a copy now; the newest position that is in it."""
-        copy = _copy(self.make())
-        assert copy is not None, "we gave it its name"
+        """Make a backup now and return its newest position."""
+        copy = _parse_name(self.make())
+        assert copy is not None, "make() names it so that it parses"
         return copy.head
 
     def _last(self) -> Copy | None:
-        if not self._looked:
+        if not self._listed:
             found = backups_of_this_past(self.folder)
-            self._newest, self._looked = (found[0] if found else None), True
+            self._newest, self._listed = (found[0] if found else None), True
         return self._newest
 
 
 def make_backup(
     file: LogFile, folder: Path, now: datetime, progress: Progress | None = None
 ) -> Path:
-    """Copy the log as it stands into a folder, checked.
+    """Copy the log into a folder and check the copy.
 
     Raises:
         Unavailable: the folder cannot be written.
-        Corrupt: the copy does not check out.
+        Corrupt: the copy is damaged.
     """
     _make_folder(folder)
     partial = folder / f".partial-{now.strftime(_STAMP)}.db"
     try:
         with file.reading() as reader:
             head = reader.head()
-            with _keeping(folder):
+            with _report_folder_errors(folder):
                 copy_pages(reader.db, partial, progress)
         target = folder / f"everloop-{now.strftime(_STAMP)}-{head}.db"
         partial.replace(target)
     except apsw.Error as problem:
         raise unavailable(problem, partial) from problem
     except OSError as problem:
-        raise _not_written(folder, problem) from problem
+        raise _write_error(folder, problem) from problem
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -139,48 +141,51 @@ def copy_pages(source: apsw.Connection, target: Path, progress: Progress | None 
 
 
 def backups(folder: Path) -> list[Copy]:
-    """The copies in a folder, newest first."""
-    copies = [_copy(path) for path in folder.glob("everloop-*-*.db")]
+    """The backups in a folder, newest first."""
+    copies = [_parse_name(path) for path in folder.glob("everloop-*-*.db")]
     return sorted((c for c in copies if c), key=lambda c: (c.made_at, c.head), reverse=True)
 
 
 def backups_of_this_past(folder: Path) -> list[Copy]:
-    """Those that were made since the log was last replaced by one of them, newest first."""
+    """The backups made since the last restore, newest first."""
     note = folder / RESTORED
     until = note.read_text().strip() if note.exists() else ""
     return [copy for copy in backups(folder) if copy.made_at.strftime(_STAMP) > until]
 
 
 def note_restored(folder: Path, now: datetime) -> None:
-    """Note that the log is replaced now: the copies there are say nothing of the one to come."""
+    """Record the time of a restore: earlier backups are of the replaced log."""
     _make_folder(folder)
     newest = max([now, *(copy.made_at for copy in backups(folder))])
     (folder / RESTORED).write_text(newest.strftime(_STAMP))
 
 
 def rotate(folder: Path, kept: int) -> list[Path]:
-    """Delete all but the newest copies; returns what was deleted."""
+    """Delete all but the newest backups; returns the deleted paths."""
     dropped = [copy.path for copy in backups(folder)[kept:]]
     try:
         for path in dropped:
             path.unlink(missing_ok=True)
     except OSError as problem:
-        raise _not_written(folder, problem) from problem
+        raise _write_error(folder, problem) from problem
     return dropped
 
 
 def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -> None:
-    """Put a copy in the place of a log. The caller verified it and closed the log.
+    """Replace a log by a backup. The caller verified the backup and closed the log.
 
     Raises:
-        NotFound: there is no such copy.
-        Invalid: the copy is the log itself.
+        NotFound: there is no such backup.
+        Invalid: the backup is the log itself.
         Unavailable: another process is using the log.
     """
     if not copy.is_file():
         raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
     if target.exists() and copy.samefile(target):
-        raise Invalid("a log cannot be restored from itself", hint="Name one of its backups.")
+        raise Invalid(
+            "a log cannot be restored from itself",
+            hint="Choose one of its backups: `everloop backup --list`.",
+        )
     _make_folder(target.parent)
     source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
     db = apsw.Connection(str(target))
@@ -193,7 +198,7 @@ def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -
         db.execute("PRAGMA journal_mode = WAL")
     except apsw.BusyError as problem:
         raise Unavailable(
-            "another process is using the log", hint="Stop it, then restore again."
+            "another process is using the log", hint="Stop that process, then restore again."
         ) from problem
     except apsw.Error as problem:
         raise unavailable(problem, target) from problem
@@ -202,7 +207,7 @@ def restore_backup(copy: Path, target: Path, progress: Progress | None = None) -
         source.close()
 
 
-def _copy(path: Path) -> Copy | None:
+def _parse_name(path: Path) -> Copy | None:
     try:
         _, stamp, head = path.stem.split("-")
         return Copy(path, datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC), int(head))
@@ -214,23 +219,23 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as problem:
-        raise _not_written(folder, problem) from problem
+        raise _write_error(folder, problem) from problem
 
 
 @contextmanager
-def _keeping(folder: Path) -> Generator[None]:
-    """Blame the folder, and not the log, if there is no room for the copy."""
+def _report_folder_errors(folder: Path) -> Generator[None]:
+    """Report a full or read-only backup folder as such, not as an error of the log."""
     try:
         yield
     except (apsw.FullError, apsw.CantOpenError, apsw.ReadOnlyError) as problem:
-        raise _not_written(folder, problem) from problem
+        raise _write_error(folder, problem) from problem
 
 
-def _not_written(folder: Path, problem: OSError | apsw.Error) -> Unavailable:
+def _write_error(folder: Path, problem: OSError | apsw.Error) -> Unavailable:
     words = getattr(problem, "strerror", None) or problem
     return Unavailable(
-        f"no copy can be kept in {folder}: {words}",
-        hint="Choose another place, or free some space.",
+        f"no backup can be written to {folder}: {words}",
+        hint="Choose another folder, or free some space.",
     )
 
 

@@ -1,7 +1,7 @@
-"""Upkeep of the file, beside the commits: checkpoints, backups, and scrubbing after a purge.
+"""Background maintenance of the file: checkpoints, backups, and scrubbing after a purge.
 
-Checkpoints run on a connection and a thread of their own, so that an error in one is never
-mistaken for a failed append. Appends go on meanwhile; they wait only for its last pages.
+Checkpoints run on their own thread and connection, so that an error in one is never mistaken for a
+failed append. Appends continue meanwhile and wait only for the last pages.
 """
 
 import threading
@@ -23,11 +23,11 @@ SCRUB_WAIT_MS = 10_000
 # A full-text index keeps the words of deleted rows until its segments are merged.
 _FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5 (%'"
 PAGE_BYTES = 4_096
-LOOK_EVERY = 8  # commits between two looks whether something is due
+LOOK_EVERY = 8  # commits between two checks whether something is due
 
 
 class Upkeep:
-    """A thread that keeps the write-ahead file small and the backups fresh."""
+    """A thread that keeps the write-ahead file small and backups recent."""
 
     def __init__(
         self,
@@ -44,30 +44,30 @@ class Upkeep:
         self._backups = backups
         self._wal = Path(f"{file.path}-wal")
         self._wal_bytes_max = wal_bytes_max
-        self._wanted = threading.Event()
+        self._task_due = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
         self._writes = 0
-        self._pages = 0  # written by the scribe when we last looked
-        self._moved = 0  # of these, before the last checkpoint
+        self._pages = 0  # pages written at the last check
+        self._checkpointed = 0  # pages written at the last checkpoint
         self._head = 0
-        self._problems: dict[str, EverloopError] = {}  # by what failed last time
-        self._cleaners: list[Callable[[], None]] = []  # what is done when another node has purged
+        self._problems: dict[str, EverloopError] = {}  # by task
+        self._cleaners: list[Callable[[], None]] = []  # called after another node has purged
         self._purged_elsewhere = False
 
     @property
     def problem(self) -> EverloopError | None:
-        """What failed and has not succeeded since."""
+        """A task that failed and has not succeeded since; None if there is none."""
         return next(iter(self._problems.values()), None)
 
     def when_purged_elsewhere(self, clean: Callable[[], None]) -> None:
-        """Do something each time another node has purged; now too, if one has."""
+        """Call `clean` each time another node has purged; at once, if one already has."""
         self._cleaners.append(clean)
         if self._purged_elsewhere:
             self.purged_elsewhere()
 
     def purged_elsewhere(self) -> None:
-        """Clean up here after a purge of another node. What hinders that is a problem."""
+        """Run the cleaners after a purge by another node. Their errors show up in `problem`."""
         self._purged_elsewhere = True
         self._problems.pop("clean", None)
         for clean in self._cleaners:
@@ -77,21 +77,21 @@ class Upkeep:
                 self._problems["clean"] = problem
 
     def written(self, head: int) -> None:
-        """Note a commit, and look now and then whether something is due; with the pen in hand."""
+        """Count a commit and check sometimes what is due; the caller holds the write lock."""
         self._writes += 1
         self._head = head
         if self._writes % LOOK_EVERY == 0:
             self._pages = self._scribe.pages_written()
-            if self._large() or self._backup_due():
+            if self._checkpoint_due() or self._backup_due():
                 self._start()
-                self._wanted.set()
+                self._task_due.set()
 
     def checkpoint(self) -> None:
-        """Move what was written into the main file, as far as readers allow.
+        """Checkpoint: move pages from the write-ahead file to the main file, as readers allow.
 
-        Once nothing is left to move, SQLite begins the write-ahead file anew, and overwriting it is
-        far cheaper for the disk than making it longer. While appends go on that moment never comes,
-        so the last pages are moved with the pen in hand.
+        Once all pages are moved, SQLite overwrites the write-ahead file from its start, which is
+        far cheaper than growing it. During appends that never happens, so the last pages are
+        moved while holding the write lock.
         """
         try:
             db = self._file.connect()
@@ -99,9 +99,9 @@ class Upkeep:
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 with self._pen:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                    self._pages = self._moved = self._scribe.pages_written()
-                    if self._size() > 4 * self._wal_bytes_max:
-                        db.set_busy_timeout(0)  # nobody should wait for those who read for long
+                    self._pages = self._checkpointed = self._scribe.pages_written()
+                    if self._wal_bytes() > 4 * self._wal_bytes_max:
+                        db.set_busy_timeout(0)  # do not wait for long reads
                         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 let_go(db)
@@ -121,21 +121,21 @@ class Upkeep:
             self._problems["backup"] = problem
 
     def scrub(self) -> None:
-        """Rewrite the file, so that no freed page or old frame keeps erased text.
+        """Rewrite the file so that no freed page or old WAL frame keeps erased text.
 
         Raises:
-            Unavailable: someone kept reading the old state for too long.
+            Unavailable: a reader used the old state for too long.
         """
         db = self._file.connect()
         try:
             for (index,) in db.execute(_FULL_TEXT).fetchall():
                 db.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608 - ours
             db.execute("VACUUM")
-            db.set_busy_timeout(0)  # we wait for readers here, and not each time as for a lock
+            db.set_busy_timeout(0)  # the loop below waits for readers
             for _ in range(SCRUB_TRIES):
                 row = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 if row and not row[0]:
-                    # One more commit syncs the emptied file: else a power cut could bring it back.
+                    # One more commit syncs the truncated file: else a power cut could restore it.
                     db.set_busy_timeout(SCRUB_WAIT_MS)
                     db.execute(f"PRAGMA user_version = {int(db.pragma('user_version'))}")
                     return
@@ -145,29 +145,29 @@ class Upkeep:
         finally:
             let_go(db)
         raise Unavailable(
-            "the text is erased from the log, but a reader still holds the old file state",
+            "the text is erased from the log, but a reader still uses the old state of the file",
             hint="Close other Everloop processes and run `everloop log scrub`.",
         )
 
     def close(self) -> None:
-        """Stop the thread; make the backup that is due, if any."""
+        """Stop the thread, and make a backup if one is due."""
         self._closed = True
-        self._wanted.set()
+        self._task_due.set()
         if self._thread is not None:
             self._thread.join()
         self.back_up()
 
-    def _large(self) -> bool:
-        """Whether so much was written since the last checkpoint that another is due."""
+    def _checkpoint_due(self) -> bool:
+        """Whether a checkpoint is due, by the pages written since the last one."""
         pages = self._pages
-        if pages < self._moved:  # the file was opened anew, and the count with it
-            self._moved = 0
-        return (pages - self._moved) * PAGE_BYTES > self._wal_bytes_max
+        if pages < self._checkpointed:  # the file was reopened, which resets the counter
+            self._checkpointed = 0
+        return (pages - self._checkpointed) * PAGE_BYTES > self._wal_bytes_max
 
     def _backup_due(self) -> bool:
         return self._backups is not None and self._backups.due(self._head)
 
-    def _size(self) -> int:
+    def _wal_bytes(self) -> int:
         try:
             return self._wal.stat().st_size
         except OSError:
@@ -175,15 +175,15 @@ class Upkeep:
 
     def _start(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="everloop-upkeep", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="everloop-upkeep", daemon=True)
             self._thread.start()
 
-    def _serve(self) -> None:
+    def _run(self) -> None:
         while True:
-            self._wanted.wait()
-            self._wanted.clear()
+            self._task_due.wait()
+            self._task_due.clear()
             if self._closed:
                 return
-            if self._large():
+            if self._checkpoint_due():
                 self.checkpoint()
             self.back_up()

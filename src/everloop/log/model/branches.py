@@ -1,9 +1,9 @@
-"""Branches: who sees which part of the log.
+"""Branches: which part of the log each reader sees.
 
-A branch is one row, whatever the history: its parent and the position after which it left it. What
-it sees is its lineage: its own records, and its ancestors' up to where the line left them. Each
-tree has a root; the streams named after a root live in its tree, all others in `main`. So
-rewinding one conversation or one world leaves everything else where it is.
+A branch is one row, however long the history: its parent, and the position after which it left the
+parent. Its lineage is its own records plus those of its ancestors up to where it left them. Every
+tree has a root; streams named after a root belong to its tree, all others to `main`. So rewinding
+one conversation or one world does not affect the rest.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ ALL = 2**62  # a cap above every position
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A line of history. `parent` is already the ancestor on which `at` lies."""
+    """A line of history. `parent` is the ancestor that contains position `at`."""
 
     name: str
     root: str
@@ -35,54 +35,54 @@ class Branch:
             node, cap = node.parent, node.at
 
 
-@dataclass(frozen=True)  # without slots: `key` is kept
+@dataclass(frozen=True)  # without slots: `key` is cached
 class Sight:
-    """What can be seen: for each branch in view, the highest position."""
+    """The visible part of the log: for each visible branch, the highest position."""
 
     caps: dict[str, int]
     upto: int = ALL
 
     @cached_property
     def key(self) -> tuple[tuple[str, int], ...]:
-        """Equal for equal sights."""
+        """A hashable key that is equal for equal sights."""
         return tuple(sorted(self.caps.items()))
 
     def sees(self, branch: str, position: int) -> bool:
-        """Whether a record there lies in the lineage. Retraction is another question."""
+        """Whether a position on a branch is visible. Does not check retractions."""
         return position <= self.caps.get(branch, -1)
 
 
 @dataclass(slots=True)
 class Branches:
-    """All branches, and on which one each tree stands: the fold of the log's branch facts."""
+    """All branches and the current one of each tree, folded from the log's branch facts."""
 
     by_name: dict[str, Branch] = field(default_factory=lambda: {MAIN: Branch(MAIN, MAIN)})
     standing: dict[str, str] = field(default_factory=lambda: {MAIN: MAIN})
-    _standing: list[Sight] = field(default_factory=list[Sight], repr=False, compare=False)
+    _current_sight: list[Sight] = field(default_factory=list[Sight], repr=False, compare=False)
 
     def plant(self, name: str) -> None:
-        """Take in a new root."""
+        """Add a root branch, which starts a new tree."""
         self.by_name[name] = Branch(name, name)
         self.standing[name] = name
-        self._standing = []
+        self._current_sight = []
 
     def fork(self, name: str, parent: str, at: int) -> None:
-        """Take in a fork. One that leaves before its parent began hangs on the right ancestor."""
+        """Add a fork. If it starts before its parent did, the ancestor becomes its parent."""
         node = self[parent]
         while node.parent is not None and at <= node.at:
             node = node.parent
         self.by_name[name] = Branch(name, node.root, node, at)
 
     def stand(self, name: str) -> None:
-        """Take in a move."""
+        """Make a branch the current one of its tree."""
         self.standing[self[name].root] = name
-        self._standing = []
+        self._current_sight = []
 
     def __getitem__(self, name: str) -> Branch:
         """The branch of that name.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is no such branch.
         """
         try:
             return self.by_name[name]
@@ -96,32 +96,32 @@ class Branches:
         return name in self.by_name
 
     def root_of(self, stream: str) -> str:
-        """The tree a stream lives in: the longest root that names it or a part before a colon."""
+        """The root of a stream's tree: the longest root that is the name or a prefix of it."""
         name = stream
         while name and name not in self.standing:  # its keys are the roots
             name = name.rpartition(":")[0]
         return name or MAIN
 
     def home_of(self, stream: str) -> Branch:
-        """The branch on which a stream goes on now."""
+        """The current branch of a stream's tree, to which new facts of the stream go."""
         return self.by_name[self.standing[self.root_of(stream)]]
 
     def sight(self, names: Iterable[str] | None = None, upto: int = ALL) -> Sight:
-        """What these branches see together; by default, where every tree stands."""
-        kept = self._standing  # taken first: a move meanwhile begins another list
-        if names is None and upto == ALL and kept:
-            return kept[0]
+        """What these branches see together; by default, the current branch of every tree."""
+        cached = self._current_sight  # read once: a concurrent switch replaces the list
+        if names is None and upto == ALL and cached:
+            return cached[0]
         caps: dict[str, int] = {}
         for name in tuple(self.standing.values()) if names is None else names:
             for branch, cap in self[name].lineage():
                 caps[branch] = min(upto, max(cap, caps.get(branch, -1)))
-        made = Sight(caps, upto)
+        sight = Sight(caps, upto)
         if names is None and upto == ALL:
-            kept.append(made)
-        return made
+            cached.append(sight)
+        return sight
 
     def standing_with(self, branch: str) -> Sight:
-        """What one sees who stands on `branch` in its tree, and where one stands in all others."""
+        """What is visible if `branch` were the current one of its tree; other trees as they are."""
         root = self[branch].root
         if self.standing[root] == branch:
             return self.sight()

@@ -1,8 +1,8 @@
-"""Events as classes: wire names, schemas, encoding and upcasting.
+"""Event classes: wire names, schema numbers, JSON encoding and upcasting.
 
-An event class is frozen data with a wire name that outlives any renaming of the class. Stored
-events are never edited: when a shape changes, its schema number goes up and an upcaster lifts the
-old ones as they are read. What this build does not know decodes to `Unknown`, and is kept.
+An event class is frozen data with a wire name that stays when the class is renamed. Stored events
+are never edited: when a shape changes, its schema number goes up and an upcaster converts old ones
+as they are read. A kind or schema that this build does not know decodes to `Unknown` and is kept.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,24 +14,25 @@ import msgspec
 
 from everloop.errors import RESTORE, Corrupt, Invalid
 
-MISFITS = (msgspec.ValidationError, msgspec.DecodeError, TypeError)  # what a decoder raises
+MISFITS = (msgspec.ValidationError, msgspec.DecodeError, TypeError)  # raised by decoders
 
-UNSAYABLE = (UnicodeEncodeError, TypeError, OverflowError, RecursionError)  # what an encoder raises
+# Raised by encoders.
+ENCODE_ERRORS = (UnicodeEncodeError, TypeError, OverflowError, RecursionError)
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):  # it holds data, and so never itself
+class Event(msgspec.Struct, frozen=True, gc=False):  # it never contains itself, so no cycles
     """Something that happened. Subclasses are declared with `@event("area.noun_happened")`."""
 
     wire: ClassVar[str] = ""
     schema: ClassVar[int] = 1
-    supersedes: ClassVar[bool] = False  # takes the place of what its stream said of `because[0]`
-    lasting: ClassVar[bool] = False  # stands on a thing, not on its words; stays when those change
+    supersedes: ClassVar[bool] = False  # replaces what its stream said of `because[0]`
+    lasting: ClassVar[bool] = False  # stays when the text it was derived from changes
 
 
 class Unknown(Event, frozen=True):
-    """An event of a kind or schema that this build does not know. Folds pass over it."""
+    """An event of a kind or schema that this build does not know. Folds skip it."""
 
     kind: str
     kind_schema: int
@@ -42,7 +43,7 @@ E = TypeVar("E", bound=Event)
 _catalogue: dict[str, type[Event]] = {}
 _upcasters: dict[tuple[str, int], Upcaster] = {}
 _decoders: dict[tuple[str, int], Callable[[str], Event]] = {}
-_readers: dict[type[Event], Callable[[bytes], Event]] = {}  # the decoder of each declared class
+_class_decoders: dict[type[Event], Callable[[bytes], Event]] = {}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -56,14 +57,14 @@ def event(wire: str, *, schema: int = 1) -> Callable[[type[E]], type[E]]:
             )
         cls.wire, cls.schema = wire, schema
         _catalogue[wire] = cls
-        _decoders[wire, schema] = _readers[cls] = msgspec.json.Decoder(cls).decode
+        _decoders[wire, schema] = _class_decoders[cls] = msgspec.json.Decoder(cls).decode
         return cls
 
     return declare
 
 
 def upcast(wire: str, *, from_schema: int) -> Callable[[Upcaster], Upcaster]:
-    """Declare how data of `from_schema` becomes data of the next schema."""
+    """Declare how to convert data of `from_schema` to the next schema."""
 
     def declare(lift: Upcaster) -> Upcaster:
         _upcasters[wire, from_schema] = lift
@@ -73,7 +74,7 @@ def upcast(wire: str, *, from_schema: int) -> Callable[[Upcaster], Upcaster]:
 
 
 def is_superseding(happened: Event) -> bool:
-    """Whether an event takes the place of earlier ones, also when only its kind is left of it."""
+    """Whether an event replaces earlier ones; works for purged events too, by their kind."""
     if isinstance(happened, Unknown):
         known = _catalogue.get(happened.kind)
         return known is not None and known.supersedes
@@ -81,7 +82,7 @@ def is_superseding(happened: Event) -> bool:
 
 
 def lasting_kinds() -> list[str]:
-    """The kinds that stay when what they stand on is reworded."""
+    """The kinds that stay visible when the text they were derived from is reworded."""
     return [wire for wire, known in _catalogue.items() if known.lasting]
 
 
@@ -91,12 +92,12 @@ def catalogue() -> dict[str, type[Event]]:
 
 
 def encode(happened: Event) -> bytes:
-    """The event as JSON in UTF-8, once it is sure that a replay would see the very same event.
+    """Encode an event as UTF-8 JSON, after checking that decoding gives an equal event.
 
     Raises:
-        Invalid: the event holds something JSON cannot say, such as NaN or half a character.
+        Invalid: JSON cannot represent the event, for example NaN or invalid Unicode.
     """
-    read = _readers.get(type(happened))
+    read = _class_decoders.get(type(happened))
     if read is None:
         raise Invalid(
             f"{type(happened).__name__} is not a declared event",
@@ -108,43 +109,43 @@ def encode(happened: Event) -> bytes:
             return data
     except msgspec.ValidationError:
         pass
-    except UNSAYABLE as problem:
+    except ENCODE_ERRORS as problem:
         raise Invalid(
             f"{happened.wire} cannot be written as JSON: {problem}",
             hint="Send plain text, numbers, lists and maps; text must be valid Unicode.",
         ) from problem
     raise Invalid(
-        f"{happened.wire} would not read back as it is: NaN or Infinity, or a wrong type",
-        hint="Use the declared types, and leave out numbers that JSON cannot say.",
+        f"{happened.wire} would not read back unchanged: it has NaN, Infinity or a wrong type",
+        hint="Use the declared types, and no NaN or Infinity.",
     )
 
 
 def encode_all(happened: Iterable[Event]) -> list[bytes]:
-    """As `encode`, for many events, with less to do for each where neighbours are of one class.
+    """Encode many events; faster than `encode` where neighbours are of one class.
 
     Raises:
-        Invalid: one of them cannot be written.
+        Invalid: one of them cannot be encoded.
     """
     data: list[bytes] = []
     for cls, run in groupby(happened, type):
-        data += _encode_alike(list(run), _readers.get(cls))
+        data += _encode_same_class(list(run), _class_decoders.get(cls))
     return data
 
 
-def _encode_alike(happened: list[Event], read: Callable[[bytes], Event] | None) -> list[bytes]:
+def _encode_same_class(happened: list[Event], read: Callable[[bytes], Event] | None) -> list[bytes]:
     if read is not None:
-        with suppress(msgspec.ValidationError, *UNSAYABLE):
+        with suppress(msgspec.ValidationError, *ENCODE_ERRORS):
             data = list(map(_encode, happened))
             if list(map(read, data)) == happened:
                 return data
-    return [encode(one) for one in happened]  # says which cannot be written, and why
+    return [encode(one) for one in happened]  # raises for the first that cannot be encoded
 
 
 def decode(kind: str, schema: int, data: str) -> Event:
-    """The event that `data` says, lifted to the schema of this build.
+    """Decode an event and upcast it to the schema of this build.
 
     Raises:
-        Corrupt: the data does not fit its kind.
+        Corrupt: the data does not match its kind.
     """
     try:
         return decoder(kind, schema)(data)
@@ -153,17 +154,17 @@ def decode(kind: str, schema: int, data: str) -> Event:
 
 
 def misfit(kind: str, schema: int, problem: Exception) -> Corrupt:
-    """What it means that a decoder failed."""
-    return Corrupt(f"a stored {kind} (schema {schema}) does not fit: {problem}", hint=RESTORE)
+    """The error for stored data that a decoder rejected."""
+    return Corrupt(f"a stored {kind} (schema {schema}) cannot be decoded: {problem}", hint=RESTORE)
 
 
 def decoder(kind: str, schema: int) -> Callable[[str], Event]:
-    """What decodes data of a kind and schema, for those who have much of it."""
+    """The decoder of a kind and schema, for callers that decode many events."""
     known = _decoders.get((kind, schema))
     if known is None:
         try:
             known = _decoders[kind, schema] = _decoder(kind, schema)
-        except TypeError as problem:  # a damaged file may hold anything in place of a number
+        except TypeError as problem:  # a damaged file may contain anything instead of a number
             raise misfit(kind, schema, problem) from problem
     return known
 
@@ -173,17 +174,17 @@ def _decoder(kind: str, schema: int) -> Callable[[str], Event]:
     if cls is None or schema > cls.schema:
         unknown = Unknown(kind=kind, kind_schema=schema)
         return lambda _: unknown
-    return lambda data: msgspec.convert(_lift(kind, schema, cls.schema, data), cls)
+    return lambda data: msgspec.convert(_upcast_data(kind, schema, cls.schema, data), cls)
 
 
-def _lift(kind: str, schema: int, target: int, data: str) -> dict[str, Any]:
+def _upcast_data(kind: str, schema: int, target: int, data: str) -> dict[str, Any]:
     value: dict[str, Any] = msgspec.json.decode(data)
     for step in range(schema, target):
         lift = _upcasters.get((kind, step))
         if lift is None:
             raise Corrupt(
-                f"no upcaster lifts {kind} from schema {step} to {step + 1}",
-                hint="This build lacks an @upcast; use the one that wrote the log.",
+                f"{kind} has no upcaster from schema {step} to {step + 1}",
+                hint="Use the version of Everloop that wrote this log, or a newer one.",
             )
         value = lift(value)
     return value

@@ -1,7 +1,7 @@
-"""What can happen to the log itself: branches, standing, retraction, purge.
+"""Events about the log itself: branches created, forked or switched to, retractions, purges.
 
-These are ordinary facts in the stream `log`. Branch facts are read whatever branch one stands on;
-a retraction counts on the branches that see it; a purge counts everywhere.
+They are ordinary facts in the stream `log`. Branch facts and purges count on every branch; a
+retraction counts on the branches that see it.
 """
 
 from everloop.log.model.event import Event, event
@@ -18,7 +18,7 @@ class BranchPlanted(Event, frozen=True):
 
 @event("log.branch_forked")
 class BranchForked(Event, frozen=True):
-    """A branch left its parent after position `at`; what the parent did later it does not see."""
+    """A branch left its parent after position `at` and does not see later facts of the parent."""
 
     branch: str
     parent: str
@@ -27,7 +27,7 @@ class BranchForked(Event, frozen=True):
 
 @event("log.branch_stood")
 class BranchStood(Event, frozen=True):
-    """Someone moved to `branch`: from here on it is the present of its tree."""
+    """`branch` became the current branch of its tree."""
 
     branch: str
 
@@ -50,7 +50,7 @@ class Purged(Event, frozen=True):
 
 @event("notes.note_written")
 class NoteWritten(Event, frozen=True):
-    """A remark that someone left in the log, for whoever reads it later."""
+    """An actor left a note in the log."""
 
     text: str
 

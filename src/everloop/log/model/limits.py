@@ -1,4 +1,4 @@
-"""Every bound of the log, with its default. `docs/settings.md` is generated from here."""
+"""Limits of the log, with defaults. `docs/settings.md` is generated from this file."""
 
 from typing import Annotated
 

@@ -1,9 +1,9 @@
-"""A record is an event with its envelope and its proof; a fact is what folds see of it.
+"""Records and facts: a record is a log row with its hash chain, a fact is what folds receive of it.
 
-Each record's digest covers its whole envelope, a commitment to its payload (the seal) and the
-digest of the record before it in its stream. `verify.py` recomputes all of them. The seal is
-salted, and salt and payload go together when a record is purged: the chain still verifies, and the
-erased text cannot be confirmed by guessing.
+A record's digest covers its whole envelope, a commitment to its payload (the seal), and the digest
+of the record before it in its stream. `integrity/verify.py` recomputes all of them. The seal is
+salted, and a purge erases the salt together with the payload: the chain still verifies, and nobody
+can confirm a guess of the erased text.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,13 +26,13 @@ _encode = msgspec.json.Encoder().encode
 _decode_positions = msgspec.json.Decoder(tuple[int, ...]).decode
 
 
-# Records and facts come by the thousand and hold nothing that leads back to them, so the garbage
-# collector need not look at them (`gc=False`).
+# There are thousands of records and facts and they form no reference cycles, so the garbage
+# collector can skip them (`gc=False`).
 
-# What a digest covers, in this order: the digest before it, position, stream, branch, version,
+# What a digest covers, in this order: previous digest, position, stream, branch, version,
 # kind, schema, actor, because, request id, time and seal.
 Envelope = tuple[bytes, int, str, str, int, str, int, str, str | None, str, int, bytes]
-# The same of many in one append. What they share: the digest before the first, stream, branch,
+# The same for many records of one append. Shared: the digest before the first, stream, branch,
 # actor, request id and time. The rest: position, version, kind, schema, because and seal.
 Shared = tuple[bytes, str, str, str, str, int]
 Rest = tuple[int, int, str, int, str | None, bytes]
@@ -63,7 +63,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """An event as recorded: what folds and views are given."""
+    """A recorded event with its envelope: the input of folds and projections."""
 
     event: Event
     position: int
@@ -77,40 +77,40 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def recorded_at(self) -> datetime:
-        """When the store took it in, in UTC."""
+        """When the store recorded it, in UTC."""
         return moment(self.recorded_us)
 
 
 def seal_of(salt: bytes, data: bytes) -> bytes:
-    """The commitment to a payload that the digest covers."""
+    """The salted hash of a payload, which the digest covers."""
     return sha256(salt + data).digest()
 
 
 def link(envelope: Envelope) -> bytes:
-    """The digest of a record."""
+    """The digest of a record, from its envelope."""
     return sha256(_encode(envelope)).digest()
 
 
 def seals_of(salts: Iterable[bytes], data: Iterable[bytes]) -> list[bytes]:
-    """As `seal_of`, for many."""
+    """Like `seal_of`, for many payloads."""
     return [sha256(salt + text).digest() for salt, text in zip(salts, data, strict=True)]
 
 
 def links(shared: Shared, envelopes: Iterable[Rest]) -> list[bytes]:
-    """As `link`, for many of one append, each of which follows the one before it."""
+    """Like `link`, for many records of one append, each chained to the one before it."""
     digest, stream, branch, actor, request, now_us = shared
-    found: list[bytes] = []
+    digests: list[bytes] = []
     for position, version, kind, schema, because, seal in envelopes:
         digest = sha256(_encode((
             digest, position, stream, branch, version, kind, schema,
             actor, because, request, now_us, seal,
         ))).digest()  # fmt: skip
-        found.append(digest)
-    return found
+        digests.append(digest)
+    return digests
 
 
 def chain(previous: bytes, record: Record) -> bytes:
-    """The digest that a stored record should have.
+    """The digest that a stored record must have, given the previous one in its stream.
 
     Raises:
         Corrupt: the record has neither payload nor seal.
@@ -127,7 +127,7 @@ def chain(previous: bytes, record: Record) -> bytes:
 
 
 def fact_of(record: Record) -> Fact:
-    """The fact a record states."""
+    """Decode a record into a fact."""
     return Fact(
         _event_of(record),
         record.position,
@@ -142,17 +142,17 @@ def fact_of(record: Record) -> Fact:
 
 
 def _event_of(record: Record) -> Event:
-    """The event of a record. Of a purged one only the envelope is known."""
+    """The event of a record; `Unknown` if its payload was purged."""
     if record.data is None:
         return Unknown(kind=record.kind, kind_schema=record.schema)
     return decode(record.kind, record.schema, record.data)
 
 
 def facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
-    """The facts that rows of `FACT_COLUMNS` state, all of one stream on one branch.
+    """Decode rows of `FACT_COLUMNS`, all of one stream on one branch, into facts.
 
-    Every replay goes through here, so a row becomes a fact with no record in between, and the
-    decoder is looked up only where the kind changes.
+    Every replay passes here, so no `Record` is built in between, and the decoder is looked up only
+    when the kind changes.
     """
     known_kind, known_schema, read = "", 0, decoder("", 0)
     for kind, schema, data, position, version, actor, because, request_id, recorded_us in rows:
@@ -176,27 +176,29 @@ def facts(rows: Iterable[Row], stream: str, branch: str) -> Iterator[Fact]:
 
 
 def positions(text: str | None) -> tuple[int, ...]:
-    """The positions a stored `because` names.
+    """Decode the positions of a stored `because`.
 
     Raises:
-        Corrupt: the text is no list of positions.
+        Corrupt: the text is not a list of positions.
     """
     try:
         return _decode_positions(text) if text else ()
     except (msgspec.MsgspecError, TypeError) as problem:
-        raise Corrupt(f"a record's sources cannot be read: {problem}", hint=RESTORE) from problem
+        raise Corrupt(
+            f"the `because` of a record cannot be decoded: {problem}", hint=RESTORE
+        ) from problem
 
 
 def encode_positions(because: tuple[int, ...]) -> str | None:
-    """Positions as they are stored."""
+    """Encode positions for the `because` column; None if there are none."""
     return _encode(because).decode() if because else None
 
 
 def moment(microseconds: int) -> datetime:
-    """A stored time as an aware datetime."""
+    """Convert a stored time to an aware datetime."""
     return EPOCH + timedelta(microseconds=microseconds)
 
 
 def microseconds(at: datetime) -> int:
-    """An aware datetime as the log stores it."""
+    """Convert an aware datetime to microseconds, as the log stores it."""
     return (at - EPOCH) // MICROSECOND

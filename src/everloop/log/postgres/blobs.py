@@ -1,7 +1,7 @@
-"""Files that the nodes of a log share, at the PostgreSQL server, in a table of each tenant.
+"""Shared files of a log's nodes, in a PostgreSQL table for each tenant (blob storage).
 
-It is made when the first file comes. A file is named by its digest and never changes; each node
-keeps what it fetched once.
+The table is created with the first file. A file is named by its digest and never changes; each node
+caches the files that it fetched.
 """
 
 from collections.abc import Callable
@@ -19,69 +19,69 @@ T = TypeVar("T")
 
 
 class PostgresDepot:
-    """The files of one tenant, over a line of its own."""
+    """The files of one tenant, over a connection of its own."""
 
     def __init__(self, line: Line, tenant: Tenant) -> None:
         self._line = line
         self._sql = tenant.depot
-        self._lock = Lock()  # a line is not for two threads
+        self._lock = Lock()  # the connection is not thread-safe
 
     def put(self, digest: str, content: bytes) -> None:
-        """Have a file there.
+        """Store a file under its digest, if it is not there yet.
 
         Raises:
-            Unavailable: the server cannot be reached, or does not take it.
+            Unavailable: the server cannot be reached, or refuses it.
         """
 
         def put(db: Connection) -> None:
             try:
                 db.execute(self._sql.put, (digest, content))
-            except UndefinedTable:  # it is the first file
+            except UndefinedTable:  # this is the first file
                 with db.transaction():
                     db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
                     db.execute(self._sql.make)
                 db.execute(self._sql.put, (digest, content))
 
-        self._ask(put)
+        self._run(put)
 
     def get(self, digest: str) -> bytes | None:
-        """What is in a file; None if it is not there.
+        """The content of a file; None if there is no such file.
 
         Raises:
             Unavailable: the server cannot be reached.
         """
-        found = self._ask(lambda db: _found(db, self._sql.get, digest))
+        found = self._run(lambda db: _first_row(db, self._sql.get, digest))
         return bytes(found[0]) if found else None
 
     def has(self, digest: str) -> bool:
-        """Whether a file is there.
+        """Whether a file exists.
 
         Raises:
             Unavailable: the server cannot be reached.
         """
-        return self._ask(lambda db: _found(db, self._sql.has, digest)) is not None
+        return self._run(lambda db: _first_row(db, self._sql.has, digest)) is not None
 
     def renew(self, digest: str) -> bool:
-        """Whether a file is there; if so, it is as good as new.
+        """Reset the age of a file, so that clean-up leaves it; False if it does not exist.
 
         Raises:
             Unavailable: the server cannot be reached.
         """
-        return self._ask(lambda db: _changed(db, self._sql.renew, digest)) > 0
+        return self._run(lambda db: _update(db, self._sql.renew, digest)) > 0
 
     def settle(self, digests: list[str]) -> None:
-        """Have files count as old: none of them waits for its message.
+        """Mark files as old: no message that will refer to them is still to come.
 
         Raises:
             Unavailable: the server cannot be reached.
         """
-        self._ask(lambda db: _changed(db, self._sql.settle, digests))
+        self._run(lambda db: _update(db, self._sql.settle, digests))
 
     def drop(self, digests: list[str], *, wanted: list[str], unsent_s: float) -> None:
-        """Erase files, so that nothing is left of them; and old ones that are not wanted.
+        """Erase these files for good, and old files that are not in `wanted`.
 
         Raises:
-            Unavailable: the server cannot be reached, or somebody there still sees them.
+            Unavailable: the server cannot be reached, or a session there still sees them.
         """
 
         def drop(db: Connection) -> None:
@@ -89,14 +89,14 @@ class PostgresDepot:
                 if db.execute(self._sql.drop, (digests, wanted, unsent_s)).rowcount:
                     db.execute(self._sql.mark)
 
-        self._ask(drop)
+        self._run(drop)
         self.scrub()
 
     def scrub(self) -> None:
-        """Rewrite the table, if it is marked: what was erased is in dead rows there.
+        """Rewrite the table if it is marked, because dead rows still have the erased files.
 
         Raises:
-            Unavailable: somebody there still sees it.
+            Unavailable: a session at the server still sees the dead rows.
         """
 
         def scrub(db: Connection) -> None:
@@ -105,27 +105,27 @@ class PostgresDepot:
                 rewrite(db, self._sql.scrub)
                 db.execute(self._sql.unmark)
 
-        self._ask(scrub)
+        self._run(scrub)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         with self._lock:
             self._line.drop()
 
-    def _ask(self, act: Callable[[Connection], T]) -> T:
+    def _run(self, act: Callable[[Connection], T]) -> T:
         with self._lock:
             return self._line.insist(act)
 
 
-def _changed(db: Connection, change: bytes, which: str | list[str]) -> int:
+def _update(db: Connection, change: bytes, which: str | list[str]) -> int:
     try:
         return db.execute(change, (which,)).rowcount
-    except UndefinedTable:  # no file came yet
+    except UndefinedTable:  # no file was stored yet
         return 0
 
 
-def _found(db: Connection, question: bytes, digest: str) -> tuple[bytes] | None:
+def _first_row(db: Connection, question: bytes, digest: str) -> tuple[bytes] | None:
     try:
         return db.execute(question, (digest,), binary=True).fetchone()
-    except UndefinedTable:  # no file came yet
+    except UndefinedTable:  # no file was stored yet
         return None

@@ -1,8 +1,8 @@
-"""A line to the PostgreSQL server: one connection that comes back by itself.
+"""A PostgreSQL connection that reconnects by itself.
 
-It settles what must not depend on how the server was set up: commits wait for the disk, no wait for
-a lock is endless, and a node that stalls inside a transaction loses it. And it turns the driver's
-errors into ours, each with the next step.
+It sets what must not depend on the server's configuration: commits wait for the disk, lock waits
+are bounded, and a node that stalls inside a transaction loses it. It also translates the driver's
+errors into ours, each with a hint.
 """
 
 import re
@@ -22,11 +22,11 @@ T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 
 TRIES_MAX = 5
-OLDEST_SERVER = 140000  # `idle_session_timeout` came with 14
-STALLED_AFTER_S = 5.0  # a writer that says nothing for so long inside its turn loses the turn
+OLDEST_SERVER = 140000  # `idle_session_timeout` exists since version 14
+STALLED_AFTER_S = 5.0  # an idle writer loses its transaction after this time
 
-# A dead server or a cut cable is noticed within seconds. What the address says otherwise holds.
-_DIAL = {
+# Detect a dead server or network within seconds. Settings in the URL take precedence.
+_CONNECT_DEFAULTS = {
     "application_name": "everloop",
     "connect_timeout": "5",
     "keepalives_idle": "5",
@@ -34,7 +34,7 @@ _DIAL = {
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-_SETTLE = """
+_SESSION_SETTINGS = """
 SELECT set_config('lock_timeout', %s, false),
     set_config('idle_in_transaction_session_timeout', %s, false),
     set_config('idle_session_timeout', %s, false),
@@ -46,41 +46,41 @@ SELECT set_config('lock_timeout', %s, false),
 
 
 class Line:
-    """One connection, dialled when it is needed and again when it broke. Not for two threads."""
+    """One connection, opened on demand and reopened when it broke. Not thread-safe."""
 
     def __init__(self, url: str, patience: Patience, *, lock_wait_s: float) -> None:
-        self.place = _place(url)
+        self.place = _display_name(url)
         self._url = url
         self._patience = patience
         self._lock_wait_s = lock_wait_s
-        self.silent_max_s = 0.0  # after so long a silence the server hangs up; 0: never
+        self.silent_max_s = 0.0  # the server closes an idle session after this time; 0: never
         self._db: Connection | None = None
-        self._hopeful = False  # whether the server was there when we last looked
+        self._reachable = False  # whether the last attempt to connect succeeded
 
     def connected(self) -> Connection:
-        """The connection. If it broke, dial again for as long as patience lasts.
+        """The open connection; if it broke, reconnect for as long as `patience` allows.
 
         Raises:
-            Unavailable: the server cannot be reached, or does not let us in.
+            Unavailable: the server cannot be reached, or refuses the login.
         """
         if self._db is not None and not self._db.closed:
             return self._db
         tries = 0
         while True:
             try:
-                self._db = self._dial()
-                self._hopeful = True
+                self._db = self._connect()
+                self._reachable = True
             except psycopg.Error as problem:
-                # Who has waited in vain once does not wait again before the server was back.
-                if _final(problem) or not self._hopeful or not self._patience(tries):
-                    self._hopeful = False
+                # After one timeout, do not wait again until the server was reachable once.
+                if _is_permanent(problem) or not self._reachable or not self._patience(tries):
+                    self._reachable = False
                     raise self.failed(problem) from problem
                 tries += 1
             else:
                 return self._db
 
     def insist(self, act: Callable[[Connection], T]) -> T:
-        """Do something that may be done twice; if the connection breaks, do it on a new one.
+        """Run an idempotent function; if the connection breaks, run it again on a new one.
 
         Raises:
             Unavailable: the server cannot be reached, or refuses.
@@ -95,7 +95,7 @@ class Line:
         raise AssertionError("it returns or raises")
 
     def roll_back(self) -> None:
-        """End the transaction, if one is open, without a trace."""
+        """Roll back the open transaction, if any."""
         db = self._db
         if db is None or db.info.transaction_status == TransactionStatus.IDLE:
             return
@@ -105,56 +105,58 @@ class Line:
             self.drop()
 
     def drop(self) -> None:
-        """Let the connection go, and with it whatever transaction was open."""
+        """Close the connection, and with it any open transaction."""
         if self._db is not None:
             self._db.close()
             self._db = None
 
     def failed(self, problem: psycopg.Error) -> EverloopError:
-        """What a driver's error means to a person."""
-        return _meaning(problem, self.place)
+        """Translate a driver error into ours, with a hint."""
+        return _translate(problem, self.place)
 
-    def _dial(self) -> Connection:
-        # No preparing by the driver: it would throw ours away with its own after a rollback.
+    def _connect(self) -> Connection:
+        # The driver must not prepare statements: after a rollback it would drop ours with its own.
         db = psycopg.connect(
-            make_conninfo(**{**_DIAL, **_given(self._url)}), autocommit=True, prepare_threshold=None
+            make_conninfo(**{**_CONNECT_DEFAULTS, **_url_options(self._url)}),
+            autocommit=True,
+            prepare_threshold=None,
         )
         try:
-            self._settle(db)
+            self._apply_settings(db)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _settle(self, db: Connection) -> None:
+    def _apply_settings(self, db: Connection) -> None:
         if db.info.server_version < OLDEST_SERVER:
             raise psycopg.NotSupportedError("PostgreSQL is older than 14")
-        lock_wait_ms = max(1, round(self._lock_wait_s * 1000))  # 0 would mean for ever
+        lock_wait_ms = max(1, round(self._lock_wait_s * 1000))  # 0 would mean no limit
         waits = (f"{lock_wait_ms}ms", f"{STALLED_AFTER_S}s", f"{self.silent_max_s}s")
-        db.execute(_SETTLE, waits)
+        db.execute(_SESSION_SETTINGS, waits)
 
 
-def _place(url: str) -> str:
-    """Where the address leads, without anything secret."""
+def _display_name(url: str) -> str:
+    """Database and host of a URL, without the password."""
     try:
-        given = _given(url)
+        given = _url_options(url)
     except psycopg.ProgrammingError as problem:
         raise Invalid(
-            "the PostgreSQL address cannot be read",
-            hint="It looks like postgresql://user:password@host:5432/database",
+            "the PostgreSQL address is not valid",
+            hint="Use the form postgresql://user:password@host:5432/database",
         ) from problem
     host = given.get("host") or given.get("hostaddr") or "this machine"
     return f"{given.get('dbname') or given.get('user') or 'the database'!r} on {host}"
 
 
-def _given(url: str) -> dict[str, str]:
+def _url_options(url: str) -> dict[str, str]:
     return {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
 
 
 _REFUSALS: tuple[tuple[str, str, str], ...] = (
     (
         r"password authentication failed|no password supplied|SCRAM|no pg_hba\.conf entry",
-        "does not let us in: user or password are wrong",
+        "refused the login: the user or password is wrong",
         "Correct the user and password in the address.",
     ),
     (
@@ -174,70 +176,71 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"older than 14",
-        "is too old",
+        "is older than version 14",
         "Use PostgreSQL 14 or newer.",
     ),
     (
         r"too many clients|remaining connection slots",
-        "takes no more connections",
-        "Raise `max_connections` there, or stop other programs.",
+        "has no free connections",
+        "Raise `max_connections` on the server, or stop other clients.",
     ),
 )
-_STATES: dict[str, tuple[str, str]] = {
+_SQLSTATE_MESSAGES: dict[str, tuple[str, str]] = {
     "55P03": (
         "another node has been writing for too long",
-        "Try again; if it stays so, look for a stuck `everloop` process.",
+        "Try again; if that does not help, look for a stuck `everloop` process.",
     ),
-    "53100": ("the server's disk is full; nothing was lost", "Free some space there."),
+    "53100": ("the server's disk is full; nothing was lost", "Free some space on the server."),
     "25006": (
-        "the server only reads: it is a standby",
-        "Give the address of the server that writes.",
+        "the server is a read-only standby",
+        "Use the address of the primary server.",
     ),
     "42501": (
-        "the user of the address may not do this",
-        "Let the database's owner run: GRANT CREATE, CONNECT ON DATABASE … TO …",
+        "the database user has no permission for this",
+        "As the database owner, run: GRANT CREATE, CONNECT ON DATABASE … TO …",
     ),
 }
 
 
-def _final(problem: psycopg.Error) -> bool:
-    """Whether dialling again cannot help."""
+def _is_permanent(problem: psycopg.Error) -> bool:
+    """Whether connecting again cannot help."""
     return any(re.search(words, str(problem)) for words, _, _ in _REFUSALS[:-1])
 
 
-def _meaning(problem: psycopg.Error, place: str) -> EverloopError:
+def _translate(problem: psycopg.Error, place: str) -> EverloopError:
     words = str(problem)
     match problem:
         case psycopg.errors.CharacterNotInRepertoire() | psycopg.errors.UntranslatableCharacter():
             return Invalid(
-                "a name holds a character that cannot be stored", hint="Leave out NUL characters."
+                "a name contains a character that cannot be stored",
+                hint="Remove NUL characters.",
             )
         case psycopg.DataError():
             return Invalid(
-                f"the server cannot store this: {words}", hint="Leave out what it names."
+                f"the server cannot store this: {words}", hint="Remove or change that value."
             )
         case psycopg.IntegrityError() | psycopg.errors.RaiseException():
             return Corrupt(
                 f"the log in {place} refused a record: {words}",
-                hint="Run `everloop verify` before writing on.",
+                hint="Run `everloop verify` before you continue.",
             )
         case psycopg.errors.UndefinedTable() | psycopg.errors.InvalidSchemaName():
             return Corrupt(
-                f"the tables of the log in {place} are gone",
+                f"the tables of the log in {place} are missing",
                 hint="Restore the database from its backup.",
             )
-        case _ if problem.sqlstate in _STATES:
-            message, hint = _STATES[problem.sqlstate]
+        case _ if problem.sqlstate in _SQLSTATE_MESSAGES:
+            message, hint = _SQLSTATE_MESSAGES[problem.sqlstate]
             return Unavailable(message, hint=hint)
         case _:
-            return _refusal(words, place)
+            return _translate_refusal(words, place)
 
 
-def _refusal(words: str, place: str) -> Unavailable:
+def _translate_refusal(words: str, place: str) -> Unavailable:
     for pattern, message, hint in _REFUSALS:
         if re.search(pattern, words):
             return Unavailable(f"the PostgreSQL server for {place} {message}", hint=hint)
     return Unavailable(
         f"the PostgreSQL server for {place} does not answer: {words.splitlines()[0]}",
-        hint="Check that it runs and that the address is right; Everloop goes on by itself.",
+        hint="Check that it runs and that the address is right; Everloop reconnects by itself.",
     )

@@ -1,11 +1,11 @@
-"""Following the server: what other nodes append arrives in this node's copy within milliseconds.
+"""Replication: brings what other nodes append into this node's copy within milliseconds.
 
-The server announces each commit. An announcement only says that there is something to fetch, so
-losing one costs time and nothing else: the follower also looks once in a while, and after every
-reconnection. It never gives up; while the server is away, reads go on from the copy.
+The server announces each commit with NOTIFY. An announcement only says that there is something to
+fetch, so a lost one costs only time: the follower also polls, and after every reconnect. It never
+gives up; while the server is unreachable, reads continue from the copy.
 
-It also keeps the copy honest: a file that was deleted, damaged or is not the server's log is begun
-anew, and text that another node purged is scrubbed from the file here as well.
+It also repairs the copy: a deleted, damaged or foreign file is filled again from the server, and
+text that another node purged is scrubbed from the file here as well.
 """
 
 import os
@@ -36,15 +36,15 @@ _NEWEST_PURGE = "SELECT max(position) FROM log_retractions WHERE everywhere"
 
 
 class CatchUp(Protocol):
-    """Adopts what a copy lacks, in its transaction; says whether it is level then."""
+    """Copies missing records into a copy, in its transaction; returns whether it is up to date."""
 
     def __call__(self, copy: Copy, *, at_once: bool) -> bool:
-        """Adopt all of it, or one page."""
+        """Copy all missing records, or one page."""
         ...
 
 
 class Follower:
-    """A thread with a connection of its own, on which the server announces what is new."""
+    """A thread with its own connection that listens for new records at the server."""
 
     def __init__(
         self, log: Log, catch_up: CatchUp, line: Line, tenant: Tenant, world: World
@@ -56,12 +56,12 @@ class Follower:
         self._entropy, self._clock = world.entropy, world.clock
         self._scrub_mark = Path(f"{log.file.path}.scrubbed")
         self._level = LevelMark(log.file.path)
-        self._checked = 0  # how far we know that nothing is left to scrub
+        self._checked = 0  # position up to which nothing is left to scrub
         self._failures = 0
-        self._tried = threading.Event()  # whether it is known that following works, or does not
+        self._tried = threading.Event()  # set after the first attempt to follow
         self._closed = threading.Event()
-        self._ear, self._bell = os.pipe()
-        self._thread = threading.Thread(target=self._serve, name="everloop-follower", daemon=True)
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="everloop-follower", daemon=True)
         self._problem: Exception | None = None
 
     def start(self) -> None:
@@ -75,15 +75,15 @@ class Follower:
         if self._closed.is_set():
             return
         self._closed.set()
-        os.write(self._bell, b"!")
+        os.write(self._wake_write, b"!")
         if self._thread.is_alive():
             self._thread.join()
         self._line.drop()
-        os.close(self._ear)
-        os.close(self._bell)
+        os.close(self._wake_read)
+        os.close(self._wake_write)
 
     def trouble(self) -> EverloopError | None:
-        """Why the server cannot be followed now; None if it is."""
+        """Why replication does not work now; None if it works."""
         self._tried.wait(LOOK_EVERY_S)
         problem = self._problem
         if problem is None:
@@ -91,14 +91,14 @@ class Follower:
         return Unavailable(
             "what other nodes append does not arrive here, though this node's own appends may work:"
             f" {problem}",
-            hint=getattr(problem, "hint", "") or "Look at the server's own log; it is tried again.",
+            hint=getattr(problem, "hint", "") or "Check the server's log; Everloop keeps trying.",
         )
 
     def scrubbed(self) -> None:
-        """Note that the file was scrubbed after the newest purge it knows."""
+        """Record that the file was scrubbed after the newest purge in it."""
         self._scrub_mark.write_text(str(self._newest_purge()))
 
-    def _serve(self) -> None:
+    def _run(self) -> None:
         while not self._closed.is_set():
             try:
                 self._follow()
@@ -110,33 +110,33 @@ class Follower:
                 self._failures += 1
 
     def _follow(self) -> None:
-        """Follow until something fails or we are closed."""
+        """Follow until something fails or `close` is called."""
         db = self._line.connected()
         db.execute(self._tenant.listen)
-        self._pull()  # what was announced while nobody listened
+        self._pull()  # what was announced before we listened
         self._failures, self._problem = 0, None
         self._tried.set()
-        with selectors.DefaultSelector() as ears:
-            ears.register(self._ear, selectors.EVENT_READ)
-            ears.register(db.fileno(), selectors.EVENT_READ)
-            look_at = time.monotonic() + LOOK_EVERY_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wake_read, selectors.EVENT_READ)
+            selector.register(db.fileno(), selectors.EVENT_READ)
+            next_poll = time.monotonic() + LOOK_EVERY_S
             while not self._closed.is_set():
-                ears.select(max(0.0, look_at - time.monotonic()))
-                due = time.monotonic() >= look_at
+                selector.select(max(0.0, next_poll - time.monotonic()))
+                due = time.monotonic() >= next_poll
                 if due:
-                    db.execute(b"SELECT")  # so that a line that went dead is noticed
-                    look_at = time.monotonic() + LOOK_EVERY_S
+                    db.execute(b"SELECT")  # so that a dead connection is noticed
+                    next_poll = time.monotonic() + LOOK_EVERY_S
                 if self._announced(db) > self._log.scribe.head or due:
                     self._pull()
                 if due:
                     self._note_level()
-                self._closed.wait(BREATH_S)  # what is announced meanwhile is fetched together
+                self._closed.wait(BREATH_S)  # announcements in this time are fetched together
 
     def _announced(self, db: Connection) -> int:
         return max((int(note.payload) for note in db.notifies(timeout=0)), default=0)
 
     def _pull(self) -> None:
-        """Bring the copy up to date, a page at a time, so that writers get their turn between."""
+        """Bring the copy up to date, one page at a time, so that writers can run in between."""
         level = False
         while not level and not self._closed.is_set():
             with self._log.writer.pen:
@@ -160,7 +160,7 @@ class Follower:
             return scribe.transaction(act)
         except Corrupt as problem:
             if not isinstance(problem.__cause__, apsw.Error | UnicodeDecodeError):
-                raise  # it is not the file that is damaged
+                raise  # the damage is not in the local file
         scribe.close()
         self._log.file.discard()
         return scribe.transaction(act)
@@ -188,6 +188,6 @@ class Follower:
             return 0
 
     def _pause_s(self) -> float:
-        """How long to wait before the next try: longer each time, and not all nodes at once."""
+        """Seconds to wait before the next try: exponential backoff with jitter."""
         jitter = 0.5 + self._entropy.draw(1)[0] / 510
         return jitter * min(PAUSE_MIN_S * 2.0 ** min(self._failures, 16), PAUSE_MAX_S)

@@ -1,10 +1,10 @@
 """Claims across nodes: session advisory locks at the PostgreSQL server.
 
-All claims of a node live in one session. It gives a sign of life every second; when none came for
-`FREED_AFTER_S`, the server ends the session and the claims are free for other nodes. A node whose
-last sign is older than `LOST_AFTER_S`, which is sooner, or on whom the server hung up, counts its
-claims as lost. So no two nodes believe that they hold the same one, whether one of them was killed,
-stopped or cut off.
+All claims of a node belong to one session with a heartbeat every second. If none arrives for
+`FREED_AFTER_S`, the server ends the session and the claims are free for other nodes. A node counts
+its claims as lost earlier: when its last heartbeat is older than `LOST_AFTER_S`, or the server
+closed the connection. So two nodes never both believe that they have a claim, whether one was
+killed, stopped or disconnected.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from everloop.log.postgres.connection import Connection, Line
 SIGN_EVERY_S = 1.0
 LOST_AFTER_S = 3.0
 FREED_AFTER_S = 6.0
-_CLOSED_THERE = getattr(select, "POLLRDHUP", 0)  # where it is missing, POLLHUP must do
+_PEER_CLOSED = getattr(select, "POLLRDHUP", 0)  # where it is missing, only POLLHUP is reported
 
 
 class PostgresOwners:
@@ -35,13 +35,13 @@ class PostgresOwners:
         self._scope = scope
         self._claimed: dict[str, object] = {}
         self._session: Connection | None = None
-        self._signed = 0.0  # when the newest sign of life began that the server answered
+        self._heartbeat_at = 0.0  # start time of the last heartbeat that the server answered
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
     def claim(self, name: str) -> Claim | None:
-        """Claim something now; None if it is taken, be it by ourselves.
+        """Claim something now; None if it is claimed already, even by this node.
 
         Raises:
             Unavailable: the server cannot be reached.
@@ -52,11 +52,11 @@ class PostgresOwners:
             if not self._try_lock(name):
                 return None
             token = self._claimed[name] = object()
-            self._start_signs()
+            self._start_heartbeat()
         return Claim(name, lambda: self._held(name, token), lambda: self._release(name, token))
 
     def close(self) -> None:
-        """Give every claim back."""
+        """Release every claim."""
         self._closed.set()
         if self._thread is not None:
             self._thread.join()
@@ -68,64 +68,64 @@ class PostgresOwners:
 
     def _alive(self) -> bool:
         session = self._session
-        recent = time.monotonic() - self._signed < LOST_AFTER_S
-        return session is not None and recent and not _hung_up(session)
+        recent = time.monotonic() - self._heartbeat_at < LOST_AFTER_S
+        return session is not None and recent and not _is_disconnected(session)
 
     def _release(self, name: str, token: object) -> None:
         with self._lock:
             if self._claimed.get(name) is token:
                 del self._claimed[name]
-                with contextlib.suppress(EverloopError):  # then the session is gone, and it is free
-                    self._ask("SELECT pg_advisory_unlock(%s)", self._key(name))
+                with contextlib.suppress(EverloopError):  # the session ended, so the claim is free
+                    self._query("SELECT pg_advisory_unlock(%s)", self._key(name))
 
     def _try_lock(self, name: str) -> bool:
         if self._alive():
-            with contextlib.suppress(Unavailable):  # it was not, after all; a new session may be
-                return self._ask("SELECT pg_try_advisory_lock(%s)", self._key(name))
+            with contextlib.suppress(Unavailable):  # it was not alive; try a new session below
+                return self._query("SELECT pg_try_advisory_lock(%s)", self._key(name))
         self._lose()
         self._session = self._line.connected()
-        return self._ask("SELECT pg_try_advisory_lock(%s)", self._key(name))
+        return self._query("SELECT pg_try_advisory_lock(%s)", self._key(name))
 
-    def _ask(self, question: LiteralString, key: int) -> bool:
-        assert self._session is not None, "there is a session when something is asked"
+    def _query(self, question: LiteralString, key: int) -> bool:
+        assert self._session is not None, "queries run only while there is a session"
         began = time.monotonic()
         try:
             row = self._session.execute(question, (key,)).fetchone()
         except psycopg.Error as problem:
             self._lose()
             raise self._line.failed(problem) from problem
-        self._signed = began
+        self._heartbeat_at = began
         return bool(row and row[0])
 
     def _lose(self) -> None:
-        """Count all claims as lost. A new session begins with none."""
+        """Count all claims as lost and end the session."""
         self._claimed.clear()
         self._session = None
         self._line.drop()
 
-    def _start_signs(self) -> None:
+    def _start_heartbeat(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(
-                target=self._give_signs, name="everloop-owners", daemon=True
+                target=self._send_heartbeats, name="everloop-owners", daemon=True
             )
             self._thread.start()
 
-    def _give_signs(self) -> None:
+    def _send_heartbeats(self) -> None:
         while not self._closed.wait(SIGN_EVERY_S):
             with self._lock, contextlib.suppress(EverloopError):
                 if self._session is not None:
-                    self._ask("SELECT %s > 0", 1)
+                    self._query("SELECT %s > 0", 1)
 
     def _key(self, name: str) -> int:
         digest = hashlib.sha256(f"{self._scope}\0{name}".encode()).digest()
         return int.from_bytes(digest[:8], signed=True)
 
 
-def _hung_up(session: Connection) -> bool:
-    """Whether the server's end of a connection is known to be closed."""
+def _is_disconnected(session: Connection) -> bool:
+    """Whether the server has closed the connection, as far as known."""
     try:
         poll = select.poll()
-        poll.register(session.fileno(), _CLOSED_THERE)
+        poll.register(session.fileno(), _PEER_CLOSED)
         return bool(poll.poll(0))
     except (OSError, psycopg.Error):
         return True

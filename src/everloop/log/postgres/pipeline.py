@@ -1,9 +1,9 @@
-"""Several prepared statements in one trip to the server.
+"""Pipeline: several prepared statements in one round trip to the server.
 
-The time of an append is the time of its trips, so it makes two: one to take the turn, one to write
-and commit. The driver's own pipeline looks after every statement whether something came back, which
-costs more than the server's work. So this speaks to libpq: send everything, then wait. While it
-waits, other threads run.
+Round trips dominate the time of an append, so it makes two: one to take the write lock, one to
+write and commit. The driver's own pipeline polls for results after every statement, which costs
+more than the server's work. So this uses libpq directly: send everything, then wait. Other threads
+run meanwhile.
 """
 
 import select
@@ -22,19 +22,19 @@ from everloop.log.postgres.connection import Connection
 Value = bytes | None
 Row = Sequence[Value]
 
-_GOOD = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+_SUCCESS = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 _INTEGER = struct.Struct(">q")
 
 
 class Call(NamedTuple):
-    """A statement by its name, and the values for it in the server's binary form."""
+    """A call of a prepared statement, with its values in binary format."""
 
     statement: str
     values: Row = ()
 
 
 class Trip:
-    """Trips over one connection, which nobody else uses meanwhile."""
+    """Pipelined round trips over one connection, which nobody else uses meanwhile."""
 
     def __init__(self, db: Connection, statements: Mapping[str, bytes]) -> None:
         self.db = db
@@ -43,27 +43,27 @@ class Trip:
         self._unprepared = dict(statements)
 
     def make(self, calls: Sequence[Call]) -> list[list[Row]]:
-        """Carry out all calls, in order, up to the first that fails; the rows that each gave.
+        """Run all calls in order, up to the first failure; returns the rows of each call.
 
-        A statement that is called for the first time is prepared by a trip of its own.
+        The first use of a statement prepares it, with one more round trip.
 
         Raises:
-            psycopg.Error: what the first failure was.
+            psycopg.Error: the first failure.
         """
         if self.db.closed:
             raise psycopg.OperationalError("the connection is closed")
         try:
             for name in {call.statement for call in calls} & self._unprepared.keys():
                 _check(self._pgconn.prepare(name.encode(), self._unprepared.pop(name)))
-            results = self._exchange(calls)
+            results = self._send_and_receive(calls)
         except BaseException:
-            self.db.close()  # who knows what is still under way
+            self.db.close()  # its state is unknown
             raise
         for result in results:
             _check(result)
         return [_rows(result) for result in results]
 
-    def _exchange(self, calls: Sequence[Call]) -> list[pq.abc.PGresult]:
+    def _send_and_receive(self, calls: Sequence[Call]) -> list[pq.abc.PGresult]:
         self._pgconn.enter_pipeline_mode()
         for name, values in calls:
             formats = [pq.Format.BINARY] * len(values)
@@ -83,7 +83,7 @@ class Trip:
                 self._wait(select.POLLIN)
                 self._pgconn.consume_input()
             result = self._pgconn.get_result()
-            if result is None:  # the results of one statement end here
+            if result is None:  # end of one statement's results
                 if self._pgconn.status == pq.ConnStatus.BAD:
                     raise psycopg.OperationalError("the server closed the connection")
             elif result.status == pq.ExecStatus.PIPELINE_SYNC:
@@ -97,7 +97,7 @@ class Trip:
 
 
 def _check(result: pq.abc.PGresult) -> None:
-    if result.status not in _GOOD:
+    if result.status not in _SUCCESS:
         raise error_from_result(result)
 
 
@@ -110,19 +110,19 @@ def _rows(result: pq.abc.PGresult) -> list[Row]:
 
 
 def pack(number: int) -> bytes:
-    """A bigint as the server has it."""
+    """Encode a bigint in the server's binary format."""
     return _INTEGER.pack(number)
 
 
 def unpack(value: Value) -> int:
-    """A bigint from the server."""
-    assert value is not None, "a number that may be missing is not asked for"
+    """Decode a bigint from the server's binary format."""
+    assert value is not None, "the queries return no NULL here"
     number: int = _INTEGER.unpack(value)[0]
     return number
 
 
 def pack_record(record: Record) -> Row:
-    """A record as the values of an insert."""
+    """Encode a record as the values of an insert."""
     values = msgspec.structs.astuple(record)
     return [
         None if value is None else encode(value)
@@ -131,21 +131,21 @@ def pack_record(record: Record) -> Row:
 
 
 def unpack_record(row: Row) -> Record:
-    """The record that a row holds."""
+    """Decode a row into a record."""
     values: list[Any] = [
         None if value is None else decode(value) for decode, value in zip(_DECODE, row, strict=True)
     ]
     return Record(*values)
 
 
-def _same(value: bytes) -> bytes:
+def _identity(value: bytes) -> bytes:
     return value
 
 
 _CODECS: dict[Any, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
     int: (pack, unpack),
     str: (str.encode, bytes.decode),
-    bytes: (_same, _same),
+    bytes: (_identity, _identity),
 }
 _SHAPE = [
     next(kind for kind in _CODECS if field.type in (kind, kind | None))

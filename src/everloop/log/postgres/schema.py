@@ -1,11 +1,11 @@
-"""The log's tables in PostgreSQL: migrations, one partition for each tenant, the statements.
+"""PostgreSQL schema of the log: migrations, a partition for each tenant, prepared statements.
 
 `everloop.tenants` has one row for each tenant. Its `head` is the newest position, and its row lock
-is the turn to write: held from before the first look until the commit, it makes the order of
-commits the order of positions. So whoever reads sees a prefix of the log, never a gap.
+is the write lock: it is held from before the first read until the commit, so the order of commits
+is the order of positions, and readers see a prefix of the log, never a gap.
 
-Records are never edited or deleted, whoever tries: triggers refuse. Only a purge passes, which
-leaves nothing of a payload but its seal.
+Triggers refuse to edit or delete records, for every user. Only a purge is allowed, which leaves
+nothing of a payload but its seal.
 """
 
 from typing import Final, LiteralString, NamedTuple
@@ -16,8 +16,8 @@ from everloop.errors import Corrupt
 from everloop.log.postgres.connection import Connection
 from everloop.log.schema import COLUMNS
 
-INSERTS = (128, 32, 8, 4, 2, 1)  # of how many rows there is an insert
-MIGRATING = 0x45564C50_0001  # the advisory lock under which tables are made
+INSERTS = (128, 32, 8, 4, 2, 1)  # row counts for which there is an insert statement
+MIGRATING = 0x45564C50_0001  # advisory lock for creating tables
 
 _LOG = """
 CREATE TABLE everloop.tenants (
@@ -47,7 +47,7 @@ CREATE FUNCTION everloop.refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$BEGIN RAISE EXCEPTION '%', TG_ARGV[0]; END$$;
 """
 
-# What was said must not get into the server's statistics, where no purge reaches it.
+# Payloads must not get into the server's statistics, where no purge reaches them.
 _NO_STATISTICS = "ALTER TABLE everloop.log ALTER COLUMN data SET STATISTICS 0"
 
 MIGRATIONS: tuple[LiteralString, ...] = (_LOG, _NO_STATISTICS)
@@ -73,8 +73,8 @@ CREATE TRIGGER log_is_immutable BEFORE UPDATE ON {log} FOR EACH ROW
 ALTER TABLE everloop.log ATTACH PARTITION {log} FOR VALUES IN ({id});
 """
 
-# A picture is compressed already, and is fetched whole.
-_DEPOT: Final = """
+# Images are already compressed and are read as a whole.
+_FILES_TABLE: Final = """
 CREATE TABLE IF NOT EXISTS {files} (
     digest   text COLLATE "C" PRIMARY KEY,
     content  bytea NOT NULL,
@@ -84,7 +84,7 @@ ALTER TABLE {files} ALTER COLUMN content SET STORAGE EXTERNAL;
 ALTER TABLE {files} ALTER COLUMN content SET STATISTICS 0;
 """
 
-_DROP: Final = """DELETE FROM {files} WHERE digest = ANY(%s)
+_ERASE_FILES: Final = """DELETE FROM {files} WHERE digest = ANY(%s)
     OR (digest <> ALL(%s) AND taken_at < now() - make_interval(secs => %s))"""
 
 _LOOK: Final = """SELECT t.head, (SELECT l.digest FROM {log} l WHERE l.position = $1),
@@ -104,13 +104,13 @@ _STATEMENTS: dict[str, LiteralString] = {
 }
 
 
-# Not `to_regclass`, which answers from a cache that may be older than the lock we waited for.
-_MADE = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+# Not `to_regclass`: its cache may be older than the lock we waited for.
+_TABLE_EXISTS = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = %s AND c.relname = %s"""
 
 
 class DepotStatements(NamedTuple):
-    """The statements for a tenant's files."""
+    """The SQL statements for a tenant's files."""
 
     make: bytes
     put: bytes
@@ -126,27 +126,27 @@ class DepotStatements(NamedTuple):
 
 
 class Tenant(NamedTuple):
-    """A tenant's place in the database, and the statements for it."""
+    """A tenant's id in the database, and the SQL statements for its tables."""
 
     id: int
     listen: bytes
     scrub: bytes
-    statements: dict[str, bytes]  # to be prepared, and called by name
+    statements: dict[str, bytes]  # to be prepared, by name
     depot: DepotStatements
 
 
 def find_tenant(db: Connection, name: str) -> Tenant:
-    """The tenant of that name. Makes the tables and its partition if need be, once for all nodes.
+    """Find a tenant by name, creating the tables and its partition if needed.
 
     Raises:
-        Corrupt: the tables were made by a newer build.
+        Corrupt: the tables were created by a newer build.
     """
-    known = _known(db, name) if _version(db) == len(MIGRATIONS) else None
+    known = _tenant_id(db, name) if _version(db) == len(MIGRATIONS) else None
     if known is None:
         with db.transaction():
             db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
             _migrate(db)
-            known = _known(db, name) or _create(db, name)
+            known = _tenant_id(db, name) or _create_tenant(db, name)
     return Tenant(
         known,
         listen=_for_tenant("LISTEN {listen}", known),
@@ -155,13 +155,13 @@ def find_tenant(db: Connection, name: str) -> Tenant:
             **{name: _for_tenant(text, known) for name, text in _STATEMENTS.items()},
             **{f"insert {rows}": _insert(rows, known) for rows in INSERTS},
         },
-        depot=_depot(known),
+        depot=_file_statements(known),
     )
 
 
-def _depot(number: int) -> DepotStatements:
+def _file_statements(number: int) -> DepotStatements:
     return DepotStatements(
-        make=_for_tenant(_DEPOT, number),
+        make=_for_tenant(_FILES_TABLE, number),
         put=_for_tenant(
             "INSERT INTO {files} (digest, content) VALUES (%s, %s) ON CONFLICT DO NOTHING", number
         ),
@@ -171,7 +171,7 @@ def _depot(number: int) -> DepotStatements:
         settle=_for_tenant(
             "UPDATE {files} SET taken_at = '-infinity' WHERE digest = ANY(%s)", number
         ),
-        drop=_for_tenant(_DROP, number),
+        drop=_for_tenant(_ERASE_FILES, number),
         mark=_for_tenant("COMMENT ON TABLE {files} IS 'to be scrubbed'", number),
         marked=_for_tenant("SELECT obj_description(to_regclass({named}), 'pg_class')", number),
         scrub=_for_tenant("VACUUM (FULL, ANALYZE) {files}", number),
@@ -180,7 +180,7 @@ def _depot(number: int) -> DepotStatements:
 
 
 def _insert(rows: int, number: int) -> bytes:
-    """An insert of so many rows at once, which is faster than as many inserts."""
+    """An insert of several rows at once, which is faster than several inserts."""
     width = len(COLUMNS.split(","))
     places = [range(row * width + 1, (row + 1) * width + 1) for row in range(rows)]
     lines = [f"({number}, {', '.join(f'${at}' for at in row)})" for row in places]
@@ -190,7 +190,7 @@ def _insert(rows: int, number: int) -> bytes:
 
 
 def _version(db: Connection) -> int:
-    if not db.execute(_MADE, ("everloop", "migrations")).fetchone():
+    if not db.execute(_TABLE_EXISTS, ("everloop", "migrations")).fetchone():
         return 0
     row = db.execute("SELECT max(number) FROM everloop.migrations").fetchone()
     version = int(row[0]) if row and row[0] else 0
@@ -216,12 +216,12 @@ def _migrate(db: Connection) -> None:
         db.execute("INSERT INTO everloop.migrations (number) VALUES (%s)", (number,))
 
 
-def _known(db: Connection, name: str) -> int | None:
+def _tenant_id(db: Connection, name: str) -> int | None:
     row = db.execute("SELECT id FROM everloop.tenants WHERE name = %s", (name,)).fetchone()
     return int(row[0]) if row else None
 
 
-def _create(db: Connection, name: str) -> int:
+def _create_tenant(db: Connection, name: str) -> int:
     row = db.execute(
         "INSERT INTO everloop.tenants (name) VALUES (%s) RETURNING id", (name,)
     ).fetchone()

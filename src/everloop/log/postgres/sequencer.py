@@ -1,14 +1,14 @@
-"""The log in PostgreSQL: one server orders it, every node keeps a whole copy of it and reads that.
+"""The PostgreSQL store: one server orders the log, every node reads its own full copy of it.
 
-To append, a node takes the tenant's turn (a row lock), adopts what its copy lacks, decides and
-folds as it would alone, makes its records durable at the server, and then commits its copy. So
+To append, a node takes the tenant's write lock (a row lock), copies the records it is missing,
+decides and folds locally, makes its records durable at the server, and then commits its copy. So
 decisions never race, and after an append a node's reads are at least that new.
 
-The copy is a cache. If it is gone, damaged, or no prefix of what the server holds (it is of another
-log, or the server was restored from a backup), it is dropped and filled again; never trusted.
+The copy is a cache. If it is missing, damaged, or not a prefix of the server's log (it belongs to
+another log, or the server was restored from a backup), it is dropped and filled again.
 
-If the connection is lost while a commit is under way, nobody knows what became of it. The scribe
-then takes the next turn, which waits until the server is done with the lost one, and looks.
+If the connection is lost during a commit, the outcome is unknown. The writer then takes the write
+lock again, which waits until the server is done with the lost transaction, and looks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ from everloop.log.sqlite.file import delete
 from everloop.log.write.append import Copy
 from everloop.ports import Patience, World
 
-PAGE = 500  # records that are fetched at once
+PAGE = 500  # records fetched at once
 
 
 def open_postgres_log(
@@ -49,11 +49,11 @@ def open_postgres_log(
     world: World,
     limits: Limits | None = None,
 ) -> Log:
-    """Open a tenant's log at a server, with this node's copy of it at `path`.
+    """Open a tenant's log at a server, with this node's copy at `path`.
 
     Raises:
-        Unavailable: the server cannot be reached, or does not let us in.
-        Corrupt: the server's log contradicts itself, or was written by a newer build.
+        Unavailable: the server cannot be reached, or refuses the login.
+        Corrupt: the server's log is inconsistent, or was written by a newer build.
     """
     bounds = limits or Limits()
 
@@ -68,14 +68,14 @@ def open_postgres_log(
     except BaseException:
         main.drop()
         raise
-    follower = Follower(log, sequencer.catch_up, line(_impatient), place, world)
+    follower = Follower(log, sequencer.catch_up, line(_no_retry), place, world)
     log.owners = PostgresOwners(line(), f"{place.id} {tenant}")
     log.depot = depot = PostgresDepot(line(), place)
     log.scrubbers += [follower.scrubbed, lambda: scrub(line(), place), depot.scrub]
     log.scribe.gather = log.writer.gather
     log.closers += [follower.close, depot.close, main.drop]
     log.watches.append(follower.trouble)
-    log.original = partial(_originals, line, place)
+    log.original = partial(_server_records, line, place)
     try:
         follower.start()
     except BaseException:
@@ -84,35 +84,35 @@ def open_postgres_log(
     return log
 
 
-class _Answer(NamedTuple):
-    """What the server says of its log to one who has a copy up to some position."""
+class _Reply(NamedTuple):
+    """The server's reply to a node whose copy ends at some position."""
 
     head: int
-    digest: bytes | None  # of the record at that position
-    news: list[Record]  # the next ones, at most a page
+    digest: bytes | None  # the server's digest at that position
+    news: list[Record]  # the records after it, at most a page
     now_us: int
 
 
 class PostgresSequencer:
-    """Gives the turn to write, across all nodes. Used by whoever holds the writer's pen."""
+    """Takes the tenant's write lock across all nodes. Callers hold the local write lock."""
 
     def __init__(self, line: Line, tenant: Tenant) -> None:
         self._line = line
         self._tenant = tenant
         self._trip: Trip | None = None
-        self._doubted = 0
+        self._rejected_position = 0
 
     def begin(self, copy: Copy) -> int:
-        """Become the only writer, bring the copy up to date, and say what time it is."""
+        """Become the only writer, bring the copy up to date, and return the time in µs."""
         while True:
-            answer = self._take_in(copy, [Call("begin")], "turn")
+            answer = self._sync(copy, [Call("begin")], "turn")
             if copy.head == answer.head:
                 return answer.now_us
-            self.abort()  # the others shall not wait while we read for long
+            self.abort()  # other nodes must not wait while we read much
             self.catch_up(copy)
 
     def publish(self, records: Sequence[Record]) -> None:
-        """Make these records durable. When it returns they are part of the log.
+        """Make records durable. When it returns, they are part of the log.
 
         Raises:
             Unavailable: the server failed; whether they are part of the log is not known.
@@ -120,37 +120,38 @@ class PostgresSequencer:
         if not records:
             self.abort()
             return
-        assert self._trip is not None, "who publishes has the turn"
+        assert self._trip is not None, "publish() follows begin()"
         try:
             self._write(self._trip, records)
         except psycopg.Error as problem:
             raise self._line.failed(problem) from problem
 
     def abort(self) -> None:
-        """Give the turn back without writing."""
+        """Release the write lock without writing."""
         self._line.roll_back()
 
     def catch_up(self, copy: Copy, *, at_once: bool = True) -> bool:
-        """Adopt what the copy lacks, all at once or one page of it; say whether it is level then.
+        """Copy missing records, all or one page; returns whether the copy is up to date.
 
-        Takes no turn, so others go on writing. Runs in the transaction that the copy has open.
+        Takes no write lock, so others can write. Runs in the open transaction of the copy.
         """
         while True:
-            answer = self._take_in(copy, [], "look")
+            answer = self._sync(copy, [], "look")
             if copy.head >= answer.head or not at_once:
                 return copy.head >= answer.head
 
-    def _take_in(self, copy: Copy, before: Sequence[Call], question: str) -> _Answer:
-        """Ask the server, and adopt the news; if the copy is not to be trusted, begin it anew."""
+    def _sync(self, copy: Copy, before: Sequence[Call], question: str) -> _Reply:
+        """Query the server and copy new records; replace a copy that cannot be trusted."""
         tip = copy.tip()
-        answer = self._line.insist(partial(self._ask, tip[0] if tip else 0, before, question))
-        if tip is None or not _agree(*tip, answer):
+        answer = self._line.insist(partial(self._query, tip[0] if tip else 0, before, question))
+        if tip is None or not _is_prefix(*tip, answer):
             copy.renew()
         elif answer.news or tip[0] == answer.head:
             self._adopt(copy, answer.news)
         else:
             raise Corrupt(
-                f"the server's log has no position {tip[0] + 1}", hint="Restore its backup."
+                f"position {tip[0] + 1} is missing in the server's log",
+                hint="Restore the database from its backup.",
             )
         return answer
 
@@ -158,24 +159,28 @@ class PostgresSequencer:
         try:
             copy.adopt(records)
         except Corrupt:
-            doubtful = copy.head + 1
-            if doubtful == self._doubted:
-                raise  # on a new copy too: it is the server's records that do not fit
-            self._doubted = doubtful
+            position = copy.head + 1
+            if position == self._rejected_position:
+                raise  # the new copy fails too, so the server's records are damaged
+            self._rejected_position = position
             copy.renew()
 
-    def _ask(self, position: int, before: Sequence[Call], question: str, db: Connection) -> _Answer:
+    def _query(
+        self, position: int, before: Sequence[Call], question: str, db: Connection
+    ) -> _Reply:
         if self._trip is None or self._trip.db is not db:
             self._trip = Trip(db, self._tenant.statements)
         at, upto = pack(position), pack(position + PAGE)
         *_, found, news = self._trip.make([*before, Call(question, [at]), Call("news", [at, upto])])
         if not found:
-            raise Corrupt("the tenant is gone from the server", hint="Restore its backup.")
+            raise Corrupt(
+                "the tenant is missing at the server", hint="Restore the database from its backup."
+            )
         head, digest, now_us = found[0]
-        return _Answer(unpack(head), digest, [unpack_record(row) for row in news], unpack(now_us))
+        return _Reply(unpack(head), digest, [unpack_record(row) for row in news], unpack(now_us))
 
     def _write(self, trip: Trip, records: Sequence[Record]) -> None:
-        erasures = [Call("erase", [pack(position)]) for position in _erased(records)]
+        erasures = [Call("erase", [pack(position)]) for position in _purged_positions(records)]
         moving = Call("move", [pack(records[-1].position)])
         trip.make([*_inserts(records), *erasures, moving, Call("commit")])
 
@@ -187,7 +192,7 @@ def _open_copy(
     limits: Limits,
     sequencer: PostgresSequencer,
 ) -> Log:
-    """Open the node's copy; if it is damaged, begin it anew."""
+    """Open the node's copy; if it is damaged, start with an empty one."""
     try:
         return open_log(path, projections, world=world, limits=limits, sequencer=sequencer)
     except Corrupt as problem:
@@ -197,13 +202,15 @@ def _open_copy(
     return open_log(path, projections, world=world, limits=limits, sequencer=sequencer)
 
 
-def _impatient(tries: int) -> bool:
-    """For who has a better way to wait: try once."""
+def _no_retry(tries: int) -> bool:
+    """Never retry: the follower has its own backoff."""
     return tries < 0
 
 
-def _originals(line: Callable[[], Line], tenant: Tenant, after: int, upto: int) -> list[Record]:
-    """The server's own records in (after, upto]."""
+def _server_records(
+    line: Callable[[], Line], tenant: Tenant, after: int, upto: int
+) -> list[Record]:
+    """The server's records in (after, upto], over a new connection."""
     fresh = line()
 
     def ask(db: Connection) -> list[Record]:
@@ -216,13 +223,13 @@ def _originals(line: Callable[[], Line], tenant: Tenant, after: int, upto: int) 
         fresh.drop()
 
 
-def _agree(position: int, digest: bytes, answer: _Answer) -> bool:
-    """Whether a copy that ends so is a prefix of the server's log."""
+def _is_prefix(position: int, digest: bytes, answer: _Reply) -> bool:
+    """Whether a copy that ends with this digest is a prefix of the server's log."""
     return position <= answer.head and (position == 0 or digest == answer.digest)
 
 
 def _inserts(records: Sequence[Record]) -> Iterator[Call]:
-    """The fewest calls that insert these records."""
+    """Insert calls for these records, as few as possible."""
     start = 0
     for rows in INSERTS:
         while len(records) - start >= rows:
@@ -231,7 +238,7 @@ def _inserts(records: Sequence[Record]) -> Iterator[Call]:
             start += rows
 
 
-def _erased(records: Sequence[Record]) -> list[int]:
-    """The positions whose payloads these records say were purged."""
+def _purged_positions(records: Sequence[Record]) -> list[int]:
+    """The positions that purge facts among these records erase."""
     purges = (fact_of(record).event for record in records if record.kind == Purged.wire)
     return [at for purge in purges if isinstance(purge, Purged) for at in purge.positions]

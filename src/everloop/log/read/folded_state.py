@@ -1,7 +1,7 @@
-"""Folded state of a stream: kept in memory, and in snapshots so that opening costs only the tail.
+"""Folded state of streams: an in-memory cache, and snapshots so that opening reads only the tail.
 
-Both are caches. Drop them and nothing changes but time: a kept state is used only for the same
-fold, stream and branch, and only while exactly the same facts of that stream are hidden.
+Both are caches; deleting them costs only time. A cached state is used only for the same fold,
+stream and branch, and only while exactly the same facts of that stream are hidden.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ class Fold(Generic[S]):
 
     @property
     def key(self) -> str:
-        """The name under which its snapshots are stored."""
+        """The key of its snapshots, with the version of the fold."""
         return f"{self.name}@{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A state, what went into it, and the version at which it was last saved as a snapshot."""
+class CachedState:
+    """A cached state, what it was folded from, and the version of its last snapshot."""
 
     value: Any
     version: int
@@ -49,8 +49,8 @@ class Kept:
     saved: int
 
 
-Place = tuple[str, str]  # stream, branch
-Folded = tuple[Fold[Any], Kept]
+StreamKey = tuple[str, str]  # stream, branch
+CacheEntry = tuple[Fold[Any], CachedState]
 
 _NEWEST = (
     "SELECT state, version, position FROM snapshots WHERE fold = ? AND stream = ?"
@@ -59,13 +59,13 @@ _NEWEST = (
 
 
 class States:
-    """The states of one file, folded on demand."""
+    """The cached states of one file, folded on demand."""
 
     def __init__(self, limits: Limits) -> None:
         self._snapshot_every = limits.snapshot_every
         self._snapshots_kept = limits.snapshots_kept
         self._kept_max = limits.states_kept
-        self.kept: OrderedDict[Place, dict[str, Folded]] = OrderedDict()
+        self.kept: OrderedDict[StreamKey, dict[str, CacheEntry]] = OrderedDict()
         self._lock = threading.Lock()
 
     def load(
@@ -78,16 +78,16 @@ class States:
     def load_and_save(
         self, reader: Reader, fold: Fold[S], stream: str, branch: Branch, sight: Sight
     ) -> S | None:
-        """As `load`, and write a snapshot if one is due. For the writer only."""
+        """Like `load`, and save a snapshot if one is due. For the writer only."""
         kept = self._fold(reader, fold, stream, branch, sight)
         if kept.value is not None and kept.version - kept.saved >= self._snapshot_every:
             self._save(reader, fold, stream, branch, kept)
-            self._keep((stream, branch.name), fold, replace(kept, saved=kept.version))
+            self._put((stream, branch.name), fold, replace(kept, saved=kept.version))
         value: S | None = kept.value
         return value
 
-    def advance(self, place: Place, facts: Sequence[Fact]) -> None:
-        """Take freshly appended facts into the states kept of their stream."""
+    def advance(self, place: StreamKey, facts: Sequence[Fact]) -> None:
+        """Fold newly appended facts into the cached states of their stream."""
         with self._lock:
             here = self.kept.get(place, {})
             for key, (fold, kept) in list(here.items()):
@@ -100,38 +100,40 @@ class States:
                     here[key] = (fold, moved)
 
     def clear(self) -> None:
-        """Forget everything kept in memory, as after a rollback."""
+        """Clear the in-memory cache, for example after a rollback."""
         with self._lock:
             self.kept.clear()
 
     def _fold(
         self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, sight: Sight
-    ) -> Kept:
+    ) -> CachedState:
         tail = reader.tail(stream, branch)
-        hidden = _hidden(reader, stream, sight)
+        hidden = _hidden_digest(reader, stream, sight)
         place = (stream, branch.name)
-        start = self._known(place, fold, tail.version, hidden)
+        start = self._cached(place, fold, tail.version, hidden)
         if start is None:
             start = _snapshot(reader, fold, stream, branch, hidden)
         if start.version == tail.version:
             return start
         value, evolve = start.value, fold.evolve
         for fact in reader.stream(stream, branch, sight, after_version=start.version):
-            # Not `isinstance`: it is slow on classes that have a metaclass, as events do.
+            # Not `isinstance`: it is slow on classes with a metaclass, such as events.
             if type(fact.event) is not Unknown:
                 value = evolve(value, fact)
-        kept = Kept(value, tail.version, tail.position, hidden, start.saved)
-        self._keep(place, fold, kept)
+        kept = CachedState(value, tail.version, tail.position, hidden, start.saved)
+        self._put(place, fold, kept)
         return kept
 
-    def _known(self, place: Place, fold: Fold[Any], version: int, hidden: str) -> Kept | None:
+    def _cached(
+        self, place: StreamKey, fold: Fold[Any], version: int, hidden: str
+    ) -> CachedState | None:
         with self._lock:
             found = self.kept.get(place, {}).get(fold.key)
         if found and found[1].version <= version and found[1].hidden == hidden:
             return found[1]
         return None
 
-    def _keep(self, place: Place, fold: Fold[Any], kept: Kept) -> None:
+    def _put(self, place: StreamKey, fold: Fold[Any], kept: CachedState) -> None:
         with self._lock:
             self.kept.setdefault(place, {})[fold.key] = (fold, kept)
             self.kept.move_to_end(place)
@@ -139,7 +141,7 @@ class States:
                 self.kept.popitem(last=False)
 
     def _save(
-        self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, kept: Kept
+        self, reader: Reader, fold: Fold[Any], stream: str, branch: Branch, kept: CachedState
     ) -> None:
         reader.db.execute(
             "REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -161,18 +163,20 @@ class States:
         )
 
 
-def _snapshot(reader: Reader, fold: Fold[Any], stream: str, branch: Branch, hidden: str) -> Kept:
-    """The newest snapshot that holds on a branch, or a state in which nothing has happened."""
+def _snapshot(
+    reader: Reader, fold: Fold[Any], stream: str, branch: Branch, hidden: str
+) -> CachedState:
+    """The newest snapshot that is valid on a branch, or an empty state."""
     for name, cap in branch.lineage():
         row = one(reader.db, _NEWEST, (fold.key, stream, name, cap, hidden))
         if row is not None:
             value = msgspec.msgpack.decode(row[0], type=fold.state)
-            return Kept(value, row[1], row[2], hidden, row[1])
-    return Kept(None, 0, 0, hidden, 0)
+            return CachedState(value, row[1], row[2], hidden, row[1])
+    return CachedState(None, 0, 0, hidden, 0)
 
 
-def _hidden(reader: Reader, stream: str, sight: Sight) -> str:
-    """A name for the set of this stream's facts that are hidden in a sight; empty if none are."""
+def _hidden_digest(reader: Reader, stream: str, sight: Sight) -> str:
+    """A digest of the positions of this stream that are hidden in a sight; empty if none are."""
     if not reader.has_hidden(stream):
         return ""
     reader.look(sight)

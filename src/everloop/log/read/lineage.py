@@ -1,13 +1,13 @@
-"""Which facts count: branches, standing, retractions and what was derived from what.
+"""Visibility of facts: branches, retractions, and which facts were derived from which.
 
-The one built-in view. It answers, for any sight, whether a fact is visible, and it does so in SQL,
-so that every other view filters with the same three conditions (`VISIBLE`). A fact counts when
+The one built-in projection. It decides in SQL whether a fact is visible, and every other view uses
+the same three conditions (`VISIBLE`). A fact counts if
 
-1. it lies in the lineage of the sight,
-2. no retraction that counts in this sight covers it or something it was derived from, and
-3. what it was derived from on other trees lies in the sight as well.
+1. it is in the lineage of a visible branch,
+2. no active retraction covers it or something it was derived from, and
+3. its sources on other trees are visible as well.
 
-What is retracted when is stored per fact (`log_hidden`), so a query never walks the graph.
+Retractions are stored per fact (`log_hidden`), so a query never walks the graph.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from everloop.log.model.record import Fact
 from everloop.log.read.projection import Projection, on
 from everloop.log.sql_rows import rows
 
-_CLOSURE = """
+_DERIVED_CLOSURE = """
 WITH RECURSIVE gone(position) AS (
     SELECT value FROM json_each(?)
     UNION
@@ -32,8 +32,8 @@ WITH RECURSIVE gone(position) AS (
 SELECT position FROM gone ORDER BY position
 """
 
-# What was derived from a fact, or from what replaced it earlier, outside of its own stream; except
-# what stands on the thing itself, whatever that says now.
+# Facts of other streams that were derived from a fact or from an earlier replacement of it, except
+# lasting kinds, which stay when the text changes.
 _STALE = """
 SELECT DISTINCT b.dependant FROM log_because b JOIN log d ON d.position = b.dependant
 WHERE d.stream <> ?2 AND b.dependant < ?3
@@ -47,7 +47,7 @@ WHERE position > ? AND position <= ? ORDER BY position
 """
 _RETRACTIONS = "SELECT position, branch, everywhere FROM log_retractions ORDER BY position DESC"
 
-# The names inside begin with `the_`, so that a caller's table can have any other name.
+# Aliases begin with `the_`, so that a caller's table can have any other name.
 VISIBLE = """(
     EXISTS (SELECT 1 FROM temp.sight the_sight
             WHERE the_sight.branch = {row}.branch AND {row}.position <= the_sight.cap)
@@ -62,12 +62,12 @@ VISIBLE = """(
 
 
 def visible(row: str) -> str:
-    """The SQL condition that a view's row, which has `position` and `branch`, counts."""
+    """The SQL condition for a view's row (with `position` and `branch`) to be visible."""
     return VISIBLE.format(row=row)
 
 
 class Lineage(Projection):
-    """Branches, standing, and the hidden and derived facts."""
+    """Branches, sources of facts, and which retraction hides which fact."""
 
     name = "lineage"
     version = 3
@@ -115,22 +115,22 @@ class Lineage(Projection):
     """
 
     def trace(self, db: apsw.Connection, fact: Fact) -> None:
-        """Note the sources of a fact, what hides or limits it because of them, what it replaces."""
-        _derive(db, fact)
+        """Store the sources of a fact, what hides it because of them, and what it replaces."""
+        _insert_sources(db, fact)
         if is_superseding(fact.event):
             _supersede(db, fact)
 
     @on(BranchPlanted)
     def _planted(self, db: apsw.Connection, planted: BranchPlanted, fact: Fact) -> None:
-        _branch(db, fact, "planted", planted.branch, "", 0)
+        _insert_branch(db, fact, "planted", planted.branch, "", 0)
 
     @on(BranchForked)
     def _forked(self, db: apsw.Connection, forked: BranchForked, fact: Fact) -> None:
-        _branch(db, fact, "forked", forked.branch, forked.parent, forked.at)
+        _insert_branch(db, fact, "forked", forked.branch, forked.parent, forked.at)
 
     @on(BranchStood)
     def _stood(self, db: apsw.Connection, stood: BranchStood, fact: Fact) -> None:
-        _branch(db, fact, "stood", stood.branch, "", 0)
+        _insert_branch(db, fact, "stood", stood.branch, "", 0)
 
     @on(Retracted)
     def _retracted(self, db: apsw.Connection, retracted: Retracted, fact: Fact) -> None:
@@ -141,16 +141,19 @@ class Lineage(Projection):
         _hide(db, fact, purged.positions, everywhere=True)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
-        """Nothing here holds anyone's text; that a purged fact was derived from others stays."""
+        """Keep all rows: there is no text in them, and the sources of purged facts stay."""
 
 
 def closure(db: apsw.Connection, positions: Iterable[int]) -> list[int]:
     """These facts and everything derived from them, on every branch."""
-    return [row[0] for row in rows(db, _CLOSURE, (msgspec.json.encode(list(positions)).decode(),))]
+    return [
+        row[0]
+        for row in rows(db, _DERIVED_CLOSURE, (msgspec.json.encode(list(positions)).decode(),))
+    ]
 
 
 def load_branches(db: apsw.Connection, into: Branches, after: int = 0, upto: int = ALL) -> None:
-    """Take the branch facts after a position, and up to another, into the in-memory fold."""
+    """Add the branch facts in (after, upto] to the branches in memory."""
     for act, branch, parent, at in rows(db, _BRANCHES, (after, upto)):
         if act == "planted":
             into.plant(branch)
@@ -163,9 +166,9 @@ def load_branches(db: apsw.Connection, into: Branches, after: int = 0, upto: int
 def active_retractions(
     db: apsw.Connection, sight: Sight, *, without: frozenset[int] = frozenset()
 ) -> list[int]:
-    """The retractions that count in a sight: seen, and not retracted themselves.
+    """The retractions that count in a sight: visible, and not retracted themselves.
 
-    `without` leaves some out, as if they had been retracted: that is how a preview looks ahead.
+    A preview passes `without`: retractions to leave out, as if they had been retracted.
     """
     active: set[int] = set()
     for position, branch, everywhere in rows(db, _RETRACTIONS):
@@ -177,13 +180,15 @@ def active_retractions(
     return sorted(active)
 
 
-def _branch(db: apsw.Connection, fact: Fact, act: str, branch: str, parent: str, at: int) -> None:
+def _insert_branch(
+    db: apsw.Connection, fact: Fact, act: str, branch: str, parent: str, at: int
+) -> None:
     db.execute(
         "INSERT INTO log_branches VALUES (?, ?, ?, ?, ?)", (fact.position, act, branch, parent, at)
     )
 
 
-def _derive(db: apsw.Connection, fact: Fact) -> None:
+def _insert_sources(db: apsw.Connection, fact: Fact) -> None:
     sources = msgspec.json.encode(fact.because).decode()
     db.execute(
         "INSERT INTO log_because SELECT value, ? FROM json_each(?) WHERE true"
@@ -195,11 +200,11 @@ def _derive(db: apsw.Connection, fact: Fact) -> None:
         " JOIN log_hidden h ON h.position = j.value",
         (fact.position, fact.stream, sources),
     )
-    _need(db, fact, sources)
+    _insert_needs(db, fact, sources)
 
 
 def _supersede(db: apsw.Connection, fact: Fact) -> None:
-    """Hide what others derived from what this fact replaces; its own stream goes on."""
+    """Hide what other streams derived from the fact that this one replaces."""
     lasting = msgspec.json.encode(lasting_kinds()).decode()
     replaced = (fact.because[0], fact.stream, fact.position, lasting)
     stale = [row[0] for row in rows(db, _STALE, replaced)]
@@ -207,8 +212,8 @@ def _supersede(db: apsw.Connection, fact: Fact) -> None:
         _hide(db, fact, stale, everywhere=False)
 
 
-def _need(db: apsw.Connection, fact: Fact, sources: str) -> None:
-    """Note what a fact needs from other trees: its own sources there, and what those need."""
+def _insert_needs(db: apsw.Connection, fact: Fact, sources: str) -> None:
+    """Store what a fact needs from other trees: its sources there, and what those need."""
     db.execute(
         """
         INSERT INTO log_needs

@@ -1,11 +1,11 @@
-"""Views: tables folded from the log, in the transaction that appends.
+"""Projections: tables folded from the log, in the same transaction as the append.
 
-A projection declares its tables and one handler per event it cares for. Its rows are immutable and
-carry the position they came from (and the branch, where queries need it); a change is a newer row.
-That makes purging, branching and reading the past the same for every view: filter by position.
+A projection declares its tables and one handler for each event it uses. Its rows are immutable and
+have the position they came from (and the branch, where queries need it); a change is a newer row.
+So purging, branching and reading the past work the same for every view: filter by position.
 
-Promise: `rebuild` from an empty table gives the same rows as folding live. Projections are never
-migrated: raise `version` and they are dropped and folded again.
+Guarantee: `rebuild` from an empty table gives the same rows as live folding. Projections are never
+migrated: raise `version`, and they are dropped and folded again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,9 +26,9 @@ _Adding = tuple["Projection", Adder]
 H = TypeVar("H", bound=Callable[..., None])
 A = TypeVar("A", bound=Callable[..., Iterable[Added]])
 
-# A view's position is how far it has been folded, or ALL: whoever writes folds it as well. A writer
-# that does not know a view says before its first append where it leaves it (`Views.keep_up`). So a
-# commit need not note how far each view is, which would be one more page to write.
+# A view's position is how far it has been folded, or ALL if every writer folds it. A writer that
+# does not know a view sets its position before the first append (`Views.keep_up`). So a commit need
+# not store the position of each view, which would be one more page to write.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS views (
     name     TEXT PRIMARY KEY,
@@ -49,11 +49,11 @@ def on(*kinds: type[Event]) -> Callable[[H], H]:
 
 
 def adds(*kinds: type[Event]) -> Callable[[A], A]:
-    """Mark a method `(self, event, fact)` that says which rows these events add.
+    """Mark a method `(self, event, fact)` that returns the rows these events insert.
 
-    It is pure: it gives statements with their rows and reads nothing. So the rows of many facts go
-    in together, which costs much less. Statements are carried out in the order in which they first
-    come, each with all of its rows.
+    It is pure: it returns statements with their rows and reads nothing. So the rows of many facts
+    are inserted together, which is much cheaper. Statements run in the order in which they first
+    appear, each with all of its rows.
     """
 
     def mark(adder: A) -> A:
@@ -64,9 +64,9 @@ def adds(*kinds: type[Event]) -> Callable[[A], A]:
 
 
 class Projection:
-    """A view. Subclasses name their tables, say their schema, and take events in.
+    """A view folded from the log. Subclasses declare tables, schema and event handlers.
 
-    For each event they have a method marked `@adds`, if it only adds rows, or `@on`.
+    A handler is marked `@adds` if it only inserts rows, else `@on`.
     """
 
     name: ClassVar[str]
@@ -77,7 +77,7 @@ class Projection:
     adders: ClassVar[dict[str, Adder]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Collect what `@on` and `@adds` marked."""
+        """Collect the methods that `@on` and `@adds` marked."""
         cls.handlers, cls.adders = dict(cls.handlers), dict(cls.adders)
         for member in vars(cls).values():
             for kind in getattr(member, "everloop_kinds", ()):
@@ -86,13 +86,13 @@ class Projection:
                 cls.adders[kind] = member
 
     def trace(self, db: apsw.Connection, fact: Fact) -> None:
-        """Take in what a fact was derived from; called for all that name sources, of any kind.
+        """Handle the sources of a fact; called for every fact with `because`, of any kind.
 
-        It reads the log and what `@on` and `trace` wrote, for added rows may still be on their way.
+        It may read the log and what `@on` and `trace` wrote; `@adds` rows may still be buffered.
         """
 
     def fold(self, db: apsw.Connection, fact: Fact) -> None:
-        """Take one fact in. Override it only to see every kind."""
+        """Fold one fact. Override it only to see every kind."""
         if fact.because:
             self.trace(db, fact)
         event = fact.event
@@ -103,7 +103,7 @@ class Projection:
                 db.execute(statement, row)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
-        """Erase the rows that came from these positions, because their text was purged."""
+        """Delete the rows that came from these positions, because their text was purged."""
         for table in self.tables:
             db.executemany(
                 f"DELETE FROM {table} WHERE position = ?",  # noqa: S608 - our own table names
@@ -111,7 +111,7 @@ class Projection:
             )
 
     def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
-        """Every row of every table, in a fixed order: what two equal views have in common."""
+        """Every row of every table in a fixed order, to compare two views."""
         for table in self.tables:
             content = rows(db, f"SELECT * FROM {table}")  # noqa: S608 - our own names
             yield (table, *sorted(content, key=repr))
@@ -127,10 +127,10 @@ class Views:
 
     def __init__(self, projections: Iterable[Projection]) -> None:
         self.all = tuple(projections)
-        self._everything = tuple(view for view in self.all if view.sees_every_kind)
-        self._tracing = tuple(view for view in self.all if not view.sees_every_kind)
+        self._every_kind = tuple(view for view in self.all if view.sees_every_kind)
+        self._by_handler = tuple(view for view in self.all if not view.sees_every_kind)
         self._by_kind: dict[str, tuple[list[_Handling], list[_Adding]]] = {}
-        for view in self._tracing:
+        for view in self._by_handler:
             for kind, handler in view.handlers.items():
                 self._by_kind.setdefault(kind, ([], []))[0].append((view, handler))
             for kind, adder in view.adders.items():
@@ -138,23 +138,23 @@ class Views:
         named = ", ".join(f"'{view.name}'" for view in self.all)
         ours = f"UPDATE views SET position = {ALL} WHERE position < {ALL} AND name IN ({named})"  # noqa: S608
         others = f"UPDATE views SET position = ?1 WHERE position > ?1 AND name NOT IN ({named})"  # noqa: S608
-        self._keep_up = (ours, others)
-        self._least = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
+        self._keep_up_sql = (ours, others)
+        self._min_position = f"SELECT min(position) FROM views WHERE name IN ({named})"  # noqa: S608
 
     def install(self, db: apsw.Connection) -> None:
-        """Create what is missing; make anew what is of another version, or lacks a table."""
+        """Create missing views; reset those of another version or without a table."""
         db.execute(_SCHEMA)
-        for view in self._unfit(db):
+        for view in self._outdated(db):
             self.reset(db, view)
 
     def stale(self, db: apsw.Connection) -> bool:
-        """Whether a view is missing here, wholly or in part, or of another version than ours."""
+        """Whether a view is missing, incomplete, or of another version than ours."""
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'views'").fetchone():
             return True
-        return bool(self._unfit(db))
+        return bool(self._outdated(db))
 
-    def _unfit(self, db: apsw.Connection) -> list[Projection]:
-        """The views that have to be folded from the beginning."""
+    def _outdated(self, db: apsw.Connection) -> list[Projection]:
+        """The views that must be folded from the beginning."""
         known: dict[str, int] = dict(rows(db, "SELECT name, version FROM views"))
         there = {name for (name,) in rows(db, "SELECT name FROM sqlite_master")}
         return [
@@ -164,65 +164,67 @@ class Views:
         ]
 
     def reset(self, db: apsw.Connection, view: Projection) -> None:
-        """Empty one view, so that it is folded from the beginning."""
+        """Empty a view, so that it is folded from the beginning."""
         for table in view.tables:
             db.execute(f"DROP TABLE IF EXISTS {table}")
         db.execute(view.schema)
         db.execute("REPLACE INTO views VALUES (?, ?, 0)", (view.name, view.version))
 
     def position(self, db: apsw.Connection) -> int:
-        """How far all of them have been folded."""
-        return min(number(db, self._least), number(db, "SELECT max(position) FROM log"))
+        """The position up to which all views have been folded."""
+        return min(number(db, self._min_position), number(db, "SELECT max(position) FROM log"))
 
     def behind(self, db: apsw.Connection, head: int) -> list[tuple[Projection, int]]:
-        """The views that lack something of the first `head` positions, with where they stand."""
+        """The views that are not folded up to `head`, each with its position."""
         at: dict[str, int] = dict(rows(db, "SELECT name, position FROM views"))
         return [(view, at[view.name]) for view in self.all if at[view.name] < head]
 
     def fold(self, db: apsw.Connection, facts: Iterable[Fact]) -> None:
-        """Take facts into every view, one after the other; rows that are only added, together."""
+        """Fold facts into every view, in order; rows that are only inserted go in together."""
         by_kind = self._by_kind
         added: dict[str, list[Row]] = {}
         for fact in facts:
-            if fact.because or self._everything:
-                self._fold_any(db, fact, added)
+            if fact.because or self._every_kind:
+                self._fold_every_kind(db, fact, added)
             event = fact.event
             if (kind := event.wire) in by_kind:
                 handling, adding = by_kind[kind]
                 if handling:
-                    _put(db, added)  # they may read it
+                    _insert_rows(db, added)  # handlers may read them
                     for view, handler in handling:
                         handler(view, db, event, fact)
                 for view, adder in adding:
                     for statement, row in adder(view, event, fact):
                         added.setdefault(statement, []).append(row)
         if added:
-            _put(db, added)
+            _insert_rows(db, added)
 
-    def _fold_any(self, db: apsw.Connection, fact: Fact, added: dict[str, list[Row]]) -> None:
-        """Take a fact into those views that want it whatever its kind."""
-        if self._everything:
-            _put(db, added)
-            for view in self._everything:
+    def _fold_every_kind(
+        self, db: apsw.Connection, fact: Fact, added: dict[str, list[Row]]
+    ) -> None:
+        """Fold a fact into the views that handle every kind, and trace its sources."""
+        if self._every_kind:
+            _insert_rows(db, added)
+            for view in self._every_kind:
                 view.fold(db, fact)
         if fact.because:
-            for view in self._tracing:
+            for view in self._by_handler:
                 view.trace(db, fact)
 
     def keep_up(self, db: apsw.Connection, head: int) -> None:
-        """Note that ours are folded up to `head` and from here on; others' are left there."""
-        ours, others = self._keep_up
+        """Mark our views as folded by every writer; views we do not know stay at `head`."""
+        ours, others = self._keep_up_sql
         db.execute(ours)
         db.execute(others, (head,))
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
-        """Erase what every view took from these positions."""
+        """Delete from every view the rows that came from these positions."""
         for view in self.all:
             view.forget(db, positions)
 
 
-def _put(db: apsw.Connection, added: dict[str, list[Row]]) -> None:
-    """Add rows, those of one statement together."""
+def _insert_rows(db: apsw.Connection, added: dict[str, list[Row]]) -> None:
+    """Insert rows, those of one statement together."""
     for statement, some in added.items():
         if len(some) == 1:
             db.execute(statement, some[0])

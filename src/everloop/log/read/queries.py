@@ -1,7 +1,7 @@
-"""Questions people ask about the log: what is newest, what is behind one fact, which branches are.
+"""Queries about the log: newest facts, the details of one fact, branches, views.
 
-Pure reading through a `Reader`, so that every door gives the same answers. A listing shows records
-as stored, whether or not they count, and says of each how it stands for one who looks from here.
+They only read, through a `Reader`, so every interface gives the same answers. A listing shows
+records as stored, whether or not they count, each with its verdict for this reader.
 """
 
 from typing import Any, Literal
@@ -19,11 +19,11 @@ Verdict = Literal["counts", "retracted", "purged", "elsewhere"]
 
 DEPENDANTS_MAX = 100
 
-# Branches and purges count wherever one stands; `facts.py` says so.
+# Branch facts and purges count on every branch; see `model/facts.py`.
 _EVERYWHERE = ", ".join(
     f"'{kind.wire}'" for kind in (BranchPlanted, BranchForked, BranchStood, Purged)
 )
-_SIGHTING = f"""
+_WITH_VERDICT = f"""
 SELECT {COLUMNS}, CASE
     WHEN data IS NULL THEN 'purged'
     WHEN kind IN ({_EVERYWHERE}) OR {visible("log")} THEN 'counts'
@@ -37,10 +37,10 @@ FROM log
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """A record, and how it stands for one who looks from here.
+    """A record with its verdict: whether it counts for this reader, and if not, why.
 
-    `retracted`: taken back, or derived from something taken back. `purged`: its payload is gone.
-    `elsewhere`: on a branch, or derived from one, that is not in sight.
+    `retracted`: retracted, or derived from a retracted fact. `purged`: its payload was erased.
+    `elsewhere`: on a branch that is not visible, or derived from a fact there.
     """
 
     record: Record
@@ -48,7 +48,7 @@ class Sighting(msgspec.Struct, frozen=True):
 
 
 class NewestFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest records, oldest of them first. Names may contain `*`."""
+    """The newest records, in log order. Names may contain `*`."""
 
     limit: int
     after: int = 0
@@ -59,9 +59,9 @@ class NewestFacts(msgspec.Struct, frozen=True, kw_only=True):
     counting: bool = False
 
     def answer(self, reader: Reader) -> list[Sighting]:
-        """The answer, as this reader's sight has it."""
+        """The result, with verdicts for this reader."""
         rows = reader.rows(
-            f"SELECT * FROM ({_SIGHTING} WHERE position > :after AND position < :before"  # noqa: S608
+            f"SELECT * FROM ({_WITH_VERDICT} WHERE position > :after AND position < :before"  # noqa: S608
             " AND (:stream IS NULL OR stream GLOB :stream)"
             " AND (:kind IS NULL OR kind GLOB :kind)"
             " AND (:actor IS NULL OR actor GLOB :actor)"
@@ -72,17 +72,17 @@ class NewestFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TheseFacts(msgspec.Struct, frozen=True):
-    """The records at some positions, in order; those that do not exist are left out."""
+    """The records at given positions, in order; missing ones are left out."""
 
     positions: tuple[int, ...]
 
     def answer(self, reader: Reader) -> tuple[Sighting, ...]:
-        """The answer, as this reader's sight has it."""
-        return _at(reader, self.positions)
+        """The result, with verdicts for this reader."""
+        return _sightings_at(reader, self.positions)
 
 
 class Story(msgspec.Struct, frozen=True):
-    """One record, what it came from and what came of it."""
+    """One record, its sources, and what was derived from it."""
 
     fact: Sighting
     sources: tuple[Sighting, ...]
@@ -92,12 +92,12 @@ class Story(msgspec.Struct, frozen=True):
 
 
 class FactStory(msgspec.Struct, frozen=True):
-    """What is behind one fact."""
+    """The sources and dependants of one fact."""
 
     position: int
 
     def answer(self, reader: Reader) -> Story:
-        """The answer, as this reader's sight has it.
+        """The result, with verdicts for this reader.
 
         Raises:
             NotFound: there is no such record.
@@ -105,7 +105,7 @@ class FactStory(msgspec.Struct, frozen=True):
         record = reader.record(self.position)
         return Story(
             fact=_sightings(reader, "position = ?1", self.position)[0],
-            sources=_at(reader, positions(record.because)),
+            sources=_sightings_at(reader, positions(record.because)),
             dependants=_sightings(
                 reader,
                 "position IN (SELECT dependant FROM log_because WHERE source = ?1"
@@ -124,25 +124,25 @@ class FactStory(msgspec.Struct, frozen=True):
 
 
 class BranchLine(msgspec.Struct, frozen=True):
-    """A branch as a person sees it."""
+    """A branch, with how many facts are on it."""
 
     name: str
     root: str
     parent: str | None
     at: int
     standing: bool
-    facts: int  # recorded on it, not those it sees of its ancestors
+    facts: int  # on this branch, without those of its ancestors
     newest: int  # the position of the last of them; 0 if there is none
 
 
 class BranchList(msgspec.Struct, frozen=True):
-    """Every branch, each after its parent."""
+    """All branches, each after its parent."""
 
     def answer(self, reader: Reader) -> list[BranchLine]:
-        """The answer; the same from wherever one looks."""
+        """The result; the same for every reader."""
         branches = Branches()
         load_branches(reader.db, branches)
-        grown: dict[str, tuple[int, int]] = {
+        counts: dict[str, tuple[int, int]] = {
             name: (facts, newest)
             for name, facts, newest in reader.rows(
                 "SELECT branch, count(*), max(position) FROM log WHERE stream <> ? GROUP BY branch",
@@ -156,15 +156,15 @@ class BranchList(msgspec.Struct, frozen=True):
                 parent=branch.parent.name if branch.parent else None,
                 at=branch.at,
                 standing=branches.standing[branch.root] == branch.name,
-                facts=grown.get(branch.name, (0, 0))[0],
-                newest=grown.get(branch.name, (0, 0))[1],
+                facts=counts.get(branch.name, (0, 0))[0],
+                newest=counts.get(branch.name, (0, 0))[1],
             )
             for branch in branches.by_name.values()
         ]
 
 
 class ViewLine(msgspec.Struct, frozen=True):
-    """A view and how far it has been folded."""
+    """A view and the position up to which it has been folded."""
 
     name: str
     version: int
@@ -172,23 +172,23 @@ class ViewLine(msgspec.Struct, frozen=True):
 
 
 class ViewList(msgspec.Struct, frozen=True):
-    """Every view in the file."""
+    """All views in the file."""
 
     def answer(self, reader: Reader) -> list[ViewLine]:
-        """The answer; the same from wherever one looks."""
+        """The result; the same for every reader."""
         rows = reader.rows(
             "SELECT name, version, min(position, ?) FROM views ORDER BY name", (reader.head(),)
         )
         return [ViewLine(*row) for row in rows]
 
 
-def _at(reader: Reader, places: tuple[int, ...]) -> tuple[Sighting, ...]:
+def _sightings_at(reader: Reader, places: tuple[int, ...]) -> tuple[Sighting, ...]:
     chosen = msgspec.json.encode(places).decode()
     return _sightings(reader, "position IN (SELECT value FROM json_each(?1))", chosen)
 
 
 def _sightings(reader: Reader, condition: str, *bindings: Any) -> tuple[Sighting, ...]:
-    rows = reader.rows(f"{_SIGHTING} WHERE {condition} ORDER BY position", bindings)
+    rows = reader.rows(f"{_WITH_VERDICT} WHERE {condition} ORDER BY position", bindings)
     return tuple(_sighting(row) for row in rows)
 
 

@@ -1,7 +1,7 @@
-"""A reader of the log's file: one connection, one state of the file, one sight.
+"""A reader of the log file: one connection, one consistent state of the file, one sight.
 
-What is asked of every state (how far it reaches, what was retracted last, whether the views show
-all of it) is asked once for as long as nobody writes: SQLite says so without a query.
+What every read needs (newest position, newest retraction, whether the views are up to date) is
+queried once and reused until somebody writes, which SQLite reports without a query.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,18 @@ from everloop.log.read.lineage import active_retractions, visible
 from everloop.log.schema import ASKED, COLUMNS
 from everloop.log.sql_rows import Bindings, Row, let_go, number, one, rows, whole_number
 
-_TEMPORARY = """
+_TEMP_TABLES = """
 CREATE TEMP TABLE sight (branch TEXT PRIMARY KEY, cap INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TEMP TABLE active (position INTEGER PRIMARY KEY) STRICT;
 """
 
 _HEAD = "SELECT max(position) FROM log"
 _RETRACTED = "SELECT max(position) FROM log_retractions"
-_AT = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
+_BY_POSITION = f"SELECT {COLUMNS} FROM log WHERE position = ?"  # noqa: S608 - our own column names
 _REQUESTED = f"SELECT {COLUMNS} FROM log WHERE request_id = ? AND {ASKED} ORDER BY position"  # noqa: S608
-_WRITTEN = f"SELECT {COLUMNS} FROM log WHERE position > ? AND request_id = ? ORDER BY position"  # noqa: S608
+_REQUESTED_AFTER = (
+    f"SELECT {COLUMNS} FROM log WHERE position > ? AND request_id = ? ORDER BY position"  # noqa: S608
+)
 _RANGE = f"SELECT {COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position"  # noqa: S608
 _TAIL = (
     "SELECT version, digest, position FROM log WHERE stream = ? AND branch = ? AND position <= ?"
@@ -39,7 +41,7 @@ _HAS_HIDDEN = (
 
 
 class Tail(NamedTuple):
-    """Where a stream ends: its newest version, with digest and position."""
+    """The newest version of a stream, with its digest and position."""
 
     version: int
     digest: bytes
@@ -48,48 +50,48 @@ class Tail(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class State:
-    """One state of the file, and what is known of it. As long as nobody writes, it is the same."""
+    """Cached properties of one state of the file, valid until somebody writes."""
 
     head: int
-    version: int  # SQLite's number for it, which only this connection knows
+    version: int  # SQLite's data_version, which is per connection
     retracted: int | None = None  # the newest retraction
-    whole: bool | None = None  # whether the views show all of it
+    whole: bool | None = None  # whether the views are folded up to `head`
 
 
 class Reader:
-    """One connection with a sight: what it lets through is what counts there."""
+    """One connection and its sight, which decides which facts its queries see."""
 
     def __init__(self, db: apsw.Connection, era: int = 0) -> None:
         self.db = db
-        self.cursor = db.cursor()  # for what is asked again and again: a new one costs more
-        self.era = era  # which file of that name this connection has opened
-        db.execute(_TEMPORARY)
-        self.state: State | None = None  # none is noted where the file is written
-        self._looking: tuple[object, int] | None = None
+        self.cursor = db.cursor()  # reused for frequent statements: a new one costs more
+        self.era = era  # which file at that path this connection has opened
+        db.execute(_TEMP_TABLES)
+        self.state: State | None = None  # None on the writing connection
+        self._current_sight: tuple[object, int] | None = None
 
     def begin(self) -> State:
-        """Begin to read one state of the file."""
+        """Begin a read transaction on one state of the file."""
         self.cursor.execute("BEGIN")
-        head = whole_number(self.cursor.execute(_HEAD).get)  # with this it begins, not with BEGIN
+        head = whole_number(self.cursor.execute(_HEAD).get)  # this starts the snapshot, not BEGIN
         version = self.db.data_version()
         if self.state is None or self.state.version != version:
             self.state = State(head, version)
         return self.state
 
     def look(self, sight: Sight) -> None:
-        """Make `sight` the one that `visible(...)` conditions use from here on."""
-        looking = (sight.key, self._retracted())
-        if looking == self._looking:
+        """Set the sight that `visible(...)` conditions use from now on."""
+        key = (sight.key, self._newest_retraction())
+        if key == self._current_sight:
             return
-        self._looking = None
+        self._current_sight = None
         self.db.execute("DELETE FROM temp.sight; DELETE FROM temp.active")
         self.db.executemany("INSERT INTO temp.sight VALUES (?, ?)", sight.caps.items())
         active = active_retractions(self.db, sight)
         self.db.executemany("INSERT INTO temp.active VALUES (?)", [(p,) for p in active])
-        self._looking = looking
+        self._current_sight = key
 
-    def _retracted(self) -> int:
-        """The newest retraction."""
+    def _newest_retraction(self) -> int:
+        """The position of the newest retraction."""
         state = self.state
         if state is None:
             return number(self.db, _RETRACTED)
@@ -98,10 +100,10 @@ class Reader:
         return state.retracted
 
     def leave(self) -> bool:
-        """Undo the transaction, if there is one; False if the connection is of no more use."""
+        """Roll back the transaction, if any; False if the connection is unusable."""
         try:
             if self.db.in_transaction:
-                self._looking = None  # the sight lives in temporary tables, and goes with it
+                self._current_sight = None  # the sight is in temporary tables, which roll back too
                 self.db.execute("ROLLBACK")
         except apsw.Error:
             let_go(self.db)
@@ -120,32 +122,33 @@ class Reader:
         """The record at a position.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is no such record.
         """
-        row = one(self.db, _AT, (position,))
+        row = one(self.db, _BY_POSITION, (position,))
         if row is None:
             raise NotFound(
-                f"no record at position {position}", hint="`everloop log tail` shows the newest."
+                f"no record at position {position}",
+                hint="`everloop log tail` shows the newest positions.",
             )
         return Record(*row)
 
     def records(self, after: int = 0, upto: int = ALL) -> Iterator[Record]:
-        """The records in (after, upto], in order, one at a time."""
+        """The records in (after, upto], in order, as an iterator."""
         for row in self.db.execute(_RANGE, (after, upto)):
             yield Record(*row)
 
     def requested(self, request_id: str) -> list[Record]:
-        """The records that a caller's request led to, in order."""
+        """The records of a caller's request id, in order."""
         return [Record(*row) for row in self.rows(_REQUESTED, (request_id,))]
 
     def written(self, request_id: str, after: int) -> list[Record]:
-        """The records of any request, be its id the caller's or ours, after a position."""
-        return [Record(*row) for row in self.rows(_WRITTEN, (after, request_id))]
+        """The records after a position of any request id, also one that the log generated."""
+        return [Record(*row) for row in self.rows(_REQUESTED_AFTER, (after, request_id))]
 
     def stream(
         self, stream: str, branch: Branch, sight: Sight, *, after_version: int = 0
     ) -> Iterator[Fact]:
-        """The facts of a stream that count on a branch, in order, one at a time."""
+        """The facts of a stream that count on a branch, in order, as an iterator."""
         condition = ""
         if self.has_hidden(stream):
             self.look(sight)
@@ -159,16 +162,16 @@ class Reader:
             yield from facts(self.db.execute(sql, bindings), stream, name)
 
     def tail(self, stream: str, branch: Branch, before: int = ALL) -> Tail:
-        """Where a stream ends on a branch."""
+        """The newest version of a stream on a branch, before a position."""
         for name, cap in branch.lineage():
             row = one(self.db, _TAIL, (stream, name, min(cap, before - 1)))
             if row is not None:
                 version, digest, position = row
                 if not (isinstance(version, int) and isinstance(digest, bytes)):
-                    raise apsw.CorruptError(f"record {position} holds what it cannot hold")
+                    raise apsw.CorruptError(f"record {position} has a value of the wrong type")
                 return Tail(version, digest, position)
         return Tail(0, GENESIS, 0)
 
     def has_hidden(self, stream: str) -> bool:
-        """Whether any fact of a stream is hidden in some sight."""
+        """Whether a fact of a stream may be hidden, in any sight."""
         return bool(number(self.db, _HAS_HIDDEN, (stream,)))

@@ -1,4 +1,4 @@
-"""Trouble with the file, told to a person: what happened, and what to do."""
+"""Translates SQLite errors into errors with a message and a hint for people."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import apsw
 
 from everloop.errors import REBUILD, RESTORE, Corrupt, Unavailable
 
-SAFE_SQLITE = (3, 51, 3)  # older ones can corrupt a WAL file that two processes write
+SAFE_SQLITE = (3, 51, 3)  # older versions can corrupt a WAL that two processes write
 
 
 def require_safe_sqlite(version: str) -> None:
-    """Refuse a SQLite library that can corrupt a file shared by two processes.
+    """Refuse a SQLite version that can corrupt a file shared by two processes.
 
     Raises:
         Unavailable: the library is older than 3.51.3.
@@ -18,31 +18,32 @@ def require_safe_sqlite(version: str) -> None:
     if tuple(int(part) for part in version.split(".")[:3]) < SAFE_SQLITE:
         raise Unavailable(
             f"SQLite {version} can corrupt a log that two processes write",
-            hint="Install a newer one: pip install --upgrade apsw",
+            hint="Install a newer version: pip install --upgrade apsw",
         )
 
 
 def unavailable(problem: apsw.Error | UnicodeDecodeError, path: Path) -> Unavailable | Corrupt:
-    """What an error from SQLite means to a person."""
+    """Translate a SQLite error into ours, with a hint."""
     match problem:
         case apsw.FullError():
             return Unavailable(
                 f"no space left for {path.name}; nothing was lost",
-                hint="Free some disk space; Everloop goes on by itself.",
+                hint="Free some disk space; Everloop then continues by itself.",
             )
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return Unavailable(
                 f"{path.name} cannot be written: its folder is read-only",
-                hint="Make the folder writable; Everloop goes on by itself.",
+                hint="Make the folder writable; Everloop then continues by itself.",
             )
         case apsw.CantOpenError():
             return Unavailable(
-                f"{path} cannot be opened", hint="Check that its folder exists and is yours."
+                f"{path} cannot be opened",
+                hint="Check that its folder exists and that you may access it.",
             )
         case apsw.BusyError():
             return Unavailable(
                 f"{path.name} is locked by another process",
-                hint="Try again; if it stays so, look for a stuck `everloop` process.",
+                hint="Try again; if that does not help, look for a stuck `everloop` process.",
             )
         case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
             index = getattr(problem, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB

@@ -1,10 +1,10 @@
-"""The log's SQLite file: its schema, its connections, and reading from it.
+"""The log's SQLite file: its schema, a pool of read connections, and the branches in memory.
 
-One file holds the log and every view. With the SQLite store it is the log; with PostgreSQL it is a
-node's own copy of it. Either way all reads come from here. `scribe.py` is the only writer.
+One file has the log and every view. With the SQLite store it is the log; with PostgreSQL it is a
+node's copy of it. All reads come from this file; `write/transaction.py` is its only writer.
 
-Durability: WAL with `synchronous=FULL`, and no checkpoint ever runs inside a commit, because an
-error there would not mean that the commit failed.
+Durability: WAL with `synchronous=FULL`. No checkpoint runs inside a commit, because an error in a
+checkpoint would not mean that the commit failed.
 """
 
 import threading
@@ -34,7 +34,7 @@ PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384
 
 
 class _BranchDraft(NamedTuple):
-    """The branches as a transaction sees them that is not committed yet."""
+    """The branches as an uncommitted transaction sees them."""
 
     thread: int
     branches: Branches
@@ -42,30 +42,30 @@ class _BranchDraft(NamedTuple):
 
 
 class LogFile:
-    """An open log file: a pool of readers, the branches in memory, and the registered views."""
+    """An open log file: a pool of readers, the branches in memory, and the projections."""
 
     def __init__(self, path: Path, projections: Sequence[Projection], world: World) -> None:
         require_safe_sqlite(apsw.sqlite_lib_version())
         self.path = path
         self.views = Views(projections)
-        self._branches = Branches()  # as of position `_seen`; never with what is not committed
+        self._branches = Branches()  # as of `_branches_head`; committed only
         self.drafted: _BranchDraft | None = None
         self._vfs = world.vfs
         self._patience = world.patience
-        self._seen = -1
+        self._branches_head = -1
         self._era = 0
         self._inode = 0
         self._lock = threading.Lock()
-        # Held while a connection opens the file, and while the file is deleted: who opened it then
-        # would read the old one for ever, or share a write-ahead file with nobody.
-        self._opening = threading.Lock()
+        # Held while a connection opens the file, and while the file is deleted: otherwise a new
+        # connection could read the deleted file for ever, with a write-ahead file of its own.
+        self._open_lock = threading.Lock()
         self._idle: list[Reader] = []
         self._closed = False
-        self.damaged = False  # whether a read found it so
+        self.damaged = False  # whether a read found damage
 
     def connect(self, *, synchronous: str = "FULL") -> apsw.Connection:
         """A new connection with our settings."""
-        with self._opening:
+        with self._open_lock:
             return self._connect(synchronous)
 
     def _connect(self, synchronous: str) -> apsw.Connection:
@@ -74,7 +74,7 @@ class LogFile:
         except apsw.Error as problem:
             raise unavailable(problem, self.path) from problem
         try:
-            self._set_up(db, synchronous)
+            self._apply_settings(db, synchronous)
             db.set_busy_handler(self._patience)
         except apsw.Error as problem:
             let_go(db)
@@ -94,13 +94,13 @@ class LogFile:
         )
 
     def prepare(self, db: apsw.Connection) -> None:
-        """Bring schema and views up to this build's, in the caller's transaction.
+        """Migrate schema and views to this build, in the caller's transaction.
 
         Raises:
-            Corrupt: the file is not ours, or was written by a newer build.
+            Corrupt: the file is not an Everloop log, or was written by a newer build.
         """
         version = int(db.pragma("user_version"))
-        self._refuse_strangers(db)
+        self._refuse_other_databases(db)
         if version > len(MIGRATIONS):
             raise Corrupt(
                 f"{self.path} was written by a newer Everloop (log format {version})",
@@ -112,21 +112,21 @@ class LogFile:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         self.views.install(db)
 
-    def _refuse_strangers(self, db: apsw.Connection) -> None:
-        """Leave a database that is not ours as it is."""
-        # Asked in this order, because another process may be making the log just now.
+    def _refuse_other_databases(self, db: apsw.Connection) -> None:
+        """Refuse a database that is not an Everloop log, before anything is changed."""
+        # In this order, because another process may be creating the log right now.
         used = one(db, "SELECT 1 FROM sqlite_schema")
         if used and int(db.pragma("application_id")) != APPLICATION_ID:
             raise Corrupt(
                 f"{self.path} is a database, but not an Everloop log",
-                hint="Choose another path, or an empty folder.",
+                hint="Choose another path or an empty folder.",
             )
 
-    def _set_up(self, db: apsw.Connection, synchronous: str) -> None:
-        """Change to our settings. We wait by ourselves: SQLite does not when two change to WAL."""
+    def _apply_settings(self, db: apsw.Connection, synchronous: str) -> None:
+        """Apply our settings, with retries: SQLite does not wait when two processes set WAL."""
         for tries in count():
             try:
-                self._refuse_strangers(db)
+                self._refuse_other_databases(db)
                 rows(
                     db,
                     f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; {_SETTINGS}",
@@ -139,59 +139,59 @@ class LogFile:
 
     @property
     def branches(self) -> Branches:
-        """The branches; for the thread that is writing, with those it is about to commit."""
+        """The branches; for the writing thread, including those it has not committed yet."""
         draft = self.drafted
         return draft.branches if draft and draft.thread == get_ident() else self._branches
 
     def refresh(self, db: apsw.Connection, head: int, era: int | None = None) -> None:
-        """Take into memory what the branch facts up to `head`, all committed, say."""
+        """Load the committed branch facts up to `head` into memory."""
         with self._lock:
-            if head > self._seen and era in (None, self._era):
-                known = self._branches if self._seen >= 0 else Branches()
-                load_branches(db, known, self._seen)
-                self._branches, self._seen = known, head
+            if head > self._branches_head and era in (None, self._era):
+                known = self._branches if self._branches_head >= 0 else Branches()
+                load_branches(db, known, self._branches_head)
+                self._branches, self._branches_head = known, head
 
     def draft(self, db: apsw.Connection, head: int) -> None:
-        """Take in branch facts that are not committed yet. Only this thread sees them."""
-        known, seen = self.branches, self.drafted.seen if self.drafted else self._seen
+        """Load uncommitted branch facts. Only this thread sees them."""
+        known, seen = self.branches, self.drafted.seen if self.drafted else self._branches_head
         branches = Branches(dict(known.by_name), dict(known.standing))
         load_branches(db, branches, seen)
         self.drafted = _BranchDraft(get_ident(), branches, head)
 
     def settle(self, *, committed: bool) -> None:
-        """Make what was drafted everyone's, or drop it."""
+        """Publish the drafted branches after a commit, or discard them."""
         draft = self.drafted
         if draft is None:
             return
         with self._lock:
             self.drafted = None
-            if committed and draft.seen > self._seen:
-                self._branches, self._seen = draft.branches, draft.seen
+            if committed and draft.seen > self._branches_head:
+                self._branches, self._branches_head = draft.branches, draft.seen
 
     def forget_memory(self) -> None:
-        """Load the in-memory fold from the beginning when it is next refreshed."""
+        """Discard the branches in memory; the next refresh loads them from the beginning."""
         with self._lock:
-            self.drafted, self._seen = None, -1
+            self.drafted, self._branches_head = None, -1
 
     def reading(self, prepare: Callable[[Reader], None] | None = None) -> "Reading":
-        """A reader on one consistent state of the file, prepared before it is handed out."""
+        """A reader on one consistent state of the file, after `prepare` ran on it."""
         return Reading(self, prepare)
 
     def begin(self, reader: Reader) -> None:
-        """Begin to read, with the branches in memory at least as new as what is read."""
+        """Begin a read, with branches in memory at least as new as the state that is read."""
         state = reader.begin()
-        if state.head > self._seen:
+        if state.head > self._branches_head:
             self.refresh(reader.db, state.head, reader.era)
 
     def failed(self, problem: apsw.Error | UnicodeDecodeError, reader: Reader) -> EverloopError:
-        """What a failure of SQLite means to callers. Its reader is of no more use."""
-        told = unavailable(problem, self.path)
-        self.damaged |= isinstance(told, Corrupt)
+        """Translate a SQLite error, note damage, and close the reader."""
+        error = unavailable(problem, self.path)
+        self.damaged |= isinstance(error, Corrupt)
         let_go(reader.db)
-        return told
+        return error
 
     def whole(self, reader: Reader) -> bool:
-        """Whether the views show all that a reader sees."""
+        """Whether the views are folded up to the state that a reader sees."""
         state = reader.state
         assert state is not None, "reading has begun"
         if state.whole is None:
@@ -199,36 +199,36 @@ class LogFile:
         return state.whole
 
     def lost(self) -> bool:
-        """Whether it was found damaged, or its path no longer names the file that was opened."""
+        """Whether the file was found damaged, or was deleted or replaced since it was opened."""
         return self.damaged or inode(self.path) != self._inode
 
     def discard(self) -> None:
-        """Delete the file, a copy that cannot be trusted. The next connection creates it anew."""
-        with self._opening:
+        """Delete a copy that cannot be trusted. The next connection creates a new file."""
+        with self._open_lock:
             with self._lock:
                 self._era += 1
                 idle, self._idle = self._idle, []
                 opened, self._inode, self.damaged = self._inode, 0, False
             for reader in idle:
                 let_go(reader.db)
-            if opened in (0, inode(self.path)):  # else another process has replaced it already
+            if opened in (0, inode(self.path)):  # another process has not replaced it
                 delete(self.path)
         self.forget_memory()
 
     def close(self) -> None:
-        """Close every idle reader; the ones in use close when they are given back."""
+        """Close idle readers; those in use are closed when they are returned."""
         self._closed = True
         self.release()
 
     def release(self) -> None:
-        """Close the idle readers; others are opened when they are needed."""
+        """Close the idle readers; new ones are opened on demand."""
         with self._lock:
             idle, self._idle = self._idle, []
         for reader in idle:
             let_go(reader.db)
 
     def take(self) -> Reader:
-        """A reader that nobody else uses, until it is given back."""
+        """Take a reader from the pool, for exclusive use until `give_back`."""
         with self._lock:
             if self._closed:
                 raise Unavailable("this log is closed", hint="Open it again.")
@@ -243,7 +243,7 @@ class LogFile:
             raise unavailable(problem, self.path) from problem
 
     def give_back(self, reader: Reader) -> None:
-        """Let others use it."""
+        """Return a reader to the pool."""
         with self._lock:
             if not self._closed and reader.era == self._era:
                 self._idle.append(reader)
@@ -252,13 +252,13 @@ class LogFile:
 
 
 class Reading:
-    """A reader for as long as this is entered. A class, for every read passes here."""
+    """Context manager for a read. A class, because it is faster and every read passes here."""
 
     def __init__(self, file: LogFile, prepare: Callable[[Reader], None] | None) -> None:
         self._file, self._prepare = file, prepare
 
     def __enter__(self) -> Reader:
-        """Take a reader, and begin."""
+        """Take a reader and begin a read transaction."""
         reader = self._reader = self._file.take()
         try:
             self._file.begin(reader)
@@ -270,7 +270,7 @@ class Reading:
         return reader
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        """End, and give the reader back."""
+        """End the read transaction and return the reader."""
         self._end(problem)
 
     def _end(self, problem: BaseException | None) -> None:
@@ -278,7 +278,7 @@ class Reading:
         try:
             if problem is None:
                 with suppress(apsw.Error):
-                    reader.cursor.execute("COMMIT")  # nothing was written, but the sight is kept
+                    reader.cursor.execute("COMMIT")  # nothing was written, but this keeps the sight
             elif isinstance(problem, (apsw.Error, UnicodeDecodeError)):
                 raise self._file.failed(problem, reader) from problem
         finally:
@@ -287,14 +287,14 @@ class Reading:
 
 
 def delete(path: Path) -> None:
-    """Delete a log file with what SQLite keeps beside it."""
-    # In this order: SQLite drops a write-ahead file that has no database beside it.
+    """Delete a log file with SQLite's -wal and -shm files."""
+    # In this order: SQLite discards a write-ahead file without a database.
     for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def inode(path: Path) -> int:
-    """Which file the path names; 0 if none."""
+    """The inode of the file at a path; 0 if there is none."""
     try:
         return path.stat().st_ino
     except OSError:

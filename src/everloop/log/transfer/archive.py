@@ -1,8 +1,8 @@
-"""The log as a text file: one JSON object per line, exact enough to give an equal log back.
+"""JSONL archive of the log: one JSON object per line, exact enough to restore an equal log.
 
-The first line says what it is, the last one how much it was; between them stands one record per
-line, with its proof. An archive is checked as a whole before anything of it is taken in: what is
-damaged or cut short is refused, and the first bad line is named.
+The first line is a header, the last one has the number of records; between them is one record per
+line, with its digest. An archive is checked as a whole before anything is imported: a damaged or
+truncated one is refused, and the error names the first bad line.
 """
 
 import gzip
@@ -29,27 +29,27 @@ from everloop.ports import Progress
 FORMAT = 1
 BATCH = 1_000
 HEADING_BYTES_MAX = 1_000
-UNTOUCHED = "Nothing was taken in. Try another copy."
-Place = Callable[[int], str]  # where in an archive the record of a position stands
+UNTOUCHED = "Nothing was imported. Try another copy of the archive."
+Place = Callable[[int], str]  # describes where the record of a position is in an archive
 _UNREADABLE = (OSError, EOFError, zlib.error)
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """The first line."""
+    """The first line: what the file is, and its format."""
 
     everloop: str
     format: int
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """The last line: how many records, and one digest over all of theirs."""
+    """The last line: the number of records, and a digest over their digests."""
 
     records: int
     sum: str
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A record as text."""
+    """A record as a line of the archive."""
 
     position: int
     stream: str
@@ -75,7 +75,7 @@ def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
     """Write the whole log to a file (compressed if it ends in `.gz`) and return how many records.
 
     Raises:
-        Corrupt: something could not be read. All that could be is in the file.
+        Corrupt: some records could not be read. The file contains all others.
         Unavailable: the file cannot be written.
     """
     damage: list[Damage] = []
@@ -84,7 +84,7 @@ def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
     with log.file.reading() as reader, writing(path), _open(path, "wb") as out:
         head = reach(reader)
         out.write(_encode(Heading("log", FORMAT)) + b"\n")
-        for item in _lines(scan(reader, 0, head)):
+        for item in _encode_lines(scan(reader, 0, head)):
             if isinstance(item, Damage):
                 damage.append(item)
                 continue
@@ -107,11 +107,11 @@ def export_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
 
 
 def import_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
-    """Take an archive into a log that is empty, or that an interrupted import left partly filled.
+    """Import an archive into a log that is empty or has part of it from an interrupted import.
 
     Raises:
-        Corrupt: the archive is damaged; the first bad line is named and nothing was taken in.
-        Conflict: the log already holds something else.
+        Corrupt: the archive is damaged; names the first bad line. Nothing was imported.
+        Conflict: the log already contains something else.
     """
     return import_records(log, read_jsonl(path), progress, place=lambda at: f"line {at + 1}")
 
@@ -119,11 +119,11 @@ def import_jsonl(log: Log, path: Path, progress: Progress | None = None) -> int:
 def import_records(
     log: Log, records: Iterable[Record], progress: Progress | None = None, *, place: Place
 ) -> int:
-    """Check records as a whole in a scratch log, then take them in."""
+    """Check all records in a scratch log, then import them."""
     with tempfile.TemporaryDirectory(prefix="everloop-import-") as folder:
         scratch = log.beside(Path(folder) / "import.db")
         try:
-            _fill(scratch, records, place)
+            _import_all(scratch, records, place)
             if log.backups and log.head:
                 log.backups.make()
             return move(scratch, log, progress)
@@ -132,11 +132,11 @@ def import_records(
 
 
 def read_jsonl(path: Path) -> Iterator[Record]:
-    """The records of an archive, checked for being a whole one.
+    """Read the records of an archive and check that it is complete.
 
     Raises:
         Corrupt: a line is damaged or missing.
-        Invalid: it is not an archive of ours.
+        Invalid: the file is not an Everloop archive.
         NotFound: there is no such file.
     """
     check_there(path)
@@ -146,72 +146,75 @@ def read_jsonl(path: Path) -> Iterator[Record]:
         _check_heading(path, lines)
         while True:
             number = count + 2
-            line = _next(lines, number)
+            line = _read_line(lines, number)
             if line.startswith(b'{"records":'):
                 break
-            record = _record(line, number)
+            record = _decode_line(line, number)
             if record.position != count + 1:
                 raise Corrupt(
-                    f"line {number} of the archive holds record {record.position}, not {count + 1}",
+                    f"line {number} of the archive has record {record.position}, not {count + 1}",
                     hint=UNTOUCHED,
                 )
             total.update(record.digest)
             count += 1
             yield record
         _check_ending(line, count, total.hexdigest())
-        if _read(lines, number + 1):
-            raise Corrupt(f"line {number + 1} of the archive follows its end", hint=UNTOUCHED)
+        if _read_raw(lines, number + 1):
+            raise Corrupt(f"line {number + 1} comes after the end of the archive", hint=UNTOUCHED)
 
 
 def check_there(path: Path) -> None:
-    """See that there is a file that can be read.
+    """Check that a file exists and can be read.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such file.
         Unavailable: it cannot be read.
     """
     if not path.is_file():
-        raise NotFound(f"no file {path}", hint="Name an archive: FILE.jsonl or FILE.parquet.")
+        raise NotFound(
+            f"no file {path}", hint="Give the path of an archive: FILE.jsonl or FILE.parquet."
+        )
     try:
         path.open("rb").close()
     except OSError as problem:
         raise Unavailable(
-            f"{path} cannot be read: {problem.strerror}", hint="See whose it is: ls -l"
+            f"{path} cannot be read: {problem.strerror}",
+            hint="Check its owner and permissions: ls -l",
         ) from problem
 
 
 @contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Tell what goes wrong with a file as it is written.
+    """Translate operating system errors while a file is written.
 
     Raises:
-        Unavailable: it cannot be written; what is there of it is no whole archive.
+        Unavailable: it cannot be written; the file is incomplete.
     """
     try:
         yield
     except OSError as problem:
         raise Unavailable(
             f"{path} cannot be written: {problem.strerror or problem}",
-            hint="Choose a folder that is there and has room.",
+            hint="Choose a folder that exists and has enough space.",
         ) from problem
 
 
-def _lines(items: Iterable[Record | Damage]) -> Iterator[tuple[bytes, bytes] | Damage]:
-    """Each record as a line of its own, with its digest, or why it cannot be one."""
+def _encode_lines(items: Iterable[Record | Damage]) -> Iterator[tuple[bytes, bytes] | Damage]:
+    """Each record as an encoded line with its digest, or a `Damage` if it cannot be encoded."""
     for item in items:
         if isinstance(item, Damage):
             yield item
             continue
         try:
             if item.data is not None:
-                msgspec.json.decode(item.data)  # what is no JSON could break the line in two
+                msgspec.json.decode(item.data)  # invalid JSON could contain a line break
             yield _encode(line_of(item)), item.digest
         except (msgspec.MsgspecError, OverflowError, ValueError) as problem:
             yield Damage(item.position, item.position, f"cannot be written: {problem}")
 
 
 def line_of(record: Record) -> Line:
-    """A record as it stands in an archive."""
+    """Convert a record to a line of an archive."""
     return Line(
         record.position,
         record.stream,
@@ -231,7 +234,7 @@ def line_of(record: Record) -> Line:
 
 
 def record_of(line: Line) -> Record:
-    """The record that a line of an archive states."""
+    """Convert a line of an archive to a record."""
     data = bytes(line.data).decode()
     return Record(
         line.position,
@@ -251,13 +254,13 @@ def record_of(line: Line) -> Record:
     )
 
 
-def _fill(scratch: Log, records: Iterable[Record], place: Place) -> None:
+def _import_all(scratch: Log, records: Iterable[Record], place: Place) -> None:
     rest = iter(records)
     while batch := list(islice(rest, BATCH)):
-        _take(scratch, batch, place)
+        _import_batch(scratch, batch, place)
 
 
-def _take(scratch: Log, batch: list[Record], place: Place) -> None:
+def _import_batch(scratch: Log, batch: list[Record], place: Place) -> None:
     try:
         scratch.take_over(batch)
     except EverloopError as problem:
@@ -275,7 +278,7 @@ def _take(scratch: Log, batch: list[Record], place: Place) -> None:
         ) from problem
 
 
-def _record(line: bytes, number: int) -> Record:
+def _decode_line(line: bytes, number: int) -> Record:
     try:
         return record_of(_decode(line))
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError) as problem:
@@ -285,14 +288,14 @@ def _record(line: bytes, number: int) -> Record:
         ) from problem
 
 
-def _next(lines: IO[bytes], number: int) -> bytes:
-    line = _read(lines, number)
+def _read_line(lines: IO[bytes], number: int) -> bytes:
+    line = _read_raw(lines, number)
     if not line.endswith(b"\n"):
         raise Corrupt(f"the archive is cut short at line {number}", hint=UNTOUCHED)
     return line
 
 
-def _read(lines: IO[bytes], number: int) -> bytes:
+def _read_raw(lines: IO[bytes], number: int) -> bytes:
     try:
         return lines.readline()
     except _UNREADABLE as problem:
@@ -320,8 +323,8 @@ def _check_ending(line: bytes, count: int, total: str) -> None:
         raise Corrupt(f"{where} is damaged: {problem}", hint=UNTOUCHED) from problem
     if ending != Ending(count, total):
         raise Corrupt(
-            f"{where} says that there should be {ending.records} records;"
-            f" there are {count}, or others",
+            f"{where} does not match the records before it: {ending.records} expected,"
+            f" {count} found, or their digests differ",
             hint=UNTOUCHED,
         )
 

@@ -1,6 +1,6 @@
-"""Moving a log from one store to another, record by record, digest by digest.
+"""Copy a log from one store to another, record by record, with checked digests.
 
-It may be interrupted at any time: moving again goes on where it stopped.
+It may be interrupted at any time: the next run continues where it stopped.
 """
 
 from itertools import islice
@@ -13,11 +13,11 @@ BATCH = 1_000
 
 
 def move(source: Log, target: Log, progress: Progress | None = None) -> int:
-    """Copy what the target lacks, and return how many records that was.
+    """Copy the records that the target does not have yet, and return how many.
 
     Raises:
-        Conflict: the target holds something that the source does not.
-        Corrupt: what arrived is not what was sent.
+        Conflict: the target has records that the source does not have.
+        Corrupt: the copy differs from the source.
     """
     head, start = source.head, target.head
     _check_prefix(source, target, start, head)
@@ -30,7 +30,8 @@ def move(source: Log, target: Log, progress: Progress | None = None) -> int:
             progress(done, head)
     if head and source.record(head).digest != target.record(head).digest:
         raise Corrupt(
-            "the copy does not end as the original does", hint="Move into an empty place again."
+            "the copied log does not end with the same digest as the original",
+            hint="Move into an empty target again.",
         )
     return done - start
 
@@ -38,6 +39,6 @@ def move(source: Log, target: Log, progress: Progress | None = None) -> int:
 def _check_prefix(source: Log, target: Log, start: int, head: int) -> None:
     if start > head or (start and source.record(start).digest != target.record(start).digest):
         raise Conflict(
-            "the target already holds another log",
-            hint="Move into an empty place; moving again into the same one goes on.",
+            "the target already contains another log",
+            hint="Move into an empty target. An interrupted move continues if it is repeated.",
         )

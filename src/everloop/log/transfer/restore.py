@@ -1,8 +1,8 @@
-"""Putting a backup in the place of a log, without losing the log that was there.
+"""Restore: replace a log by a backup without losing the log that was there.
 
-The copy is verified, digest by digest, before anything is touched. What was there is kept: as one
-more backup if it is whole, byte for byte if it is damaged, because a person may still save some of
-it. So restoring the newest backup once more undoes it.
+The backup is verified, digest by digest, before anything is changed. The replaced log is kept: as
+one more backup if it is intact, byte for byte if it is damaged, because part of it may still be
+recoverable. So restoring the newest backup again undoes a restore.
 """
 
 import shutil
@@ -26,11 +26,11 @@ from everloop.log.opening import BACKUPS, open_log
 from everloop.log.sqlite.errors import unavailable
 from everloop.ports import Progress, World
 
-BESIDE = ("", "-wal", "-shm")  # a log and what SQLite keeps next to it
+BESIDE = ("", "-wal", "-shm")  # a log file and SQLite's files next to it
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """How far the restored log goes, and where the one that was there is kept."""
+    """The head of the restored log, and where the replaced log is kept."""
 
     head: int
     kept: Path | None
@@ -39,30 +39,33 @@ class Restored(msgspec.Struct, frozen=True):
 def restore_log(
     copy: Path, target: Path, world: World, progress: Progress | None = None
 ) -> Restored:
-    """Verify a copy and put it in the place of the log at `target`.
+    """Verify a backup and replace the log at `target` by it.
 
     Raises:
-        NotFound: there is no such copy.
-        Invalid: the copy is the log itself.
-        Corrupt: the copy is damaged; nothing was touched.
+        NotFound: there is no such backup.
+        Invalid: the backup is the log itself.
+        Corrupt: the backup is damaged; nothing was changed.
         Unavailable: another process is using the log, or the disk is full.
     """
     if not copy.is_file():
         raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
     if target.exists() and copy.samefile(target):
-        raise Invalid("a log cannot be restored from itself", hint="Name one of its backups.")
+        raise Invalid(
+            "a log cannot be restored from itself",
+            hint="Choose one of its backups: `everloop backup --list`.",
+        )
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix=".restoring-", dir=target.parent) as folder:
         scratch = Path(folder) / "copy.db"
-        head = _checked(copy, scratch, world)
-        kept = _keep(target, world) if target.exists() else None
+        head = _verify_copy(copy, scratch, world)
+        kept = _keep_current(target, world) if target.exists() else None
         note_restored(target.parent / BACKUPS, world.clock.now())
         _replace(scratch, target, progress)
     return Restored(head, kept)
 
 
-def _checked(copy: Path, scratch: Path, world: World) -> int:
-    """Copy the backup to where it can be opened, verify it there, and say how far it goes."""
+def _verify_copy(copy: Path, scratch: Path, world: World) -> int:
+    """Copy the backup to a scratch file, verify it there, and return its head."""
     try:
         source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -78,19 +81,19 @@ def _checked(copy: Path, scratch: Path, world: World) -> int:
             first = found.damage[0]
             raise Corrupt(
                 f"{copy.name} is damaged: position {first.first} {first.problem}",
-                hint="Nothing was touched. Try an older backup: `everloop backup --list`.",
+                hint="Nothing was changed. Try an older backup: `everloop backup --list`.",
             )
         return log.head
     finally:
         log.close()
 
 
-def _keep(target: Path, world: World) -> Path:
-    """Keep the log that is there now: as a backup, or as it is if it is damaged."""
+def _keep_current(target: Path, world: World) -> Path:
+    """Keep the current log: as a backup, or byte for byte if it is damaged."""
     folder = target.parent / BACKUPS
     now = world.clock.now()
     while any(copy.made_at == now.replace(microsecond=0) for copy in backups(folder)):
-        now += timedelta(seconds=1)  # a name says the second; no copy may take another's place
+        now += timedelta(seconds=1)  # names have seconds; no backup may replace another
     try:
         log = open_log(target, world=world)
         try:
@@ -110,11 +113,11 @@ def _keep(target: Path, world: World) -> Path:
 
 
 def _replace(scratch: Path, target: Path, progress: Progress | None) -> None:
-    """Write the copy over the log, page by page, so that other processes see it as one change."""
+    """Overwrite the log with the copy in one transaction, as other processes see it."""
     try:
         restore_backup(scratch, target, progress)
     except Corrupt:
-        # What is there is no database at all. It was kept; nobody can be using it.
+        # The target is not a database. It was kept, and no process can be using it.
         for suffix in BESIDE:
             Path(f"{target}{suffix}").unlink(missing_ok=True)
         restore_backup(scratch, target, progress)

@@ -1,9 +1,8 @@
-"""Keeping a copy of the log in a warehouse: in order, in bounded batches, erased where we erase.
+"""Keeps a copy of the log in a data warehouse: in order, in bounded batches, purges included.
 
-It may be interrupted at any time: the warehouse is asked where its copy ends, and the copy goes on
-there. What a purge erased is erased in the copy *before* the fact of that purge arrives in it, so
-a copy that knows of a purge has always carried it out. Which warehouse it is, this file does not
-know.
+It may be interrupted at any time: the next run asks the warehouse where its copy ends and continues
+there. Purged payloads are erased in the copy *before* the purge fact is added to it, so a copy that
+contains a purge has always carried it out. This module does not know which warehouse it is.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from everloop.log.model.facts import Purged
 from everloop.log.model.record import Record, fact_of
 from everloop.ports import Progress
 
-ANEW = "Name another dataset or table; or drop this table, and the next run fills it again."
+ANEW = "Choose another dataset or table; or drop this table, and the next run fills it again."
 
 
 class SinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +56,7 @@ class SinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class End(NamedTuple):
-    """How a copy ends: how many rows it has, and its newest position with its digest."""
+    """The end of a copy: its number of rows, its newest position and that digest."""
 
     rows: int
     position: int
@@ -65,26 +64,26 @@ class End(NamedTuple):
 
 
 class Warehouse(Protocol):
-    """A place that holds one row for each record."""
+    """A table with one row for each record."""
 
     def end(self) -> End:
-        """How the copy ends; what is missing to hold one is made."""
+        """Where the copy ends; creates the table if it is missing."""
         ...
 
     def erase(self, positions: Sequence[int]) -> int:
-        """Erase the payloads at these positions, and say how many were there. May be repeated."""
+        """Erase the payloads at these positions and return how many there were. Idempotent."""
         ...
 
     def load(self, records: Sequence[Record]) -> int:
-        """Add the records that come next, all or none, and return where the copy now ends.
+        """Add the next records, all or none, and return where the copy now ends.
 
-        Repeated, or tried by two processes at once, it adds them once.
+        Idempotent: repeated, or called by two processes at once, it adds them once.
         """
         ...
 
 
 class Copied(NamedTuple):
-    """What a run did: records added, payloads erased, and where the copy now ends."""
+    """The result of a run: records added, payloads erased, and where the copy now ends."""
 
     records: int
     erased: int
@@ -92,23 +91,23 @@ class Copied(NamedTuple):
 
 
 class Sink:
-    """Brings a warehouse's copy up to date, again and again."""
+    """Brings the copy in a warehouse up to date; may be called repeatedly."""
 
     def __init__(self, log: Log, warehouse: Warehouse, limits: SinkLimits) -> None:
         self._log = log
         self._warehouse = warehouse
         self._limits = limits
-        self._after: int | None = None  # where the copy ends, as far as we know
+        self._after: int | None = None  # where the copy ends, if known
 
     def catch_up(self, progress: Progress | None = None) -> Copied:
-        """Copy what the warehouse lacks of the log as it is now.
+        """Copy the records that the warehouse does not have yet.
 
         Raises:
-            Conflict: the warehouse holds another log, or rows of it were deleted or doubled.
+            Conflict: the table has another log, or rows were deleted or duplicated.
         """
         start = after = self._begin()
         erased, head = 0, self._log.head
-        self._after = None  # until this went well, the warehouse has to be asked again
+        self._after = None  # after a failure, ask the warehouse again
         while batch := next_batch(self._log, after, head, self._limits):
             if gone := purged_before(batch):
                 erased += self._warehouse.erase(gone)
@@ -124,12 +123,12 @@ class Sink:
         end = self._warehouse.end()
         if end.rows != end.position:
             raise Conflict(
-                f"the copy has {end.rows} rows and ends at position {end.position}:"
-                " rows of it were deleted or doubled",
+                f"the copy has {end.rows} rows but ends at position {end.position}:"
+                " rows were deleted or duplicated",
                 hint=ANEW,
             )
         if end.position and not self._is_ours(end):
-            raise Conflict("the table already holds another log", hint=ANEW)
+            raise Conflict("the table already contains another log", hint=ANEW)
         return end.position
 
     def _is_ours(self, end: End) -> bool:
@@ -139,7 +138,7 @@ class Sink:
 
 
 def next_batch(log: Log, after: int, upto: int, limits: SinkLimits) -> list[Record]:
-    """The records after a position that fit into one batch, as they stood at one moment."""
+    """The records after a position that fit into one batch, from one state of the log."""
     batch: list[Record] = []
     size = 0
     with log.file.reading() as reader:
@@ -152,8 +151,10 @@ def next_batch(log: Log, after: int, upto: int, limits: SinkLimits) -> list[Reco
 
 
 def purged_before(batch: Sequence[Record]) -> list[int]:
-    """The positions before a batch whose payloads were erased by a purge that is in it."""
+    """The positions before a batch that were purged by a purge in the batch."""
     first = batch[0].position
     purges = (fact_of(record).event for record in batch if record.kind == Purged.wire)
-    named = {place for purge in purges if isinstance(purge, Purged) for place in purge.positions}
-    return sorted(place for place in named if place < first)
+    purged = {
+        position for purge in purges if isinstance(purge, Purged) for position in purge.positions
+    }
+    return sorted(position for position in purged if position < first)

@@ -1,4 +1,7 @@
-"""A work is one append on its way to the log: what is asked, and then its receipt or its error."""
+"""One append on its way to the log: the request, its transaction context, its receipt or error.
+
+Also the protocols of a store whose log is ordered elsewhere: a PostgreSQL server and a local copy.
+"""
 
 from asyncio import Future
 from collections.abc import Callable, Sequence
@@ -30,8 +33,8 @@ FROM log WHERE position = ?
 class Draft(msgspec.Struct, frozen=True, gc=False):
     """An event about to be recorded, and the positions it was derived from.
 
-    `beside` names drafts of the same append, by their place in it, that it was derived from too:
-    what stands on a fact that has no position yet.
+    `beside` lists drafts of the same append that it was derived from, by their index: those have
+    no position yet.
     """
 
     event: Event
@@ -40,7 +43,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """What an append led to. The same request gives the same receipt, marked as repeated."""
+    """The result of an append. A repeated request gets the same receipt, marked as repeated."""
 
     request_id: str
     stream: str
@@ -51,12 +54,12 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def position(self) -> int:
-        """The last position it recorded; 0 if it recorded nothing."""
+        """The last position of the append; 0 if nothing was recorded."""
         return self.facts[-1].position if self.facts else 0
 
 
 class Desk(msgspec.Struct, eq=False, dict=True):
-    """What a decision may look at: the state of its streams at this very moment."""
+    """What a decision can read inside the write transaction: state, views and time."""
 
     source: Reader
     pending: Pending
@@ -65,40 +68,40 @@ class Desk(msgspec.Struct, eq=False, dict=True):
     branch: Branch
     now_us: int
     stream: str
-    version: int  # at which the stream stands
+    version: int  # the stream's newest version
 
     @property
     def reader(self) -> Reader:
-        """The file, with all that was recorded before."""
+        """The reader of the file, after writing what the transaction has buffered."""
         if self.pending.facts:
             self.pending.flush()
         return self.source
 
     @cached_property
     def sight(self) -> Sight:
-        """What one sees where the decision stands."""
+        """What is visible on the branch of the decision."""
         return self.file.branches.standing_with(self.branch.name)
 
     @cached_property
-    def _counted(self) -> set[int]:
-        """Sources that were looked at, and count here."""
+    def _checked_sources(self) -> set[int]:
+        """Source positions that were checked and count on this branch."""
         return set()
 
     def state(self, fold: Fold[S], stream: str) -> S | None:
-        """The state of a stream where the decision stands."""
+        """The state of a stream on the branch of the decision."""
         if not self.version and stream == self.stream:
-            return None  # it is new: there is nothing to read
+            return None  # a new stream: there is nothing to read
         return self.states.load_and_save(self.reader, fold, stream, self.branch, self.sight)
 
     def check_sources(self, draft: Draft) -> None:
-        """Make sure that what a draft was derived from counts where the decision stands.
+        """Check that the sources of a draft exist and count on the branch of the decision.
 
         Raises:
-            Invalid: it names a position that does not exist.
-            Conflict: it names one that no longer counts, or not here.
+            Invalid: a source position does not exist.
+            Conflict: a source was retracted or is on another branch.
         """
-        sources = [source for source in draft.because if source not in self._counted]
-        if not sources:  # many drafts of one decision come from the same fact
+        sources = [source for source in draft.because if source not in self._checked_sources]
+        if not sources:  # many drafts of one decision have the same source
             return
         self.reader.look(self.sight)
         own_tree = {name for name, _ in self.branch.lineage()}
@@ -106,39 +109,42 @@ class Desk(msgspec.Struct, eq=False, dict=True):
             row = one(self.reader.db, _SOURCE, (source,))
             if row is None:
                 raise Invalid(
-                    f"{draft.event.wire} names position {source}, which does not exist",
-                    hint="Name positions that receipts or reads gave you.",
+                    f"{draft.event.wire} is derived from position {source}, which does not exist",
+                    hint="Use positions from receipts or from facts that were read.",
                 )
             where, hidden = row
             foreign = self.file.branches[where].root != self.branch.root
             if hidden or not (foreign or (where in own_tree and self.sight.sees(where, source))):
                 raise Conflict(
-                    f"{draft.event.wire} comes from position {source}, which does not count here",
-                    hint="Read again; what it came from was retracted or is on another branch.",
+                    f"{draft.event.wire} is derived from position {source},"
+                    " which does not count here",
+                    hint="Read again: that fact was retracted or is on another branch.",
                 )
-        self._counted.update(sources)
+        self._checked_sources.update(sources)
 
 
 Decide = Callable[[Desk], Sequence[Draft]]
 
 
 class Work(msgspec.Struct, eq=False):
-    """One append on its way: what is asked, and, once carried out, its receipt or its error."""
+    """One append in the commit queue: the request and, once written, its receipt or error."""
 
     stream: str
-    asked: Decide | list[Event | Draft]  # what to record, or what decides it
+    asked: Decide | list[Event | Draft]  # the events, or the decision that returns them
     actor: str
     request_id: str
-    fresh: bool = False  # the id was made just now, so it cannot have been used before
+    fresh: bool = False  # the log generated the id, so it is unused
     branch: str | None = None
     expected: int | None = None
     receipt: Receipt | None = None
     error: BaseException | None = None
-    done: Callable[[], None] | None = None  # called when it is carried out, by whoever did it
-    written: "Future[None] | None" = None  # resolved then, on its own event loop
+    done: Callable[[], None] | None = (
+        None  # called once it was written or failed, by the writing thread
+    )
+    written: "Future[None] | None" = None  # resolved then, on its event loop
 
     def repeat(self, done: Sequence[Record]) -> None:
-        """Answer with what this request led to when it was made before."""
+        """Set the receipt of the earlier append with the same request id."""
         last = done[-1]
         facts = tuple(fact_of(record) for record in done)
         if last.stream == self.stream:
@@ -158,61 +164,63 @@ class Work(msgspec.Struct, eq=False):
             )
 
     def interrupt(self) -> None:
-        """Answer that nobody knows: a receipt that it may have already is perhaps not durable."""
+        """Fail with an unknown outcome: a receipt set so far may not be durable."""
         self.receipt, self.error = (
             None,
             Unavailable("the append was interrupted", hint="Repeat it with the same request id."),
         )
 
     def outcome(self) -> Receipt:
-        """The receipt, or the error, raised."""
+        """Return the receipt, or raise the error."""
         if self.error is not None:
             raise self.error
-        assert self.receipt is not None, "a work is asked for its outcome after it was carried out"
+        assert self.receipt is not None, (
+            "outcome() is called after the append was written or failed"
+        )
         return self.receipt
 
 
 class Original(Protocol):
-    """The log that a node's file is a copy of."""
+    """Reads the server's log, of which a node's file is a copy."""
 
     def __call__(self, after: int, upto: int) -> Sequence[Record]:
-        """Its records in (after, upto], in order.
+        """The server's records in (after, upto], in order.
 
         Raises:
-            Unavailable: it cannot be reached.
+            Unavailable: the server cannot be reached.
         """
         ...
 
 
 class Copy(Protocol):
-    """A local copy of the log: what a sequencer brings up to date."""
+    """A node's local copy of the log, which a sequencer brings up to date."""
 
     head: int
 
     def tip(self) -> tuple[int, bytes] | None:
-        """Its newest position and the digest there; None if its file is gone or damaged."""
+        """The newest position and its digest; None if the file is missing or damaged."""
         ...
 
     def adopt(self, records: Sequence[Record]) -> None:
-        """Take in records that were ordered elsewhere, in the open transaction."""
+        """Append records that the server ordered, in the open transaction."""
         ...
 
     def renew(self) -> None:
-        """Begin it anew, empty, in a new transaction."""
+        """Replace the copy by an empty one, in a new transaction."""
         ...
 
 
 class Sequencer(Protocol):
-    """Who orders the log when it does not live in this file: a PostgreSQL server."""
+    """Orders the log when this file is only a copy: a PostgreSQL server."""
 
     def begin(self, copy: Copy) -> int:
-        """Become the only writer, bring the file up to date, and say what time it is."""
+        """Become the only writer, bring the copy up to date, and return the time in µs."""
         ...
 
     def publish(self, records: Sequence[Record]) -> None:
-        """Make these records durable. When it returns they are part of the log."""
+        """Make records durable. When it returns, they are part of the log."""
         ...
 
     def abort(self) -> None:
-        """Give the turn back without writing."""
+        """Release the write lock without writing."""
         ...

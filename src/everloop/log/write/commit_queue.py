@@ -1,8 +1,8 @@
-"""Group commit: many callers, one transaction.
+"""Group commit: many callers share one transaction and one disk sync.
 
-Whoever finds the pen free takes it and writes for everyone waiting, so a lone caller pays for no
-thread switch. Whoever does not leaves the work to a thread of ours, and event loops always do: they
-never wait for a lock. Many callers thus share one trip to the disk.
+A caller that gets the write lock writes for everyone who waits, so a single caller needs no thread
+switch. Other callers leave their append to the writer thread; asyncio callers always do, because
+they must never wait for a lock.
 """
 
 import threading
@@ -18,7 +18,7 @@ WAIT_S = 1.0
 
 
 class Writer:
-    """The queue before the scribe. Safe from any number of threads and event loops."""
+    """The queue of waiting appends. Safe from any number of threads and event loops."""
 
     def __init__(self, commit: Callable[[Sequence[Work]], None], *, batch_max: int) -> None:
         self.pen = threading.Lock()
@@ -26,29 +26,29 @@ class Writer:
         self._batch_max = batch_max
         self._waiting: deque[Work] = deque()
         self._batch: list[Work] = []
-        self._wanted = threading.Event()
+        self._work_arrived = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def write(self, work: Work) -> Receipt:
-        """Carry out a work and wait until it is durable."""
-        if not self.pen.acquire(False):  # by place: to name it costs more than the lock itself
+        """Write an append and wait until it is durable."""
+        if not self.pen.acquire(False):  # positional: a keyword costs more than the lock itself
             self._wait(work)
         else:
             try:
                 if self._waiting or self._closed:
                     self._enqueue(work)
                     self._write_through(work)
-                else:  # nobody is before us
+                else:  # nothing is waiting
                     self._write_batch([work])
             finally:
                 self.pen.release()
         return work.outcome()
 
     def write_all(self, works: Sequence[Work]) -> list[Receipt]:
-        """Carry out works in their order, as many in one transaction as go into a batch.
+        """Write appends in order, up to a full batch in each transaction.
 
-        Each is all or nothing by itself. The first error is raised when all have been tried.
+        Each append is atomic by itself. The first error is raised after all were tried.
         """
         with self.pen:
             for work in works:
@@ -58,79 +58,79 @@ class Writer:
         return [work.outcome() for work in works]
 
     async def write_soon(self, work: Work) -> Receipt:
-        """Carry out a work without blocking the event loop."""
+        """Write an append without blocking the event loop."""
         work.written = get_running_loop().create_future()
         self._enqueue(work)
         self._start_thread()
-        if not self._wanted.is_set():  # else the thread has yet to look, and will find this too
-            self._wanted.set()
+        if not self._work_arrived.is_set():  # else the thread will find this one anyway
+            self._work_arrived.set()
         await work.written
         return work.outcome()
 
     def gather(self) -> None:
-        """Let those who came meanwhile join the batch, whose transaction begins only now."""
+        """Add appends that arrived meanwhile to the batch, whose transaction begins only now."""
         while self._waiting and len(self._batch) < self._batch_max:
             self._batch.append(self._waiting.popleft())
 
     def close(self) -> None:
-        """Finish what is waiting, then refuse."""
+        """Write all waiting appends, then refuse new ones."""
         with self.pen:
             self._closed = True
             while self._waiting:
-                self._write_some()
+                self._write_waiting()
         thread = self._thread
         if thread is not None:
-            self._wanted.set()
+            self._work_arrived.set()
             thread.join()
 
     def _enqueue(self, work: Work) -> None:
         closed = self._closed
         if not closed:
             self._waiting.append(work)
-        if self._closed and not closed:  # it was closed between the two lines, and perhaps emptied
+        if self._closed and not closed:  # close() ran between the two lines and may have emptied it
             try:
                 self._waiting.remove(work)
                 closed = True
             except ValueError:
-                return  # whoever closes it carries this out, too
+                return  # close() writes this one, too
         if closed:
             raise Unavailable("this log is closed", hint="Open it again.")
 
-    def _write_some(self) -> None:
-        """Carry out the works that are waiting now, at most a batch of them."""
+    def _write_waiting(self) -> None:
+        """Write the appends that are waiting now, at most one batch."""
         self._batch = []
         self.gather()
         if self._batch:
             self._write_batch(self._batch)
 
     def _write_batch(self, batch: list[Work]) -> None:
-        self._batch = batch  # those who come meanwhile may join it
+        self._batch = batch  # `gather` may add later arrivals
         try:
             self._commit(batch)
         finally:
-            first = batch[0]  # whoever holds the pen for a work of its own need not be told
+            first = batch[0]  # a caller that writes its own append needs no wake-up
             if len(batch) > 1 or first.written is not None or first.done is not None:
                 wake(batch)
 
     def _write_through(self, work: Work) -> None:
-        """Carry out this work and all that waits before it; the caller holds the pen."""
+        """Write this append and all before it; the caller holds the write lock."""
         while work.receipt is None and work.error is None:
-            self._write_some()
+            self._write_waiting()
 
     def _wait(self, work: Work) -> None:
-        """Leave a work to our thread, and wait until it is done.
+        """Leave an append to the writer thread and wait until it is done.
 
-        Not by waiting for the pen: who is done would queue behind who is not, and the batches would
-        stay small.
+        Not by waiting for the write lock: callers whose append is done would queue behind those
+        whose append is not, and batches would stay small.
         """
-        gate = threading.Lock()
-        gate.acquire()
-        work.done = gate.release
+        done_lock = threading.Lock()
+        done_lock.acquire()
+        work.done = done_lock.release
         self._enqueue(work)
         self._start_thread()
-        self._wanted.set()
-        while not gate.acquire(timeout=WAIT_S):
-            if self.pen.acquire(blocking=False):  # so that nobody depends on the thread's life
+        self._work_arrived.set()
+        while not done_lock.acquire(timeout=WAIT_S):
+            if self.pen.acquire(blocking=False):  # in case the thread has died
                 try:
                     self._write_through(work)
                 finally:
@@ -141,22 +141,22 @@ class Writer:
             with self.pen:
                 if self._thread is None:
                     self._thread = threading.Thread(
-                        target=self._serve, name="everloop-writer", daemon=True
+                        target=self._run, name="everloop-writer", daemon=True
                     )
                     self._thread.start()
 
-    def _serve(self) -> None:
+    def _run(self) -> None:
         while not self._closed:
-            self._wanted.wait()
-            self._wanted.clear()
+            self._work_arrived.wait()
+            self._work_arrived.clear()
             while self._waiting:
-                # Whatever it was, each work has its error by now; the thread is for all the others.
+                # Each failed append has its error by now; the thread goes on for all the others.
                 with self.pen, suppress(BaseException):
-                    self._write_some()
+                    self._write_waiting()
 
 
 def wake(batch: Sequence[Work]) -> None:
-    """Tell everyone whose work is done; an event loop is woken once, however many wait there."""
+    """Notify all callers of a batch; each event loop is woken only once."""
     loops: dict[AbstractEventLoop, list[Future[None]]] = {}
     for work in batch:
         if work.written is not None:
@@ -164,11 +164,11 @@ def wake(batch: Sequence[Work]) -> None:
         elif work.done is not None:
             work.done()
     for loop, written in loops.items():
-        with suppress(RuntimeError):  # the loop was closed; nobody waits there any more
+        with suppress(RuntimeError):  # the loop was closed, so nobody waits there
             loop.call_soon_threadsafe(_resolve, written)
 
 
 def _resolve(written: "Sequence[Future[None]]") -> None:
     for one in written:
-        if not one.done():  # who waited may have been cancelled
+        if not one.done():  # the waiting task may have been cancelled
             one.set_result(None)

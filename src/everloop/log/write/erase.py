@@ -1,4 +1,4 @@
-"""Erasing: payloads leave the log for good, and their records keep a seal in place of them."""
+"""Erases purged payloads from the log for good; their records keep a seal instead."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from everloop.log.sql_rows import one
 
 
 def erase(db: apsw.Connection, positions: Iterable[int]) -> None:
-    """Take payloads out of the log, with the snapshots that were folded from them."""
+    """Erase payloads, and delete the snapshots that were folded from them."""
     for position in positions:
         row = one(db, _PAYLOAD, (position,))
         if row is not None:
             salt, data, stream = row
-            db.execute(_SEALED, (seal_of(salt, data.encode()), position))
+            db.execute(_SEAL, (seal_of(salt, data.encode()), position))
             db.execute("DELETE FROM snapshots WHERE stream = ?", (stream,))
 
 
 _PAYLOAD = "SELECT salt, data, stream FROM log WHERE position = ? AND data IS NOT NULL"
-_SEALED = "UPDATE log SET data = NULL, salt = NULL, seal = ? WHERE position = ?"
+_SEAL = "UPDATE log SET data = NULL, salt = NULL, seal = ? WHERE position = ?"

@@ -1,8 +1,8 @@
-"""The quill turns drafts into rows of the log: it checks them, says them as text, and chains them.
+"""Validates, serialises and hash-chains events into log rows.
 
-Positions and versions follow what the scribe found in the file; nothing is written here. Most
-appends hold one event and some hold very many, so there is a short way for the one; the many are
-written column by column, which the interpreter does several times faster than row by row.
+Positions and versions continue from what the caller found in the file; nothing is written here.
+Most appends have one event and some have very many. One event takes a fast path; many are encoded
+column by column, which is several times faster in Python than row by row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ from everloop.ports import Entropy
 
 SALTS_DRAWN = 64
 
-Drafts = Sequence[Event | Draft]  # a bare event is a draft that was derived from nothing
+Drafts = Sequence[Event | Draft]  # a bare event is a draft without sources
 Because = tuple[int, ...]
 Text = str | None
-Written = tuple[tuple[Row, ...], tuple[Fact, ...], bytes]  # rows, facts, and the last digest
+Encoded = tuple[tuple[Row, ...], tuple[Fact, ...], bytes]  # rows, facts, and the last digest
 
 
 class Quill:
-    """What a scribe writes with."""
+    """Turns the drafts of an append into rows and facts."""
 
     def __init__(self, entropy: Entropy, *, event_bytes_max: int) -> None:
         self._entropy = entropy
@@ -34,12 +34,12 @@ class Quill:
 
     def write(
         self, work: Work, desk: Desk, drafts: Drafts, head: int, tail: tuple[int, bytes]
-    ) -> Written:
-        """The rows that drafts become after `head`, the facts, and the last digest.
+    ) -> Encoded:
+        """Encode drafts as the rows after `head`; returns rows, facts and the last digest.
 
         Raises:
             Invalid: a draft cannot be recorded as it is.
-            Conflict: a draft comes from something that does not count where it would stand.
+            Conflict: a draft is derived from a fact that does not count on its branch.
         """
         if len(drafts) != 1:
             return self._write_many(work, desk, drafts, head, tail) if drafts else ((), (), tail[1])
@@ -47,15 +47,19 @@ class Quill:
         position, (version, digest), now_us = head + 1, tail, desk.now_us
         draft = drafts[0]
         happened = draft.event if type(draft) is Draft else draft
-        because, sources = _UNDERIVED if happened is draft else _sources(draft, desk, head, 0)
+        because, sources = _NO_SOURCES if happened is draft else _sources(draft, desk, head, 0)
         data = encode(happened)
         if len(data) > self._event_bytes_max:
             raise _too_large(happened, self._event_bytes_max)
-        kind, schema, salt = happened.wire, happened.schema, (self._salts or self._draw()).pop()
+        kind, schema, salt = (
+            happened.wire,
+            happened.schema,
+            (self._salts or self._draw_salts()).pop(),
+        )
         version += 1
         digest = link((
             digest, position, stream, branch, version, kind, schema,
-            actor, sources, request, now_us, sha256(salt + data).digest(),  # as `seal_of`, in place
+            actor, sources, request, now_us, sha256(salt + data).digest(),  # `seal_of`, inlined
         ))  # fmt: skip
         row = (
             position, stream, branch, version, kind, schema, data.decode(),
@@ -66,11 +70,11 @@ class Quill:
 
     def _write_many(
         self, work: Work, desk: Desk, drafts: Drafts, head: int, tail: tuple[int, bytes]
-    ) -> Written:
+    ) -> Encoded:
         stream, branch, actor, request = work.stream, desk.branch.name, work.actor, work.request_id
         (version, digest), now_us, count = tail, desk.now_us, len(drafts)
         events = [draft.event if type(draft) is Draft else draft for draft in drafts]
-        data, salts = self._encode(events), self._draw(count)[-count:]
+        data, salts = self._encode(events), self._draw_salts(count)[-count:]
         del self._salts[-count:]
         because, sources = _all_sources(drafts, desk, head)
         kinds, schemas = _all_kinds(events)
@@ -98,8 +102,8 @@ class Quill:
             raise _too_large(events[sizes.index(max(sizes))], self._event_bytes_max)
         return data
 
-    def _draw(self, count: int = 1) -> list[bytes]:
-        """At least so many salts, drawn many at a time: each draw is a call to the system."""
+    def _draw_salts(self, count: int = 1) -> list[bytes]:
+        """At least `count` salts, drawn in batches: each draw is a system call."""
         salts = self._salts
         while len(salts) < count:
             drawn = self._entropy.draw(SALT_BYTES * SALTS_DRAWN)
@@ -107,10 +111,10 @@ class Quill:
         return salts
 
 
-_UNDERIVED: tuple[Because, Text] = ((), None)
+_NO_SOURCES: tuple[Because, Text] = ((), None)
 
 
-# Columns for many drafts: where all are alike, the same value over and over.
+# Columns for many drafts: `repeat` where all values are equal.
 
 
 def _all_kinds(events: Sequence[Event]) -> tuple[Iterable[str], Iterable[int]]:
@@ -122,19 +126,21 @@ def _all_kinds(events: Sequence[Event]) -> tuple[Iterable[str], Iterable[int]]:
 def _all_sources(drafts: Drafts, desk: Desk, head: int) -> tuple[Iterable[Because], Iterable[Text]]:
     if Draft not in set(map(type, drafts)):
         return repeat(()), repeat(None)
-    found = [_sources(draft, desk, head, place) for place, draft in enumerate(drafts)]
-    return [because for because, _ in found], [text for _, text in found]
+    sources = [_sources(draft, desk, head, index) for index, draft in enumerate(drafts)]
+    return [because for because, _ in sources], [text for _, text in sources]
 
 
-def _sources(draft: Event | Draft, desk: Desk, head: int, place: int) -> tuple[Because, Text]:
-    """What a draft is derived from, as positions and as text, once it is sure that it counts."""
-    # Not `isinstance`: it is slow on classes that have a metaclass, as events do.
+def _sources(draft: Event | Draft, desk: Desk, head: int, index: int) -> tuple[Because, Text]:
+    """The sources of a draft, as positions and as text, after checking that they count."""
+    # Not `isinstance`: it is slow on classes with a metaclass, such as events.
     if type(draft) is not Draft or not (draft.because or draft.beside):
-        return _UNDERIVED
-    assert all(0 <= one < place for one in draft.beside), "beside names an earlier draft"
+        return _NO_SOURCES
+    assert all(0 <= other < index for other in draft.beside), (
+        "`beside` refers to earlier drafts only"
+    )
     if draft.because:
         desk.check_sources(draft)
-    because = draft.because + tuple(head + 1 + one for one in draft.beside)
+    because = draft.because + tuple(head + 1 + other for other in draft.beside)
     return because, encode_positions(because)
 
 

@@ -1,11 +1,10 @@
-"""The scribe writes: it carries out a batch of works in one transaction, all durable at its end.
+"""Write transaction: appends a batch of events and folds all views, durable when it commits.
 
-A work decides inside the transaction, on state that nobody else can change meanwhile, so decisions
-never race. Positions, versions, times and digests are given here and nowhere else. Views are folded
-in the same transaction.
+Decisions run inside the transaction, on state that nobody else can change meanwhile, so they never
+race. Positions, versions, times and digests are assigned only here.
 
-An error from COMMIT does not say that nothing was written. After one, the file is opened anew and
-each request id is looked up before anybody is answered.
+An error from COMMIT does not mean that nothing was written. After one, the file is opened again and
+every request id is looked up before any caller gets an answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +40,7 @@ S = TypeVar("S")
 
 
 class Scribe:
-    """The one writer of a file. Callers hold the writer's lock around every method."""
+    """The only writer of a file. Callers hold the write lock around every method."""
 
     def __init__(
         self,
@@ -57,21 +56,23 @@ class Scribe:
         self.head = 0
         self._clock = world.clock
         self._sequencer = sequencer
-        self._quill = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
+        self._encoder = Quill(world.entropy, event_bytes_max=limits.event_bytes_max)
         self._last_us = 0
-        self._began = 0  # the newest position before the batch at hand
-        self._seen = -1  # what the file was like when we last wrote, as SQLite counts its changes
+        self._batch_start = 0  # the newest position before the current batch
+        self._data_version = -1  # SQLite's data_version after our last write
         self._tails = Tails()
         self._pending = Pending(file.views)
-        self._put = self._pending.write  # or `keep`, while several works share a transaction
-        self._homes: dict[str, Branch] = {}  # where streams go on, as the branches are now
-        self._written: list[Row] = []  # what a sequencer is to publish
-        self._published = False  # whether they are durable, whatever becomes of the file
+        self._write_rows = (
+            self._pending.write
+        )  # or `keep`, while several appends share a transaction
+        self._current_branches: dict[str, Branch] = {}  # current branch of each stream, cached
+        self._written: list[Row] = []  # rows for the sequencer to publish
+        self._published = False  # whether they are durable at the server
         self._reader: Reader | None = None
-        self.gather: Callable[[], None] | None = None  # lets latecomers join a batch as it begins
+        self.gather: Callable[[], None] | None = None  # adds late arrivals to a batch as it begins
 
     def open(self) -> None:
-        """Open the file for writing; create or lift its schema; fold what the views lack."""
+        """Open the file for writing, and create or migrate its schema."""
         db = self.file.connect(synchronous="NORMAL" if self._sequencer else "FULL")
         try:
             if not self.file.prepared(db):
@@ -85,7 +86,7 @@ class Scribe:
         except EverloopError:
             let_go(db)
             raise
-        self._forget_memory()
+        self._reset_caches()
 
     def pages_written(self) -> int:
         """How many pages of the file were written since it was opened."""
@@ -99,25 +100,25 @@ class Scribe:
             self._reader = None
 
     def commit(self, batch: Sequence[Work]) -> None:
-        """Carry out every work, each with its own receipt or error."""
+        """Write a batch; every append gets its own receipt or error."""
         try:
-            self._attempt(batch)
+            self._write_batch(batch)
         except Unavailable as problem:
-            self._settle(batch, problem)
-        except Exception as problem:  # noqa: BLE001 - a disk's fault, or a view's own
-            if self._published:  # it is part of the log, whatever became of the file
-                self._settle(batch, Unavailable(str(problem)))
+            self._resolve_after_failure(batch, problem)
+        except Exception as problem:  # noqa: BLE001 - a disk error, or an error in a view
+            if self._published:  # it is part of the log, even if the copy failed
+                self._resolve_after_failure(batch, Unavailable(str(problem)))
                 return
-            if isinstance(problem, apsw.Error) and not isinstance(problem, _VIEWS_FAULTS):
-                self._settle(batch, unavailable(problem, self.file.path))
+            if isinstance(problem, apsw.Error) and not isinstance(problem, _VIEW_ERRORS):
+                self._resolve_after_failure(batch, unavailable(problem, self.file.path))
                 return
             self._roll_back()
             if len(batch) == 1:
-                if isinstance(problem, UnicodeDecodeError):  # a flipped byte in a text it read
+                if isinstance(problem, UnicodeDecodeError):  # a flipped byte in a stored text
                     problem = unavailable(problem, self.file.path)
                 batch[0].error = problem
                 return
-            for work in batch:  # find out whose work it was
+            for work in batch:  # find out which append caused it
                 self.commit([work])
         except BaseException:
             self._roll_back()
@@ -126,30 +127,30 @@ class Scribe:
             raise
 
     def adopt(self, records: Sequence[Record]) -> None:
-        """Take in records that another store ordered, in the caller's transaction.
+        """Append records that another store ordered, in the caller's transaction.
 
         Raises:
-            Corrupt: a record does not follow from what is here.
+            Corrupt: a record does not continue this log.
         """
         reader = self._open_reader()
         for record in records:
-            digest, facts = self._follows(reader, record), [fact_of(record)]
+            digest, facts = self._check_next(reader, record), [fact_of(record)]
             self.head, self._last_us = record.position, record.recorded_us
             self._pending.keep(reader, [astuple(record)], facts)
             self._tails[record.stream, record.branch] = (record.version, digest)
             if record.stream == STREAM:
-                self._take_effect(reader, facts)
+                self._apply_log_facts(reader, facts)
         self._pending.flush()
 
     def tip(self) -> tuple[int, bytes] | None:
-        """The newest position in the file and its digest; None if the file itself is lost."""
+        """The newest position and its digest; None if the file is missing or damaged."""
         if self.file.lost():
             return None
         row = one(self._open_reader().db, _TIP)
         return (row[0], row[1]) if row else (0, GENESIS)
 
     def renew(self) -> None:
-        """Begin the file anew, empty, in a new transaction: what it held is not to be trusted."""
+        """Replace an untrusted file by an empty one, in a new transaction."""
         self.close()
         self.file.discard()
         reader = self._open_reader()
@@ -157,7 +158,7 @@ class Scribe:
         self._catch_up(reader)
 
     def take_over(self, records: Sequence[Record]) -> None:
-        """Make records of another log the next ones of this one, all or nothing, durably."""
+        """Append records of another log unchanged, all or nothing, durably."""
 
         def act(_: Reader) -> None:
             if self._sequencer:
@@ -169,10 +170,10 @@ class Scribe:
         self.transaction(act)
 
     def transaction(self, act: Callable[[Reader], S]) -> S:
-        """Do something to the file, all or nothing."""
+        """Run a function in a write transaction, all or nothing."""
         try:
             result = act(self._begin())
-            self._commit(self._open_reader())  # `act` may have renewed the file
+            self._commit(self._open_reader())  # `act` may have replaced the file
         except (apsw.Error, UnicodeDecodeError) as problem:
             self._roll_back()
             raise unavailable(problem, self.file.path) from problem
@@ -182,46 +183,46 @@ class Scribe:
         return result
 
     def _begin(self) -> Reader:
-        """Begin a transaction beside which nobody writes, with all that was written before."""
+        """Begin an exclusive write transaction that includes all earlier writes."""
         reader = self._reader or self._open_reader()
         try:
             reader.cursor.execute("BEGIN IMMEDIATE")
-        except apsw.ReadOnlyError:  # so it was when it was opened; perhaps it is no longer
+        except apsw.ReadOnlyError:  # it was read-only when opened; it may not be any more
             self.close()
             self.file.release()
             reader = self._open_reader()
             reader.db.execute("BEGIN IMMEDIATE")
-        if reader.db.data_version() != self._seen:  # else nobody wrote since we did
+        if reader.db.data_version() != self._data_version:  # another process wrote since we did
             self._catch_up(reader)
         return reader
 
-    def _attempt(self, batch: Sequence[Work]) -> None:
+    def _write_batch(self, batch: Sequence[Work]) -> None:
         self._written, self._published = [], False
         reader = self._begin()
         if self._sequencer:
             now_us = self._sequencer.begin(self)
-            reader = self._open_reader()  # the file may have been renewed
+            reader = self._open_reader()  # the file may have been replaced
             if self.gather:
                 self.gather()
         else:
             now_us = self._clock.now_us()
         if now_us < self._last_us:
             now_us = self._last_us
-        self._began, shared = self.head, len(batch) > 1
+        self._batch_start, shared = self.head, len(batch) > 1
         if shared:
-            self._put, self._tails.coming = self._pending.keep, batch
+            self._write_rows, self._tails.coming = self._pending.keep, batch
         for work in batch:
             before = self.head
             work.receipt = work.error = None
             try:
-                self._carry_out(reader, work, now_us)
+                self._write_one(reader, work, now_us)
             except Rejected as refusal:
                 if self.head != before:
-                    raise  # it came too late: something of it is already in the transaction
+                    raise  # too late: part of it is already in the transaction
                 work.error = refusal
         if shared:
             self._pending.flush()
-            self._put, self._tails.coming = self._pending.write, ()
+            self._write_rows, self._tails.coming = self._pending.write, ()
         if self._sequencer:
             self._sequencer.publish([Record(*row) for row in self._written])
             self._published = True
@@ -231,26 +232,26 @@ class Scribe:
         reader.cursor.execute("COMMIT")
         if self.file.drafted:
             self.file.settle(committed=True)
-        self._seen = reader.db.data_version()
+        self._data_version = reader.db.data_version()
 
     def _catch_up(self, reader: Reader) -> None:
-        """Take in what other processes wrote, and fold what views lack."""
+        """Read what other processes wrote, and fold the views up to it."""
         head = reader.head()
         if head < self.head:
-            self._forget_memory()  # a backup was restored under us
+            self._reset_caches()  # a backup was restored meanwhile
         if head != self.head:
             self._tails.clear()
             self.head = head
             self._last_us = number(reader.db, _RECORDED_AT, (head,))
             self.file.refresh(reader.db, head)
         if self.file.views.position(reader.db) < head:
-            self._fold_missing(reader, head)
-            self.file.forget_memory()  # a view that was begun anew knew no branches until now
+            self._fold_lagging_views(reader, head)
+            self.file.forget_memory()  # a rebuilt view had no branches until now
             self.file.refresh(reader.db, head)
         self.file.views.keep_up(reader.db, head)
-        self._homes.clear()
+        self._current_branches.clear()
 
-    def _fold_missing(self, reader: Reader, head: int) -> None:
+    def _fold_lagging_views(self, reader: Reader, head: int) -> None:
         behind = self.file.views.behind(reader.db, head)
         for record in reader.records(min(position for _, position in behind), head):
             fact = fact_of(record)
@@ -258,7 +259,7 @@ class Scribe:
                 if record.position > position:
                     view.fold(reader.db, fact)
 
-    def _carry_out(self, reader: Reader, work: Work, now_us: int) -> None:
+    def _write_one(self, reader: Reader, work: Work, now_us: int) -> None:
         if not work.fresh:
             self._pending.flush()
             if done := reader.requested(work.request_id):
@@ -268,7 +269,7 @@ class Scribe:
         if work.branch:
             branch = self.file.branches[work.branch]
         else:
-            branch = self._homes.get(stream) or self._home(stream)
+            branch = self._current_branches.get(stream) or self._find_current_branch(stream)
         place = (stream, branch.name)
         tail = self._tails.get(place) or self._tails.find(reader, stream, branch)
         version, expected = tail[0], work.expected
@@ -280,41 +281,41 @@ class Scribe:
         desk = Desk(reader, self._pending, self.states, self.file, branch, now_us, stream, version)
         asked = work.asked
         drafts = asked(desk) if callable(asked) else asked
-        rows, facts, digest = self._quill.write(work, desk, drafts, self.head, tail)
+        rows, facts, digest = self._encoder.write(work, desk, drafts, self.head, tail)
         if rows:
             version += len(rows)
             self.head, self._last_us = facts[-1].position, now_us
-            self._put(reader, rows, facts)
+            self._write_rows(reader, rows, facts)
             if self._sequencer:
                 self._written += rows
             self._tails[place] = (version, digest)
             if place in self.states.kept:
                 self.states.advance(place, facts)
             if stream == STREAM:
-                self._take_effect(reader, facts)
+                self._apply_log_facts(reader, facts)
         work.receipt = Receipt(work.request_id, stream, branch.name, version, facts)
 
-    def _home(self, stream: str) -> Branch:
-        """The branch on which a stream goes on now."""
-        home = self._homes[stream] = self.file.branches.home_of(stream)
+    def _find_current_branch(self, stream: str) -> Branch:
+        """The current branch of a stream's tree."""
+        home = self._current_branches[stream] = self.file.branches.home_of(stream)
         return home
 
-    def _follows(self, reader: Reader, record: Record) -> bytes:
-        """The digest of a record that comes next, once it is sure that it does."""
+    def _check_next(self, reader: Reader, record: Record) -> bytes:
+        """Check that a record continues the log and its stream; returns its digest."""
         branch = self.file.branches[record.branch]
         version, previous = self._tails.find(reader, record.stream, branch)
         if record.position != self.head + 1 or record.version != version + 1:
             raise Corrupt(
-                f"record {record.position} does not follow position {self.head},"
-                f" version {version} of {record.stream!r}",
+                f"record {record.position} does not follow position {self.head}"
+                f" and version {version} of stream {record.stream!r}",
                 hint=RESTORE,
             )
         if chain(previous, record) != record.digest:
             raise Corrupt(f"record {record.position} does not match its digest", hint=RESTORE)
         return record.digest
 
-    def _take_effect(self, reader: Reader, facts: Sequence[Fact]) -> None:
-        """Do what facts about the log itself say: to branches, and to what is purged."""
+    def _apply_log_facts(self, reader: Reader, facts: Sequence[Fact]) -> None:
+        """Apply facts about the log itself: update branches, erase purged payloads."""
         self._pending.flush()
         for fact in facts:
             if type(fact.event) is Purged:
@@ -322,22 +323,22 @@ class Scribe:
                 self.file.views.forget(reader.db, fact.event.positions)
                 self.states.clear()
         self.file.draft(reader.db, self.head)
-        self._homes.clear()
+        self._current_branches.clear()
 
-    def _settle(self, batch: Sequence[Work], problem: EverloopError) -> None:
-        """After a failure that may have come too late: look each request up, then answer."""
+    def _resolve_after_failure(self, batch: Sequence[Work], problem: EverloopError) -> None:
+        """Answer each append after a failure that may have come after the commit: look it up."""
         self._roll_back()
         self.close()
         if self._sequencer and isinstance(problem, Corrupt):
-            self.file.discard()  # a damaged copy is made anew
+            self.file.discard()  # a damaged copy is filled again
         try:
             found = self._look_up(batch)
         except apsw.Error as reason:
             found, problem = {}, unavailable(reason, self.file.path)
         except EverloopError:
             found = {}
-        self.close()  # it may have been opened read-only, and so may its shared memory;
-        self.file.release()  # the next append begins anew
+        self.close()  # the file and its shared memory may have been opened read-only;
+        self.file.release()  # the next append opens them again
         for work in batch:
             if work.request_id in found:
                 work.repeat(found[work.request_id])
@@ -348,16 +349,16 @@ class Scribe:
         if self._sequencer:
             self.transaction(lambda _: self._sequencer and self._sequencer.begin(self))
             self._sequencer.abort()
-        else:  # what a failed sync left behind is made durable, or we do not vouch for it
+        else:  # make durable what a failed sync left behind, or fail
             result = one(self._open_reader().db, "PRAGMA wal_checkpoint(FULL)")
             if result and result[0]:
                 raise Unavailable(
-                    "the log could not be brought to the disk",
-                    hint="Look at the disk, then repeat the request with the same id.",
+                    "the log could not be written to the disk",
+                    hint="Check the disk, then repeat the request with the same request id.",
                 )
         reader = self._open_reader()
         found = {
-            work.request_id: reader.written(work.request_id, self._began)
+            work.request_id: reader.written(work.request_id, self._batch_start)
             if work.fresh
             else reader.requested(work.request_id)
             for work in batch
@@ -376,21 +377,21 @@ class Scribe:
         if self._reader is not None and not self._reader.leave():
             self._reader = None
         self.file.settle(committed=False)
-        self._forget_written()
+        self._reset_written()
 
-    def _forget_memory(self) -> None:
-        self._forget_written()
+    def _reset_caches(self) -> None:
+        self._reset_written()
         self.file.forget_memory()
 
-    def _forget_written(self) -> None:
+    def _reset_written(self) -> None:
         self._pending.clear()
-        self._put, self._tails.coming = self._pending.write, ()
-        self.head = self._seen = -1
+        self._write_rows, self._tails.coming = self._pending.write, ()
+        self.head = self._data_version = -1
         self._tails.clear()
-        self._homes.clear()
+        self._current_branches.clear()
         self.states.clear()
 
 
 _RECORDED_AT = "SELECT recorded_at FROM log WHERE position = ?"
 _TIP = "SELECT position, digest FROM log ORDER BY position DESC LIMIT 1"
-_VIEWS_FAULTS = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError)  # never a disk's
+_VIEW_ERRORS = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError)  # never from a disk

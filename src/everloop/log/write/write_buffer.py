@@ -1,8 +1,7 @@
-"""Rows and facts of a transaction on their way into the file: many together cost less than apart.
+"""Write buffer of a transaction: rows and facts that are written together, which costs less.
 
-While several works share a transaction, what they record waits here, and goes into the log and into
-the views with one statement for each table. Whoever wants to read the file has it flushed first, so
-that no decision can tell the difference.
+While several appends share a transaction, their rows wait here and go into the log and the views
+with one statement per table. A read flushes the buffer first, so a decision sees no difference.
 """
 
 from collections.abc import Sequence
@@ -13,14 +12,14 @@ from everloop.log.read.reader import Reader
 from everloop.log.schema import COLUMNS
 from everloop.log.sql_rows import Row
 
-WAITING_MAX = 2_000  # rows; what more costs in memory, it does not save in time
+WAITING_MAX = 2_000  # rows; more would cost memory and save no time
 
-# Short, because SQLite's statement is found by its text, once for every row.
+# Short, because SQLite's statement cache looks it up by its text, once for every row.
 INSERT = f"INSERT INTO log VALUES({','.join('?' * len(COLUMNS.split(',')))})"
 
 
 class Pending:
-    """What was recorded in the transaction at hand, and is not in the file yet."""
+    """Rows and facts of the current transaction that are not in the file yet."""
 
     def __init__(self, views: Views) -> None:
         self._views = views
@@ -29,7 +28,7 @@ class Pending:
         self.facts: list[Fact] = []
 
     def write(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
-        """Put rows into the log, and their facts into every view."""
+        """Insert rows into the log and fold their facts into every view."""
         if len(rows) == 1:
             reader.cursor.execute(INSERT, rows[0])
         else:
@@ -37,7 +36,7 @@ class Pending:
         self._views.fold(reader.db, facts)
 
     def keep(self, reader: Reader, rows: Sequence[Row], facts: Sequence[Fact]) -> None:
-        """As `write`, but not before somebody reads, or nothing more comes."""
+        """Buffer rows and facts until the next read or the end of the transaction."""
         self._reader = reader
         self._rows += rows
         self.facts += facts
@@ -45,11 +44,11 @@ class Pending:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits. If that is broken off, it still waits, and fails again at the end."""
+        """Write the buffer. If that fails, it stays buffered, and the final flush fails again."""
         if self.facts and self._reader is not None:
             self.write(self._reader, self._rows, self.facts)
             self.clear()
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Discard the buffer."""
         self._reader, self._rows, self.facts = None, [], []
