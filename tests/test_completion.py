@@ -56,11 +56,11 @@ def test_an_answer_that_does_not_end_is_a_failure_and_is_closed() -> None:
 @pytest.mark.parametrize(
     "text", [GLAD, f"\n{GLAD} \n", f"```json\n{GLAD}\n```", f"```\n{GLAD}\n```"]
 )
-def test_a_value_is_read_with_and_without_a_fence(text: str) -> None:
+def test_a_value_is_parsed_with_and_without_a_code_fence(text: str) -> None:
     assert structured(ScriptedModel([text]), ASK, Mood) == Mood("glad", 2)
 
 
-def test_the_schema_stands_in_the_prompt_and_beside_it() -> None:
+def test_the_schema_is_in_the_system_prompt_and_in_the_request() -> None:
     model = ScriptedModel([GLAD])
     structured(model, ASK, Mood)
     prompt, _ = model.asked[0]
@@ -81,7 +81,7 @@ def test_the_schema_stands_in_the_prompt_and_beside_it() -> None:
     ],
     ids=["prose", "wrong value", "missing field", "unknown field", "list", "empty"],
 )
-def test_a_bad_answer_is_told_to_the_model_and_asked_again(bad: str, told: str) -> None:
+def test_a_bad_answer_is_sent_back_to_the_model_with_its_error(bad: str, told: str) -> None:
     model = ScriptedModel([bad, GLAD])
     assert structured(model, ASK, Mood) == Mood("glad", 2)
     *_, answer, complaint = model.asked[1][0].messages
@@ -91,12 +91,12 @@ def test_a_bad_answer_is_told_to_the_model_and_asked_again(bad: str, told: str) 
     assert told in part.text.lower()
 
 
-def test_an_answer_that_is_nested_without_end_is_a_bad_one() -> None:
+def test_an_endlessly_nested_answer_is_a_bad_answer() -> None:
     with pytest.raises(ModelFailed, match="recursion"):
         structured(ScriptedModel(['{"name": "a", "below": [' * 10_000]), ASK, Tree, tries=1)
 
 
-def test_only_the_last_bad_answer_is_told() -> None:
+def test_only_the_last_bad_answer_is_sent_back() -> None:
     model = ScriptedModel(["one", "two", GLAD])
     structured(model, ASK, Mood)
     assert [len(prompt.messages) for prompt, _ in model.asked] == [1, 3, 3]
@@ -111,38 +111,38 @@ def test_after_all_tries_the_model_has_failed() -> None:
     assert len(model.asked) == 2
 
 
-def test_a_cut_off_answer_says_so() -> None:
+def test_the_error_of_a_truncated_answer_says_that_it_was_truncated() -> None:
     cut: list[Step] = ['{"name": ', Finish("length")]
     with pytest.raises(ModelFailed, match="too long"):
         structured(ScriptedModel([cut]), ASK, Mood, tries=1)
 
 
 @pytest.mark.parametrize("type_", [Mood, Empty])
-def test_a_model_that_declines_is_not_asked_again(type_: type[Mood] | type[Empty]) -> None:
+def test_a_model_that_declines_is_not_called_again(type_: type[Mood] | type[Empty]) -> None:
     model = ScriptedModel(['{"error": "I do not judge people."}'])
     assert structured(model, ASK, type_) == Declined("I do not judge people.")
     assert len(model.asked) == 1
 
 
-def test_a_refusal_of_the_service_is_a_declined_answer_too() -> None:
+def test_a_refusal_by_the_service_counts_as_declined_too() -> None:
     model = ScriptedModel([["No.", Finish("refused")], [Finish("refused")]])
     assert structured(model, ASK, Mood) == Declined("No.")
     assert structured(model, ASK, Mood) == Declined("it gave no reason")
 
 
-def test_every_call_is_accounted_for_also_those_that_were_of_no_use() -> None:
+def test_the_usage_of_every_call_is_reported_including_failed_ones() -> None:
     spent: list[Usage] = []
     model = ScriptedModel([["bad", Usage("m", 5, 1)], [GLAD, Usage("m", 9, 4)]])
     structured(model, ASK, Mood, spent=spent.append)
     assert [usage.tokens_in for usage in spent] == [5, 9]
 
 
-def test_a_failed_model_stays_failed() -> None:
+def test_a_model_failure_is_raised() -> None:
     with pytest.raises(ModelFailed, match="gone"):
         structured(ScriptedModel([ModelFailed("gone")]), ASK, Mood)
 
 
-def test_a_schema_begins_with_its_object_also_if_it_holds_itself() -> None:
+def test_a_schema_has_its_object_inline_even_if_it_is_recursive() -> None:
     assert schema_of(Mood)["properties"]["strength"]["default"] == 1
     assert "$defs" not in schema_of(Mood)
     assert schema_of(Tree)["type"] == "object"
@@ -153,6 +153,6 @@ def test_a_schema_begins_with_its_object_also_if_it_holds_itself() -> None:
 
 
 @given(st.text() | st.sampled_from(["null", "[]", "{}", '"', "```", "```\n```", "\ud800"]))
-def test_nothing_a_model_says_breaks_the_asking(text: str) -> None:
+def test_no_model_answer_raises_an_unexpected_error(text: str) -> None:
     with suppress(EverloopError):
         structured(ScriptedModel(itertools.repeat(text)), ASK, Mood, tries=2)

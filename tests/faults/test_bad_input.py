@@ -112,23 +112,23 @@ def test_an_event_that_cannot_be_recorded_is_refused(log: Log, happened: Event) 
         Said("zero \0, line \n, \u2028, \U0001f600"),
     ],
 )
-def test_an_event_that_reads_back_as_it_is_is_accepted(log: Log, happened: Event) -> None:
+def test_an_event_that_decodes_to_an_equal_one_is_accepted(log: Log, happened: Event) -> None:
     log.append("other", [happened], actor="user")
     assert [fact.event for fact in log.read("other")] == [happened]
 
 
-def test_one_bad_event_takes_the_good_ones_of_its_append_with_it(log: Log) -> None:
+def test_one_bad_event_refuses_the_good_ones_of_its_append(log: Log) -> None:
     batch = [Said("good"), Counted(math.nan), Said("good too")]
     refuses(log, lambda log: log.append("s", batch, actor="user"), Invalid)
 
 
 @pytest.mark.parametrize("stream", ["", "x" * 201, "log", HALF_A_CHARACTER])
-def test_a_name_that_is_no_stream_name_is_refused(log: Log, stream: str) -> None:
+def test_a_bad_stream_name_is_refused(log: Log, stream: str) -> None:
     refuses(log, lambda log: log.append(stream, [Said("x")], actor="user"), Invalid)
 
 
 @pytest.mark.parametrize("given", ["actor", "request_id", "branch"])
-def test_half_a_character_in_the_envelope_is_refused(log: Log, given: str) -> None:
+def test_a_lone_surrogate_in_the_envelope_is_refused(log: Log, given: str) -> None:
     error = NotFound if given == "branch" else Invalid
     refuses(log, appending(Said("x"), **{given: HALF_A_CHARACTER}), error)
 
@@ -178,7 +178,7 @@ NOT_THERE: list[tuple[Act, type[EverloopError]]] = [
 
 
 @pytest.mark.parametrize(("act", "error"), NOT_THERE)
-def test_what_names_something_that_is_not_there_is_refused(
+def test_references_to_missing_things_are_refused(
     log: Log, act: Act, error: type[EverloopError]
 ) -> None:
     refuses(log, act, error)
@@ -195,7 +195,7 @@ ON_A_CLOSED_LOG: list[Act] = [
 
 
 @pytest.mark.parametrize("act", ON_A_CLOSED_LOG)
-def test_a_closed_log_says_that_it_is_closed(log: Log, act: Act) -> None:
+def test_a_closed_log_refuses_every_operation(log: Log, act: Act) -> None:
     log.close()
     with pytest.raises(Unavailable, match="closed") as refused:
         act(log)
@@ -218,7 +218,7 @@ def not_opened(path: Path, error: type[EverloopError], match: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"Dear diary, " * 500, b"\0" * 8192, b"SQLite format 3\0"])
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "everloop.db"
     path.write_bytes(content)
     not_opened(path, Corrupt, "damaged")
@@ -247,7 +247,7 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     not_opened(tmp_path, Unavailable, "cannot be opened")
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     not_opened(tmp_path / "nowhere" / "everloop.db", Unavailable, "cannot be opened")
 
 
@@ -259,5 +259,5 @@ def test_a_sqlite_that_can_corrupt_a_shared_log_is_refused(version: str) -> None
 
 
 @pytest.mark.parametrize("version", ["3.51.3", "3.54.1", "4.0.0"])
-def test_a_sqlite_without_that_fault_is_accepted(version: str) -> None:
+def test_a_sqlite_without_that_bug_is_accepted(version: str) -> None:
     require_safe_sqlite(version)

@@ -110,7 +110,7 @@ def test_every_flipped_byte_of_a_record_is_found_and_the_rest_can_be_exported(
     assert wrong == {}
 
 
-def test_a_record_that_claims_a_position_beyond_all_others_hides_none_of_them(
+def test_a_record_with_a_position_beyond_the_end_hides_no_other_record(
     specimen: Specimen, folder: Path
 ) -> None:
     wrong: dict[tuple[int, ...], object] = {}
@@ -135,7 +135,7 @@ def unnoticed(specimen: Specimen, flipped: Flipped) -> str:
 
 
 @pytest.mark.parametrize("flips", [300, pytest.param(20_000, marks=pytest.mark.soak)])
-def test_a_flip_anywhere_in_the_file_is_found_or_changes_nothing_the_log_says(
+def test_a_flipped_byte_anywhere_is_found_or_changes_no_content(
     specimen: Specimen, folder: Path, chance: Chance, flips: int
 ) -> None:
     wrong: dict[tuple[int, ...], object] = {}
@@ -170,7 +170,7 @@ def escaped(specimen: Specimen, flipped: Flipped) -> str:
 
 
 @pytest.mark.parametrize("flips", [150, pytest.param(20_000, marks=pytest.mark.soak)])
-def test_whoever_meets_a_flipped_byte_of_a_record_is_told_that_the_log_is_corrupt(
+def test_reading_a_flipped_byte_of_a_record_raises_corrupt(
     specimen: Specimen, folder: Path, chance: Chance, flips: int
 ) -> None:
     wrong: dict[tuple[int, ...], object] = {}

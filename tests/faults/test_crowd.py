@@ -21,7 +21,7 @@ def crowd(order: Order) -> Outcome:
 
 @pytest.mark.parametrize("appends", [2_000, pytest.param(5_000, marks=pytest.mark.soak)])
 @pytest.mark.promise("P-LOG-9")
-def test_eight_processes_append_to_five_streams_and_every_append_is_there_once(
+def test_eight_processes_append_to_five_streams_and_every_append_is_recorded_once(
     folder: str, seed: int, appends: int
 ) -> None:
     outcome = crowd(Order(folder, seed, processes=8, appends=appends))
@@ -30,14 +30,12 @@ def test_eight_processes_append_to_five_streams_and_every_append_is_there_once(
     assert outcome.conflicts > 0, "nobody was in anybody's way"
 
 
-def test_control_a_conflict_that_is_swallowed_is_caught(folder: str, seed: int) -> None:
+def test_control_an_ignored_conflict_is_detected(folder: str, seed: int) -> None:
     order = Order(folder, seed, processes=4, appends=200, manner=Manner.SWALLOWS)
     assert any(problem.startswith("lost") for problem in crowd(order).problems)
 
 
-def test_processes_that_make_the_same_log_at_the_same_moment_all_get_it(
-    folder: str, seed: int
-) -> None:
+def test_processes_that_create_the_same_log_at_once_all_succeed(folder: str, seed: int) -> None:
     for number in range(6):
         fresh = Path(folder) / str(number)
         fresh.mkdir()

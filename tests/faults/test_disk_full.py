@@ -65,7 +65,7 @@ def cannot_append(log: Log, number: int, match: str) -> None:
 # -- simulated: everywhere, also without the right to mount ----------------------------------------
 
 
-def test_a_full_disk_stops_appends_and_not_reads_and_is_left_without_a_restart(
+def test_a_full_disk_stops_appends_but_not_reads_and_recovers_without_a_restart(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "everloop.db"
@@ -79,7 +79,7 @@ def test_a_full_disk_stops_appends_and_not_reads_and_is_left_without_a_restart(
     assert audit(path, VIEWS) == []
 
 
-def test_a_read_only_disk_stops_appends_and_not_reads_and_is_left_without_a_restart(
+def test_a_read_only_disk_stops_appends_but_not_reads_and_recovers_without_a_restart(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "everloop.db"
@@ -115,7 +115,7 @@ def small_disk() -> Generator[Path]:
         folder.rmdir()
 
 
-def test_a_disk_that_is_really_full_stops_appends_and_not_reads_until_there_is_space(
+def test_a_really_full_disk_stops_appends_but_not_reads_until_there_is_space(
     small_disk: Path,
 ) -> None:
     ballast = small_disk / "ballast"
@@ -132,7 +132,7 @@ def test_a_disk_that_is_really_full_stops_appends_and_not_reads_until_there_is_s
     assert audit(path, VIEWS) == []
 
 
-def test_a_copy_that_has_no_room_blames_its_own_folder_and_the_log_goes_on(
+def test_a_backup_on_a_full_disk_names_its_own_folder_and_the_log_keeps_working(
     small_disk: Path, tmp_path: Path
 ) -> None:
     (small_disk / "ballast").write_bytes(bytes(DISK_BYTES - 20_000))
@@ -183,7 +183,7 @@ def permit(folder: Path, *, writing: bool) -> None:
         path.chmod(0o644 if writing else 0o444)
 
 
-def test_a_folder_that_is_really_read_only_can_be_read_and_written_again_later(
+def test_a_really_read_only_folder_can_be_read_and_later_written_again(
     own_folder: Path,
 ) -> None:
     path = own_folder / "everloop.db"
@@ -200,7 +200,7 @@ def test_a_folder_that_is_really_read_only_can_be_read_and_written_again_later(
 
 
 @pytest.mark.parametrize("scrubbed", [False, True])
-def test_a_log_that_was_open_when_its_folder_became_read_only_goes_on_later(
+def test_an_open_log_recovers_after_its_folder_was_read_only(
     own_folder: Path, scrubbed: bool
 ) -> None:
     path = own_folder / "everloop.db"
@@ -218,7 +218,7 @@ def test_a_log_that_was_open_when_its_folder_became_read_only_goes_on_later(
     assert audit(path, VIEWS) == []
 
 
-def test_a_closed_log_in_a_read_only_folder_says_so_when_it_is_opened(own_folder: Path) -> None:
+def test_opening_a_log_in_a_read_only_folder_is_a_clear_error(own_folder: Path) -> None:
     path = own_folder / "everloop.db"
     Stage().open(path, VIEWS).close()
     permit(own_folder, writing=False)

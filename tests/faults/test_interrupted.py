@@ -51,7 +51,7 @@ def commit(log: Log, batch: Sequence[Work]) -> None:
 
 
 @pytest.mark.parametrize(("bad", "error"), [("raise", KeyError), ("check", apsw.ConstraintError)])
-def test_a_fact_that_a_view_cannot_take_fails_alone(
+def test_a_fact_that_a_view_rejects_fails_alone(
     log: Log, tmp_path: Path, bad: str, error: type[Exception]
 ) -> None:
     batch = [work(log, "one"), work(log, bad), work(log, "two")]
@@ -64,7 +64,7 @@ def test_a_fact_that_a_view_cannot_take_fails_alone(
 
 
 @pytest.mark.parametrize("bad", ["raise", "check"])
-def test_event_loops_get_their_answers_when_one_of_them_fails(log: Log, bad: str) -> None:
+def test_asyncio_callers_get_their_results_when_one_of_them_fails(log: Log, bad: str) -> None:
     async def everyone() -> list[object]:
         texts = ["a", "b", bad, "c"]
         return await asyncio.gather(
@@ -78,7 +78,7 @@ def test_event_loops_get_their_answers_when_one_of_them_fails(log: Log, bad: str
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
-def test_nobody_is_told_that_an_interrupted_append_is_durable(
+def test_an_interrupted_append_is_not_reported_as_durable(
     log: Log, interruption: type[BaseException]
 ) -> None:
     def interrupt(_: Desk) -> list[Draft]:
@@ -95,7 +95,7 @@ def test_nobody_is_told_that_an_interrupted_append_is_durable(
     assert log.append("s", [Said("before")], actor=ACTOR, request_id="before").position == 1
 
 
-def test_event_loops_are_served_on_after_someone_tried_to_exit(log: Log) -> None:
+def test_asyncio_callers_are_still_served_after_a_system_exit_in_a_decision(log: Log) -> None:
     def leave(_: Desk) -> list[Draft]:
         raise SystemExit
 
@@ -107,7 +107,7 @@ def test_event_loops_are_served_on_after_someone_tried_to_exit(log: Log) -> None
     assert asyncio.run(asyncio.wait_for(everyone(), timeout=60)) == 1
 
 
-def test_a_rewind_that_is_not_durable_yet_is_not_seen_yet(tmp_path: Path) -> None:
+def test_an_uncommitted_rewind_is_not_visible_to_others(tmp_path: Path) -> None:
     seen: list[list[Event]] = []
     with power_disk() as disk, ThreadPoolExecutor(1) as other_thread:
         log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS)

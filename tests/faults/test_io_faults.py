@@ -123,21 +123,21 @@ def sweep(kind: Kind, *, lasting: bool, points: Iterable[int]) -> dict[int, list
     ],
 )
 @pytest.mark.promise("P-LOG-2")
-def test_whichever_io_call_fails_nothing_is_lost_and_nothing_is_done_twice(
+def test_a_failure_of_any_io_call_loses_nothing_and_repeats_nothing(
     seed: int, kind: Kind, lasting: bool, stride: int, part: int
 ) -> None:
     first = 1 + seed % stride
     assert sweep(kind, lasting=lasting, points=count(first + part * stride, PARTS * stride)) == {}
 
 
-def test_control_an_error_that_is_taken_for_a_success_is_caught() -> None:
+def test_control_an_error_treated_as_success_is_detected() -> None:
     bad = [
         problems_after(Fault(Kind.ERROR, at, lasting=True), swallow) for at in range(100, 400, 50)
     ]
     assert all(bad)
 
 
-def test_control_a_repetition_under_another_id_is_caught_where_the_first_was_recorded() -> None:
+def test_control_a_retry_with_another_id_is_detected_if_the_first_was_recorded() -> None:
     assert any(doubled(at) for at in range(100, 300))
 
 
@@ -148,5 +148,5 @@ def doubled(at: int) -> bool:
     return bool(problems) and not missing
 
 
-def test_a_fault_that_never_comes_leaves_the_workload_alone() -> None:
+def test_a_fault_after_the_end_of_the_workload_has_no_effect() -> None:
     assert problems_after(Fault(Kind.ERROR, at=1_000_000)) is None

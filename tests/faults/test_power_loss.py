@@ -218,7 +218,7 @@ def careless(file_class: type[CarelessFile]) -> Open:
 
 
 @pytest.mark.parametrize("file_class", [OffFile, NormalFile])
-def test_control_a_log_that_does_not_sync_is_seen_to_lose(
+def test_control_a_log_that_does_not_sync_loses_appends(
     chance: Chance, file_class: type[CarelessFile]
 ) -> None:
     assert survive(chance, 100, open=careless(file_class))["lost"] > 0

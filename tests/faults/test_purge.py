@@ -67,13 +67,13 @@ def test_control_before_the_purge_the_secret_is_found(log: Log, tmp_path: Path) 
 
 
 @pytest.mark.promise("P-LOG-13")
-def test_after_a_purge_no_file_of_the_log_holds_the_text(log: Log, tmp_path: Path) -> None:
+def test_after_a_purge_no_file_of_the_log_contains_the_text(log: Log, tmp_path: Path) -> None:
     purge(log, confide(log))
     assert traces(tmp_path) == []
 
 
 @pytest.mark.promise("P-LOG-13")
-def test_later_backups_and_exports_do_not_hold_purged_text(log: Log, tmp_path: Path) -> None:
+def test_later_backups_and_exports_do_not_contain_purged_text(log: Log, tmp_path: Path) -> None:
     purge(log, confide(log))
     make_backup(log.file, tmp_path / "copies", NEW_YEAR)
     export_jsonl(log, tmp_path / "log.jsonl")
@@ -84,7 +84,7 @@ def test_later_backups_and_exports_do_not_hold_purged_text(log: Log, tmp_path: P
     assert not [record for record in records if SECRET in repr(record)]
 
 
-def test_search_finds_nothing_of_what_was_purged(log: Log) -> None:
+def test_search_does_not_find_purged_text(log: Log) -> None:
     purge(log, confide(log))
     with log.reading() as reader:
         assert (
@@ -103,9 +103,7 @@ def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
     assert audit(tmp_path / "everloop.db", VIEWS) == []
 
 
-def test_a_purge_that_returned_stays_done_when_the_power_goes(
-    tmp_path: Path, chance: Chance
-) -> None:
+def test_a_finished_purge_survives_a_power_loss(tmp_path: Path, chance: Chance) -> None:
     with power_disk() as disk:
         log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
         purge(log, confide(log))
@@ -114,7 +112,7 @@ def test_a_purge_that_returned_stays_done_when_the_power_goes(
     assert not [image for image in images for word in WORDS if word in b"".join(image.values())]
 
 
-def test_a_purge_that_a_reader_holds_up_says_so_and_ends_when_repeated(
+def test_a_purge_blocked_by_a_reader_is_reported_and_completes_when_repeated(
     log: Log, tmp_path: Path
 ) -> None:
     position = confide(log)

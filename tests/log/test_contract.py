@@ -21,7 +21,7 @@ def texts(log: Log, stream: str = "s", *, branch: str | None = None) -> list[str
     return [fact.event.text for fact in facts if isinstance(fact.event, Said)]
 
 
-def test_events_of_one_append_stand_together_and_count_up(log: Log) -> None:
+def test_events_of_one_append_get_consecutive_positions_and_versions(log: Log) -> None:
     log.append("s", [Said("0")], actor="user")
     receipt = log.append("s", [Said("a"), Said("b")], actor="user")
     assert [(f.position, f.version) for f in receipt.facts] == [(2, 2), (3, 3)]
@@ -89,7 +89,7 @@ def test_time_never_goes_back_even_if_the_clock_does(log: Log, stage: Stage) -> 
     assert log.append("s", [Said("b")], actor="user").facts[0].recorded_at == later.recorded_at
 
 
-def test_what_is_derived_must_name_sources_that_exist_and_count(store: Log) -> None:
+def test_sources_of_a_derived_event_must_exist_and_count(store: Log) -> None:
     store.append("s", [Said("a")], actor="user")
     with pytest.raises(Invalid, match="does not exist"):
         store.append("s", [Draft(Said("b"), (99,))], actor="user")
@@ -98,7 +98,7 @@ def test_what_is_derived_must_name_sources_that_exist_and_count(store: Log) -> N
         store.append("s", [Draft(Said("b"), (1,))], actor="user")
 
 
-def test_a_source_on_a_branch_one_does_not_stand_on_is_a_conflict(store: Log) -> None:
+def test_a_source_on_another_branch_is_a_conflict(store: Log) -> None:
     store.append("s", [Said("a"), Said("b")], actor="user")
     store.rewind(1, actor="user")
     with pytest.raises(Conflict, match="position 2"):
@@ -106,12 +106,12 @@ def test_a_source_on_a_branch_one_does_not_stand_on_is_a_conflict(store: Log) ->
 
 
 @pytest.mark.parametrize("stream", ["", "x" * 201, "log"])
-def test_a_stream_needs_a_usable_name(store: Log, stream: str) -> None:
+def test_an_invalid_stream_name_is_refused(store: Log, stream: str) -> None:
     with pytest.raises(Invalid, match="stream name"):
         store.append(stream, [Said("a")], actor="user")
 
 
-def test_a_closed_log_says_so(store: Log) -> None:
+def test_using_a_closed_log_is_a_clear_error(store: Log) -> None:
     store.close()
     with pytest.raises(Unavailable, match="closed"):
         store.append("s", [Said("a")], actor="user")
@@ -119,7 +119,7 @@ def test_a_closed_log_says_so(store: Log) -> None:
         list(store.read("s"))
 
 
-def test_appends_of_many_threads_are_all_there_once(store: Log) -> None:
+def test_appends_of_many_threads_are_each_recorded_once(store: Log) -> None:
     def write(name: int) -> None:
         for number in range(50):
             store.append(f"s{name % 3}", [Said(f"{name}-{number}")], actor="user")
@@ -205,7 +205,7 @@ def test_closing_the_log_ends_its_followers(store: Log) -> None:
     assert ended.wait(60)
 
 
-def test_another_opening_of_the_same_file_sees_and_continues_the_log(
+def test_a_second_log_on_the_same_file_sees_and_continues_the_first(
     log: Log, stage: Stage, tmp_path: Path
 ) -> None:
     other = stage.open(tmp_path / "everloop.db", [Sayings()])
@@ -228,7 +228,7 @@ def test_a_view_that_another_process_did_not_know_is_caught_up_before_it_is_read
         assert reader.rows("SELECT text FROM sayings") == [("a",)]
 
 
-def test_views_show_what_counts_and_the_past_as_it_stood(log: Log, stage: Stage) -> None:
+def test_views_show_what_counts_now_and_as_of_a_past_position(log: Log, stage: Stage) -> None:
     log.append("s", [Said("a"), Said("b")], actor="user")
     stage.clock.tick(days=1)
     log.append("s", [Draft(Said("from a"), (1,)), Said("c")], actor="user")
@@ -245,7 +245,7 @@ def test_views_show_what_counts_and_the_past_as_it_stood(log: Log, stage: Stage)
     assert shown(as_of=NEW_YEAR - timedelta(hours=1)) == []
 
 
-def test_the_past_is_read_from_where_one_stood_then(log: Log) -> None:
+def test_a_read_of_the_past_uses_the_branch_that_was_current_then(log: Log) -> None:
     log.append("s", [Said("a"), Said("b")], actor="user")
     log.plant("thread", actor="user")
     log.append("thread:x", [Said("t")], actor="user")
@@ -271,7 +271,7 @@ def test_the_past_is_read_from_where_one_stood_then(log: Log) -> None:
 
 
 @pytest.mark.promise("P-LOG-11")
-def test_a_rewind_hides_the_future_and_standing_there_again_brings_it_back(store: Log) -> None:
+def test_a_rewind_hides_later_facts_and_switching_back_restores_them(store: Log) -> None:
     store.append("s", [Said("a"), Said("b")], actor="user")
     preview = store.preview_rewind(1)
     store.rewind(1, actor="user")
@@ -295,7 +295,7 @@ def test_the_preview_of_a_rewind_is_the_difference_that_it_makes(store: Log) -> 
 
 
 @pytest.mark.parametrize("position", [-1, 3])
-def test_a_rewind_to_nowhere_is_refused_by_its_preview_too(store: Log, position: int) -> None:
+def test_the_preview_refuses_a_rewind_to_a_missing_position_too(store: Log, position: int) -> None:
     store.append("s", [Said("a"), Said("b")], actor="user")
     with pytest.raises(Invalid, match="between 0 and 2"):
         store.preview_rewind(position)
@@ -312,7 +312,7 @@ def test_rewinding_one_tree_leaves_the_others_alone(store: Log) -> None:
 
 
 @pytest.mark.promise("P-LOG-6")
-def test_what_came_from_another_tree_is_gone_when_that_tree_is_rewound(store: Log) -> None:
+def test_facts_derived_from_another_tree_are_hidden_when_that_tree_is_rewound(store: Log) -> None:
     store.plant("thread", actor="user")
     said = store.append("thread", [Said("a")], actor="user").position
     store.append("s", [Draft(Said("noted"), (said,))], actor="user")
@@ -329,7 +329,7 @@ def test_a_fork_must_lie_inside_the_log(store: Log, at: int) -> None:
         store.fork(at=at, actor="user")
 
 
-def test_a_branch_name_is_given_once(store: Log) -> None:
+def test_a_branch_name_can_be_used_only_once(store: Log) -> None:
     store.fork(name="side", actor="user")
     with pytest.raises(Conflict, match="side"):
         store.fork(name="side", actor="user")
@@ -344,7 +344,7 @@ def test_a_retraction_is_undone_by_retracting_it(store: Log) -> None:
     assert texts(store) == ["a"]
 
 
-def test_what_does_not_count_cannot_be_retracted_again(store: Log) -> None:
+def test_a_hidden_fact_cannot_be_retracted_again(store: Log) -> None:
     store.append("s", [Said("a")], actor="user")
     store.retract([1], reason="", actor="user")
     with pytest.raises(NotFound, match="does not count"):

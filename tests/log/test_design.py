@@ -43,7 +43,7 @@ def _microseconds(text: str) -> int:
 
 
 @pytest.mark.promise("P-LOG-15")
-def test_the_proof_can_be_recomputed_without_our_code(tmp_path: Path) -> None:
+def test_the_hash_chain_can_be_recomputed_without_our_code(tmp_path: Path) -> None:
     archive = tmp_path / "log.jsonl.gz"
     _write_a_log(tmp_path / "log.db", archive)
     lines = gzip.decompress(archive.read_bytes()).splitlines()[1:-1]

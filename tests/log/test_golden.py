@@ -39,7 +39,9 @@ def opened(path: Path, tmp_path: Path) -> Log:
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 @pytest.mark.promise("P-LOG-18")
-def test_a_released_log_loads_and_folds_as_it_did(path: Path, tmp_path: Path) -> None:
+def test_a_log_of_a_released_version_loads_and_folds_to_the_same_state(
+    path: Path, tmp_path: Path
+) -> None:
     expected = msgspec.json.decode(path.with_suffix(".expected.json").read_bytes(), type=Expected)
     log = opened(path, tmp_path)
     assert verify(log).ok
@@ -50,7 +52,7 @@ def test_a_released_log_loads_and_folds_as_it_did(path: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 @pytest.mark.promise("P-LOG-18")
-def test_a_released_log_is_exported_byte_for_byte_with_what_is_unknown(
+def test_a_log_of_a_released_version_is_exported_byte_for_byte_with_unknown_events(
     path: Path, tmp_path: Path
 ) -> None:
     log = opened(path, tmp_path)
@@ -61,7 +63,7 @@ def test_a_released_log_is_exported_byte_for_byte_with_what_is_unknown(
     log.close()
 
 
-def test_the_newest_golden_log_holds_every_kind(tmp_path: Path) -> None:
+def test_the_newest_golden_log_contains_every_kind(tmp_path: Path) -> None:
     log = opened(GOLDEN[-1], tmp_path)
     kinds = {record.kind for record in log.records()}
     ours = {wire for wire in catalogue() if not wire.startswith("sample.")}

@@ -46,7 +46,7 @@ def dumped(log: Log, view: str) -> list[Any]:
 
 @pytest.mark.parametrize("view", [view.name for view in ALL_VIEWS])
 @pytest.mark.promise("P-LOG-1")
-def test_the_log_is_the_only_truth_every_view_rebuilt_equals_the_live_one(
+def test_the_log_is_the_only_truth_every_rebuilt_view_equals_the_live_one(
     log: Log, view: str
 ) -> None:
     lived(log)
@@ -56,7 +56,7 @@ def test_the_log_is_the_only_truth_every_view_rebuilt_equals_the_live_one(
 
 
 @pytest.mark.promise("P-LOG-1")
-def test_the_log_is_the_only_truth_a_deleted_view_comes_back(stage: Stage, tmp_path: Path) -> None:
+def test_the_log_is_the_only_truth_a_deleted_view_is_rebuilt(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log = lived(stage.open(path, [Sayings(), Tally()]))
     live = dumped(log, "sayings")
@@ -132,7 +132,7 @@ def test_replay_is_deterministic_in_another_process_with_another_hash_seed(
 
 
 @pytest.mark.promise("P-LOG-6")
-def test_no_ghost_state_what_came_from_a_retracted_fact_is_gone_all_the_way(log: Log) -> None:
+def test_no_ghost_state_everything_derived_from_a_retracted_fact_is_hidden(log: Log) -> None:
     log.append("s", [Said("a")], actor="user")
     for number in range(1, 5):
         log.append("s", [Draft(Said(f"from {number}"), (number,))], actor="engine")
@@ -147,7 +147,7 @@ def test_no_ghost_state_what_came_from_a_retracted_fact_is_gone_all_the_way(log:
 
 
 @pytest.mark.promise("P-LOG-6")
-def test_no_ghost_state_retracting_gives_the_log_in_which_it_never_happened(
+def test_no_ghost_state_a_retraction_gives_the_state_without_the_fact(
     stage: Stage, tmp_path: Path
 ) -> None:
     with_it = stage.open(tmp_path / "with.db", [Sayings()])
@@ -215,9 +215,7 @@ def test_a_snapshot_is_not_used_where_other_facts_are_hidden(stage: Stage, tmp_p
 
 
 @pytest.mark.promise("P-LOG-7")
-def test_an_error_in_a_view_refuses_the_append_and_only_that_one(
-    stage: Stage, tmp_path: Path
-) -> None:
+def test_an_error_in_a_view_fails_only_that_append(stage: Stage, tmp_path: Path) -> None:
     class Picky(Sayings):
         name = "picky"
 

@@ -53,7 +53,7 @@ def test_only_one_node_has_a_claim(another: Open) -> None:
     assert b.own("embeddings") is not None
 
 
-def test_a_released_claim_can_be_had_by_another(another: Open) -> None:
+def test_a_released_claim_can_be_taken_by_another_node(another: Open) -> None:
     a, b = another(), another()
     with a.own("summaries") or pytest.fail("nobody has it") as claim:
         assert b.own("summaries") is None
@@ -64,7 +64,7 @@ def test_a_released_claim_can_be_had_by_another(another: Open) -> None:
     assert taken.held
 
 
-def test_a_closed_log_gives_its_claims_back(another: Open) -> None:
+def test_closing_a_log_releases_its_claims(another: Open) -> None:
     a, b = another(), another()
     claim = a.own("summaries")
     assert claim is not None
@@ -73,7 +73,7 @@ def test_a_closed_log_gives_its_claims_back(another: Open) -> None:
     assert b.own("summaries", wait_s=10) is not None
 
 
-def test_who_waits_for_a_claim_gets_it_when_it_is_free(another: Open) -> None:
+def test_a_node_that_waits_for_a_claim_gets_it_when_it_is_free(another: Open) -> None:
     a, b = another(), another()
     claim = a.own("summaries")
     assert claim is not None
@@ -83,7 +83,7 @@ def test_who_waits_for_a_claim_gets_it_when_it_is_free(another: Open) -> None:
     releasing.join()
 
 
-def test_of_many_who_want_it_at_once_one_gets_it(another: Open) -> None:
+def test_only_one_of_many_simultaneous_claims_succeeds(another: Open) -> None:
     logs = [another() for _ in range(4)]
     got: list[object] = []
     barrier = threading.Barrier(8)
@@ -112,7 +112,7 @@ def test_a_node_killed_while_it_owns_work_is_replaced(nodes: Nodes) -> None:
         assert heir.own("work", wait_s=10) is not None
 
 
-def test_a_node_that_was_stopped_is_replaced_and_knows_it(nodes: Nodes) -> None:
+def test_a_suspended_node_loses_its_claim_and_notices(nodes: Nodes) -> None:
     heir = nodes.open("heir")
     own = heir.own("work of its own")
     assert own is not None
@@ -127,7 +127,7 @@ def test_a_node_that_was_stopped_is_replaced_and_knows_it(nodes: Nodes) -> None:
     assert own.held  # all this took longer than a claim lasts without a sign of life
 
 
-def test_a_process_killed_with_a_claim_on_a_file_is_replaced(tmp_path: Path) -> None:
+def test_a_file_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log = Stage().open(path)
     with processes(own_file_until_killed, [(path, "owner", "work")]) as (owner,):

@@ -41,7 +41,7 @@ def test_an_open_transaction_does_not_survive_a_hard_kill(tmp_path: Path) -> Non
             assert db.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
-def test_no_process_and_no_file_is_left(tmp_path: Path) -> None:
+def test_no_process_and_no_file_remains(tmp_path: Path) -> None:
     with postgres_server(tmp_path) as server:
         data = server.data
         main_pid = int((data / "postmaster.pid").read_text().split()[0])
@@ -52,7 +52,7 @@ def test_no_process_and_no_file_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("programs", found_programs(), ids=lambda p: p.parent.name)
-def test_every_postgresql_on_this_machine_will_do(tmp_path: Path, programs: Path) -> None:
+def test_every_postgresql_on_this_machine_works(tmp_path: Path, programs: Path) -> None:
     with postgres_server(tmp_path, programs) as server, psycopg.connect(server.url) as db:
         assert db.execute("SELECT 1").fetchone() == (1,)
 

@@ -9,7 +9,7 @@ from everloop.testing.power_loss_disk import power_disk
 from everloop.testing.seeded_random import Chance
 
 
-def test_nothing_is_written_while_the_power_goes(tmp_path: Path) -> None:
+def test_nothing_is_written_during_a_power_cut(tmp_path: Path) -> None:
     with power_disk() as disk:
         db = apsw.Connection(str(tmp_path / "a.db"), vfs=disk.name)
         db.execute("PRAGMA journal_mode = WAL").fetchall()

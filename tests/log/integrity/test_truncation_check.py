@@ -57,13 +57,13 @@ def missing(log: Log) -> list[tuple[int, int]]:
     return [(d.first, d.last) for d in verify(log).damage if d.problem.startswith("is missing")]
 
 
-def test_control_without_a_witness_a_shorter_log_is_whole(kept: Log, path: Path) -> None:
+def test_control_without_other_evidence_a_truncated_log_verifies(kept: Log, path: Path) -> None:
     drop_newest(path)
     assert verify(kept).ok
 
 
 @pytest.mark.promise("P-LOG-14")
-def test_records_that_a_view_was_folded_from_are_missed(stage: Stage, path: Path) -> None:
+def test_missing_records_are_found_by_a_view_folded_from_them(stage: Stage, path: Path) -> None:
     log = stage.open(path, [Sayings()])
     say(log, "a", "b", "c")
     drop_newest(path)
@@ -72,7 +72,7 @@ def test_records_that_a_view_was_folded_from_are_missed(stage: Stage, path: Path
 
 
 @pytest.mark.promise("P-LOG-14")
-def test_records_that_a_snapshot_was_folded_from_are_missed(stage: Stage, path: Path) -> None:
+def test_missing_records_are_found_by_a_snapshot_folded_from_them(stage: Stage, path: Path) -> None:
     def say_more(desk: Desk) -> list[Draft]:
         desk.state(WORDS, "s")
         return [Draft(Said("more"))]
@@ -86,16 +86,16 @@ def test_records_that_a_snapshot_was_folded_from_are_missed(stage: Stage, path: 
 
 
 @pytest.mark.promise("P-LOG-14")
-def test_records_that_a_backup_holds_are_missed(kept: Log, stage: Stage, path: Path) -> None:
+def test_missing_records_are_found_by_a_backup_that_contains_them(
+    kept: Log, stage: Stage, path: Path
+) -> None:
     make_backup(kept.file, path.parent / "backups", stage.clock.now())
     assert verify(kept).ok
     drop_newest(path)
     assert missing(kept) == [(3, 3)]
 
 
-def test_a_past_that_was_written_anew_is_not_what_a_backup_holds(
-    kept: Log, stage: Stage, path: Path
-) -> None:
+def test_a_rewritten_history_is_found_by_a_backup(kept: Log, stage: Stage, path: Path) -> None:
     make_backup(kept.file, path.parent / "backups", stage.clock.now())
     drop_newest(path)
     kept.scribe.close()  # so that it looks again where the log ends
@@ -105,15 +105,13 @@ def test_a_past_that_was_written_anew_is_not_what_a_backup_holds(
     assert "is not what the backup everloop-" in damage.problem
 
 
-def test_a_damaged_backup_says_nothing_of_the_log(kept: Log, stage: Stage, path: Path) -> None:
+def test_a_damaged_backup_is_ignored_by_verify(kept: Log, stage: Stage, path: Path) -> None:
     copy = make_backup(kept.file, path.parent / "backups", stage.clock.now())
     copy.write_bytes(b"this is no database" * 100)
     assert verify(kept).ok
 
 
-def test_what_was_copied_before_the_log_was_replaced_is_of_another_past(
-    stage: Stage, path: Path
-) -> None:
+def test_backups_from_before_a_restore_are_ignored_by_verify(stage: Stage, path: Path) -> None:
     def reopened(act: Callable[[Log], object]) -> tuple[Damage, ...]:
         log = open_log(path, world=stage.world, backups=BackupPlan())
         act(log)
@@ -133,7 +131,7 @@ def test_what_was_copied_before_the_log_was_replaced_is_of_another_past(
     assert (damage.first, damage.last) == (2, 2)
 
 
-def test_a_log_without_its_guards_could_be_edited_unnoticed(kept: Log, path: Path) -> None:
+def test_missing_triggers_of_the_log_table_are_found(kept: Log, path: Path) -> None:
     db = apsw.Connection(str(path))
     db.execute("DROP TRIGGER log_is_append_only")
     db.close()

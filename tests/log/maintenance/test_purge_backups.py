@@ -43,7 +43,7 @@ def held(copy: Path, stage: Stage) -> list[str]:
         log.close()
 
 
-def test_what_is_derived_while_the_backup_is_made_is_in_another(
+def test_facts_derived_during_the_backup_are_in_a_second_backup(
     log: Log, stage: Stage, tmp_path: Path
 ) -> None:
     say(log, "first")
@@ -55,7 +55,7 @@ def test_what_is_derived_while_the_backup_is_made_is_in_another(
     assert said(log) == []
 
 
-def test_a_purge_that_no_backup_can_keep_up_with_erases_nothing(log: Log, tmp_path: Path) -> None:
+def test_a_purge_erases_nothing_if_backups_cannot_catch_up(log: Log, tmp_path: Path) -> None:
     say(log, "first")
     log.backups = Meanwhile(log, tmp_path / "kept", [log] * 10)
     with pytest.raises(Conflict, match="in no backup yet"):
@@ -63,7 +63,9 @@ def test_a_purge_that_no_backup_can_keep_up_with_erases_nothing(log: Log, tmp_pa
     assert said(log)[0] == "first"
 
 
-def test_others_write_while_the_backup_is_made(nodes: Nodes, stage: Stage, tmp_path: Path) -> None:
+def test_appends_continue_while_the_backup_is_made(
+    nodes: Nodes, stage: Stage, tmp_path: Path
+) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "first")
     reach(b, 1)
@@ -74,7 +76,7 @@ def test_others_write_while_the_backup_is_made(nodes: Nodes, stage: Stage, tmp_p
     assert said(a) == []
 
 
-def test_what_another_node_wrote_just_now_is_in_the_backup(
+def test_recent_appends_of_another_node_are_in_the_backup(
     nodes: Nodes, stage: Stage, tmp_path: Path
 ) -> None:
     a, b = nodes.open("a"), nodes.open("b")
@@ -88,7 +90,7 @@ def test_what_another_node_wrote_just_now_is_in_the_backup(
     assert held(copy.path, stage) == ["first", "derived"]
 
 
-def test_nothing_to_erase_makes_no_backup(log: Log, tmp_path: Path) -> None:
+def test_a_purge_that_erases_nothing_makes_no_backup(log: Log, tmp_path: Path) -> None:
     say(log, "first")
     log.backups = Meanwhile(log, tmp_path / "kept", [])
     log.purge([1], reason="", actor="user", request_id="r")

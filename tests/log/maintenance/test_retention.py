@@ -27,7 +27,7 @@ def old(log: Log) -> Log:
     return lived(log)
 
 
-def test_a_sound_log_verifies(old: Log) -> None:
+def test_an_intact_log_verifies(old: Log) -> None:
     found = verify(old)
     assert found.ok
     assert (found.records, found.streams) == (old.head, 3)
@@ -59,7 +59,7 @@ def test_an_edited_or_missing_row_is_found_and_named(
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
 @pytest.mark.promise("P-LOG-16")
-def test_an_archive_gives_an_equal_log_back(
+def test_importing_an_archive_gives_an_equal_log(
     old: Log, stage: Stage, tmp_path: Path, name: str
 ) -> None:
     assert export_jsonl(old, tmp_path / name) == old.head
@@ -85,7 +85,7 @@ HURTS: list[tuple[Callable[[Lines], Lines], str]] = [
 
 @pytest.mark.parametrize(("hurt", "line"), HURTS)
 @pytest.mark.promise("P-LOG-16")
-def test_a_damaged_archive_is_refused_and_nothing_is_taken_in(
+def test_a_damaged_archive_is_refused_and_nothing_is_imported(
     old: Log, stage: Stage, tmp_path: Path, hurt: Callable[[Lines], Lines], line: str
 ) -> None:
     export_jsonl(old, tmp_path / "log.jsonl")
@@ -128,7 +128,9 @@ def test_a_damaged_compressed_archive_is_refused(
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
-def test_an_archive_that_cannot_be_written_says_so(old: Log, tmp_path: Path, name: str) -> None:
+def test_an_archive_that_cannot_be_written_is_a_clear_error(
+    old: Log, tmp_path: Path, name: str
+) -> None:
     with pytest.raises(Unavailable, match="cannot be written") as refusal:
         export_jsonl(old, tmp_path / "nowhere" / name)
     assert refusal.value.hint
@@ -167,7 +169,9 @@ def test_an_archive_is_not_mixed_into_another_log(old: Log, stage: Stage, tmp_pa
 
 
 @pytest.mark.promise("P-LOG-16")
-def test_moving_goes_on_where_it_stopped(old: Log, stage: Stage, tmp_path: Path) -> None:
+def test_an_interrupted_move_continues_where_it_stopped(
+    old: Log, stage: Stage, tmp_path: Path
+) -> None:
     target = stage.open(tmp_path / "target.db")
     target.take_over([record for record in old.records() if record.position <= 4])
     assert move(old, target) == old.head - 4
@@ -176,14 +180,14 @@ def test_moving_goes_on_where_it_stopped(old: Log, stage: Stage, tmp_path: Path)
     target.close()
 
 
-def test_rebuilding_an_unknown_view_names_those_there_are(log: Log) -> None:
+def test_rebuilding_an_unknown_view_lists_the_known_ones(log: Log) -> None:
     with pytest.raises(NotFound, match="nothing") as refusal:
         rebuild(log, ["nothing"])
     assert "sayings" in refusal.value.hint
 
 
 @pytest.mark.promise("P-LOG-17")
-def test_a_backup_is_a_whole_log_taken_while_in_use(old: Log, stage: Stage, tmp_path: Path) -> None:
+def test_a_backup_of_a_log_in_use_is_complete(old: Log, stage: Stage, tmp_path: Path) -> None:
     copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
     head = old.head
     old.append("s", [Said("later")], actor="user")
@@ -196,9 +200,7 @@ def test_a_backup_is_a_whole_log_taken_while_in_use(old: Log, stage: Stage, tmp_
     log.close()
 
 
-def test_restoring_over_a_log_puts_the_old_state_back(
-    old: Log, stage: Stage, tmp_path: Path
-) -> None:
+def test_a_restore_replaces_the_log_by_the_backup(old: Log, stage: Stage, tmp_path: Path) -> None:
     copy = make_backup(old.file, tmp_path / "copies", stage.clock.now())
     head = old.head
     old.append("s", [Said("regretted")], actor="user")
@@ -210,7 +212,7 @@ def test_restoring_over_a_log_puts_the_old_state_back(
     log.close()
 
 
-def test_backups_are_made_when_due_and_the_oldest_go(stage: Stage, tmp_path: Path) -> None:
+def test_backups_are_made_when_due_and_the_oldest_are_deleted(stage: Stage, tmp_path: Path) -> None:
     plan = BackupPlan(every_events=100, every_minutes=60, kept=2)
     for _ in range(4):
         log = open_log(tmp_path / "everloop.db", world=stage.world, backups=plan)
@@ -220,9 +222,7 @@ def test_backups_are_made_when_due_and_the_oldest_go(stage: Stage, tmp_path: Pat
     assert [copy.head for copy in backups(tmp_path / "backups")] == [600, 450]
 
 
-def test_a_backup_is_made_after_a_time_with_changes_and_not_without(
-    stage: Stage, tmp_path: Path
-) -> None:
+def test_a_timed_backup_is_made_only_after_changes(stage: Stage, tmp_path: Path) -> None:
     plan = BackupPlan(every_events=1, every_minutes=60, kept=9)
     quiet = BackupPlan(every_events=0, every_minutes=60, kept=9)
 
@@ -240,7 +240,7 @@ def test_a_backup_is_made_after_a_time_with_changes_and_not_without(
     assert open_and_close(quiet, 1) == 2
 
 
-def test_backups_go_on_after_an_older_one_was_restored(stage: Stage, tmp_path: Path) -> None:
+def test_backups_continue_after_an_older_one_was_restored(stage: Stage, tmp_path: Path) -> None:
     path, folder = tmp_path / "everloop.db", tmp_path / "backups"
 
     def say_and_close(count: int) -> None:
@@ -258,7 +258,9 @@ def test_backups_go_on_after_an_older_one_was_restored(stage: Stage, tmp_path: P
     assert backups(folder)[0].head == 2, "the log that was replaced had gone further"
 
 
-def test_a_folder_that_takes_no_backup_is_named_until_it_does(stage: Stage, tmp_path: Path) -> None:
+def test_a_backup_folder_that_cannot_be_written_is_reported_until_it_can(
+    stage: Stage, tmp_path: Path
+) -> None:
     log = open_log(tmp_path / "everloop.db", world=stage.world, backups=BackupPlan(every_events=1))
     folder = tmp_path / "backups"
     folder.write_text("in the way")

@@ -19,11 +19,11 @@ def test_a_branch_sees_itself_and_its_ancestors_up_to_where_it_left_them() -> No
     assert list(tree()["late"].lineage()) == [("late", ALL), ("early", 20), ("main", 10)]
 
 
-def test_a_fork_before_its_parent_began_hangs_on_the_ancestor() -> None:
+def test_a_fork_before_its_parent_began_gets_the_ancestor_as_parent() -> None:
     assert list(tree()["again"].lineage()) == [("again", ALL), ("main", 5)]
 
 
-def test_rewinding_to_the_same_place_for_ever_does_not_deepen_the_lineage() -> None:
+def test_repeated_rewinds_to_one_position_do_not_deepen_the_lineage() -> None:
     branches = Branches()
     name = "main"
     for number in range(1_000):
@@ -32,7 +32,7 @@ def test_rewinding_to_the_same_place_for_ever_does_not_deepen_the_lineage() -> N
     assert len(list(branches[name].lineage())) == 2
 
 
-def test_a_stream_lives_in_the_tree_named_after_it_or_in_main() -> None:
+def test_a_stream_belongs_to_the_tree_named_after_it_or_to_main() -> None:
     branches = Branches()
     branches.plant("thread:home")
     assert branches.root_of("thread:home") == "thread:home"
@@ -41,7 +41,7 @@ def test_a_stream_lives_in_the_tree_named_after_it_or_in_main() -> None:
     assert branches.root_of("lessons") == "main"
 
 
-def test_standing_elsewhere_in_one_tree_leaves_the_other_trees_where_they_are() -> None:
+def test_switching_the_branch_of_one_tree_leaves_the_other_trees_alone() -> None:
     branches = tree()
     branches.plant("world")
     branches.stand("early")
@@ -49,7 +49,7 @@ def test_standing_elsewhere_in_one_tree_leaves_the_other_trees_where_they_are() 
     assert branches.standing_with("world").caps == {"early": ALL, "main": 10, "world": ALL}
 
 
-def test_a_sight_of_the_past_is_capped_everywhere() -> None:
+def test_a_read_as_of_a_position_is_limited_to_it_on_every_branch() -> None:
     assert tree().sight(["late"], upto=15).caps == {"late": 15, "early": 15, "main": 10}
 
 

@@ -32,18 +32,18 @@ def _with_language(data: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "text", ["", "é", "\x00", "\u202e", "\U0001d4b3", '"\\', "line\nline", " " * 3]
 )
-def test_any_text_comes_back_as_it_went_in(text: str) -> None:
+def test_any_text_is_decoded_as_it_was_encoded(text: str) -> None:
     assert decode("sample.said", 1, encode(Said(text)).decode()) == Said(text)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_number_that_json_cannot_say_is_refused(value: float) -> None:
+def test_a_number_that_json_cannot_represent_is_refused(value: float) -> None:
     with pytest.raises(Invalid, match="NaN or Infinity") as refusal:
         encode(Counted(value))
     assert refusal.value.hint
 
 
-def test_half_a_character_is_refused() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(Invalid, match="JSON"):
         encode(Said("\ud800"))
 
@@ -56,7 +56,7 @@ def test_an_undeclared_event_is_refused() -> None:
         encode(Stray())
 
 
-def test_a_wire_name_is_claimed_once() -> None:
+def test_two_events_cannot_have_the_same_wire_name() -> None:
     with pytest.raises(Invalid, match=r"sample\.said"):
 
         @event("sample.said")
@@ -65,19 +65,19 @@ def test_a_wire_name_is_claimed_once() -> None:
 
 
 @pytest.mark.promise("P-LOG-18")
-def test_an_old_event_is_lifted_through_every_schema() -> None:
+def test_an_old_event_is_upcast_through_every_schema() -> None:
     assert decode("sample.renamed", 1, '{"label":"x"}') == Renamed(name="x", lang="en")
     assert decode("sample.renamed", 2, '{"name":"x"}') == Renamed(name="x", lang="en")
     assert decode("sample.renamed", 3, '{"name":"x","lang":"de"}') == Renamed(name="x", lang="de")
 
 
 @pytest.mark.promise("P-LOG-18")
-def test_an_event_of_an_unknown_or_newer_kind_is_passed_over_not_refused() -> None:
+def test_an_event_of_an_unknown_or_newer_kind_is_skipped_not_refused() -> None:
     assert decode("future.thing", 1, '{"a":1}') == Unknown(kind="future.thing", kind_schema=1)
     assert decode("sample.renamed", 9, "{}") == Unknown(kind="sample.renamed", kind_schema=9)
 
 
-def test_data_that_does_not_fit_its_kind_is_corrupt() -> None:
+def test_data_that_does_not_match_its_kind_is_corrupt() -> None:
     with pytest.raises(Corrupt, match=r"sample\.said"):
         decode("sample.said", 1, '{"text":7}')
     with pytest.raises(Corrupt):

@@ -34,7 +34,7 @@ def counting(log: Log, stream: str) -> list[str]:
     return [fact.event.wire for fact in log.read(stream)]
 
 
-def test_a_draft_beside_another_stands_on_it(log: Log) -> None:
+def test_a_draft_can_be_derived_from_another_draft_of_the_same_append(log: Log) -> None:
     log.append("other", [Said("before")], actor="user")
     first, second = Draft(Said("a")), Draft(Said("b"), (1,), beside=(0,))
     receipt = log.append("s", [first, second, Draft(Said("c"), beside=(0, 1))], actor="user")
@@ -42,27 +42,27 @@ def test_a_draft_beside_another_stands_on_it(log: Log) -> None:
     assert [fact.because for fact in log.read("s")] == [(), (1, 2), (2, 3)]
 
 
-def test_retracting_a_fact_takes_what_stood_beside_it(log: Log) -> None:
+def test_retracting_a_fact_retracts_what_was_derived_in_the_same_append(log: Log) -> None:
     log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,)), Draft(Said("c"))], actor="u")
     log.retract([1], reason="slip", actor="user")
     assert [fact.position for fact in log.read("s")] == [3]
 
 
 @pytest.mark.parametrize("place", [0, 1, -1])
-def test_only_an_earlier_draft_can_carry_another(log: Log, place: int) -> None:
+def test_a_draft_can_be_derived_only_from_an_earlier_draft(log: Log, place: int) -> None:
     with pytest.raises(AssertionError, match="earlier draft"):
         log.append("s", [Draft(Said("a"), beside=(place,)), Draft(Said("b"))], actor="user")
     assert log.head == 0
 
 
-def test_what_stands_beside_is_part_of_the_digest(stage: Stage, tmp_path: Path) -> None:
+def test_the_digest_covers_sources_in_the_same_append(stage: Stage, tmp_path: Path) -> None:
     log = stage.open(tmp_path / "everloop.db")
     log.append("s", [Draft(Said("a")), Draft(Said("b"), beside=(0,))], actor="user")
     assert verify(log).ok
     log.close()
 
 
-def test_a_link_stays_when_what_it_stands_on_is_reworded_and_goes_when_that_is_retracted(
+def test_a_lasting_event_survives_a_rewording_of_its_source_but_not_a_retraction(
     log: Log,
 ) -> None:
     log.append("thing", [Said("words")], actor="user")

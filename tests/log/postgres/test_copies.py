@@ -69,7 +69,7 @@ def behind(path: Path) -> None:
     ids=lambda f: f.__name__,
 )
 @pytest.mark.promise("P-PG-4")
-def test_a_copy_that_is_gone_damaged_or_old_is_equal_again(
+def test_a_missing_damaged_or_old_copy_is_restored_from_the_server(
     nodes: Nodes, happen: Callable[[Path], None]
 ) -> None:
     a = lived(nodes.open("a"))
@@ -86,7 +86,7 @@ def test_a_copy_that_is_gone_damaged_or_old_is_equal_again(
 
 
 @pytest.mark.parametrize("happen", [deleted, damaged_within], ids=lambda f: f.__name__)
-def test_a_copy_that_is_lost_while_the_node_runs_is_equal_again(
+def test_a_copy_lost_while_the_node_runs_is_restored_from_the_server(
     nodes: Nodes, happen: Callable[[Path], None]
 ) -> None:
     a, other = lived(nodes.open("a")), nodes.open("other")
@@ -153,7 +153,7 @@ def test_damage_at_the_server_is_found_by_a_node_that_has_a_good_copy(
     assert problem in found.problem
 
 
-def test_what_another_node_purged_a_moment_ago_is_no_damage(nodes: Nodes) -> None:
+def test_a_recent_purge_by_another_node_is_not_reported_as_damage(nodes: Nodes) -> None:
     a = nodes.open("a")
     say(a, "one", "two")
     with unguarded(nodes) as (db, table):  # as it is before the news of the purge has arrived
@@ -192,7 +192,7 @@ def test_a_running_node_notices_that_the_server_was_restored(nodes: Nodes) -> No
     assert say(a, "goes on") == 4
 
 
-def test_a_record_that_was_tampered_with_at_the_server_is_not_taken_in(nodes: Nodes) -> None:
+def test_a_record_tampered_with_at_the_server_is_not_copied(nodes: Nodes) -> None:
     a = nodes.open("a")
     say(a, "what was said")
     say(a, "more")
@@ -232,7 +232,7 @@ def test_tables_of_a_newer_build_are_left_alone(postgres_url: str, tmp_path: Pat
     assert "Upgrade" in caught.value.hint
 
 
-def test_tables_of_the_first_format_are_lifted(postgres_url: str, tmp_path: Path) -> None:
+def test_tables_of_the_first_format_are_migrated(postgres_url: str, tmp_path: Path) -> None:
     nodes = Nodes(Place(postgres_url, "t", str(tmp_path)))
     nodes.open("a").close()
     with psycopg.connect(postgres_url) as db:
@@ -278,7 +278,7 @@ def _tables(nodes: Nodes, server: PostgresServer) -> bytes:
     return b"".join(path.read_bytes() for path in files)
 
 
-def test_control_the_servers_tables_do_hold_what_was_not_purged(
+def test_control_the_servers_tables_contain_text_that_was_not_purged(
     nodes: Nodes, postgres: PostgresServer
 ) -> None:
     kept = "words of its own, because other tests share the server"
@@ -295,7 +295,7 @@ def looking_back(nodes: Nodes) -> Generator[psycopg.Connection]:
         yield db
 
 
-def test_a_purge_waits_for_those_who_still_see_the_text_at_the_server(
+def test_a_purge_waits_for_sessions_that_still_see_the_text_at_the_server(
     nodes: Nodes, postgres: PostgresServer
 ) -> None:
     a = nodes.open("a")
@@ -308,7 +308,7 @@ def test_a_purge_waits_for_those_who_still_see_the_text_at_the_server(
     assert PRIVATE.encode() not in _tables(nodes, postgres)
 
 
-def test_who_keeps_seeing_the_text_at_the_server_is_reported_and_scrubbing_makes_up_for_it(
+def test_a_session_that_still_sees_purged_text_is_reported_and_a_later_scrub_erases_it(
     nodes: Nodes, postgres: PostgresServer
 ) -> None:
     a = nodes.open("a")
@@ -320,9 +320,7 @@ def test_who_keeps_seeing_the_text_at_the_server_is_reported_and_scrubbing_makes
     assert PRIVATE.encode() not in _tables(nodes, postgres)
 
 
-def test_the_servers_statistics_hold_nothing_of_what_was_said(
-    nodes: Nodes, postgres: PostgresServer
-) -> None:
+def test_the_servers_statistics_contain_no_payloads(nodes: Nodes, postgres: PostgresServer) -> None:
     a = nodes.open("a")
     position = say(a, *(f"{PRIVATE} {number}" for number in range(100)))
     with psycopg.connect(nodes.place.url, autocommit=True) as db:
@@ -331,7 +329,7 @@ def test_the_servers_statistics_hold_nothing_of_what_was_said(
     assert PRIVATE.encode() not in _tables(nodes, postgres)
 
 
-def test_a_scrub_that_a_crash_prevented_is_made_up_for(nodes: Nodes) -> None:
+def test_a_scrub_prevented_by_a_crash_runs_at_the_next_start(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     position = say(a, PRIVATE)
     reach(b, 1)

@@ -33,7 +33,7 @@ WRITERS = 3
 
 @pytest.mark.promise("P-LOG-2")
 @pytest.mark.parametrize("kills", [10, pytest.param(500, marks=pytest.mark.soak)])
-def test_a_hard_kill_of_the_server_loses_and_doubles_nothing(tmp_path: Path, kills: int) -> None:
+def test_killing_the_server_loses_and_duplicates_no_append(tmp_path: Path, kills: int) -> None:
     names = [f"writer{number}" for number in range(WRITERS)]
     books = {name: tmp_path / f"{name}.acknowledged" for name in names}
     with postgres_server(tmp_path) as server:
@@ -87,7 +87,9 @@ def test_a_connection_lost_at_commit_is_resolved_by_request_id(nodes: Nodes, fau
         through.close()
 
 
-def test_a_fresh_append_in_doubt_is_looked_up_too(nodes: Nodes) -> None:
+def test_an_append_without_a_request_id_is_also_resolved_after_a_lost_connection(
+    nodes: Nodes,
+) -> None:
     with proxy_before(nodes.place.url) as (proxy, url):
         through = Nodes(Place(url, nodes.place.tenant, nodes.place.folder))
         log = through.open("a")
@@ -99,7 +101,7 @@ def test_a_fresh_append_in_doubt_is_looked_up_too(nodes: Nodes) -> None:
         through.close()
 
 
-def test_a_node_goes_on_by_itself_after_the_server_was_away(tmp_path: Path) -> None:
+def test_a_node_reconnects_by_itself_after_the_server_was_down(tmp_path: Path) -> None:
     with postgres_server(tmp_path) as server:
         nodes = Nodes(Place(server.url, "t", str(tmp_path)))
         limits = Limits(lock_wait_s=0.2)
@@ -141,7 +143,7 @@ def test_a_follower_whose_connection_was_ended_connects_again(nodes: Nodes) -> N
     assert said(b) == ["before", "after"]
 
 
-def test_an_append_that_the_copys_disk_has_no_room_for_is_recorded_once(nodes: Nodes) -> None:
+def test_an_append_is_recorded_once_if_the_disk_of_the_copy_is_full(nodes: Nodes) -> None:
     with faulty_disk() as disk:
         a, b = nodes.open("a", vfs=disk.name), nodes.open("b")
         say(a, "first")
@@ -189,7 +191,7 @@ def _is_asked(server: PostgresServer) -> bool:
     ],
     ids=["wrong password", "no password", "no user", "no database", "no socket", "no server"],
 )
-def test_who_cannot_be_let_in_is_told_why_and_what_to_do(
+def test_a_refused_login_says_why_and_what_to_do(
     refused: PostgresServer, tmp_path: Path, change: tuple[str, str], message: str, hint: str
 ) -> None:
     url = refused.url.replace(*change)
@@ -202,7 +204,9 @@ def test_who_cannot_be_let_in_is_told_why_and_what_to_do(
     assert time.monotonic() - began < 10
 
 
-def test_who_may_not_make_tables_is_told_so(refused: PostgresServer, tmp_path: Path) -> None:
+def test_a_user_who_cannot_create_tables_gets_a_clear_error(
+    refused: PostgresServer, tmp_path: Path
+) -> None:
     with refused.fresh_database() as url:
         place = Place(url.replace("postgres@", "guest@"), "t", str(tmp_path))
         with pytest.raises(Unavailable, match="has no permission") as caught:
@@ -210,6 +214,6 @@ def test_who_may_not_make_tables_is_told_so(refused: PostgresServer, tmp_path: P
         assert "GRANT" in caught.value.hint
 
 
-def test_an_address_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_address_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="is not valid"):
         open_postgres_log("postgresql://[bad", tmp_path / "a.db", world=system_world(0.1))

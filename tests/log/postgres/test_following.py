@@ -40,7 +40,7 @@ def _sayings(log: Log) -> list[str]:
         return [row[0] for row in reader.rows("SELECT text FROM sayings ORDER BY position")]
 
 
-def test_what_a_writer_without_the_view_appends_is_folded_by_the_next_who_has_it(
+def test_appends_of_a_writer_without_the_view_are_folded_by_the_next_process_that_has_it(
     knowing: Log, other: Log
 ) -> None:
     _say(knowing, "a")
@@ -63,7 +63,7 @@ def test_a_writer_without_the_view_notices_that_another_has_folded_it_meanwhile(
     again.close()
 
 
-def test_a_view_that_keeps_up_stands_where_the_log_does(knowing: Log, other: Log) -> None:
+def test_an_up_to_date_view_is_at_the_head_of_the_log(knowing: Log, other: Log) -> None:
     _say(knowing, "a", "b")
     with knowing.reading() as reader:
         assert {line.position for line in ViewList().answer(reader)} == {2}
@@ -75,7 +75,9 @@ def test_a_view_that_keeps_up_stands_where_the_log_does(knowing: Log, other: Log
         ]
 
 
-def test_a_build_that_folds_branches_anew_still_knows_them(stage: Stage, tmp_path: Path) -> None:
+def test_a_build_that_rebuilds_the_lineage_view_still_knows_the_branches(
+    stage: Stage, tmp_path: Path
+) -> None:
     path = tmp_path / "shared.db"
     log = stage.open(path)
     _say(log, "a")

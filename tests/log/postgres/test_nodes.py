@@ -29,7 +29,7 @@ def test_nodes_see_each_others_appends_in_one_order(nodes: Nodes) -> None:
 
 
 @pytest.mark.timeout(40)
-def test_followers_are_woken_and_do_not_wait_for_the_next_look(nodes: Nodes) -> None:
+def test_followers_are_notified_and_do_not_wait_for_the_next_poll(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     rounds = 40  # which would take two looks each, and 80 seconds together
 
@@ -105,7 +105,7 @@ def test_the_same_request_at_another_node_gives_the_same_receipt(nodes: Nodes) -
         b.append("s", [Said("something else")], actor="user", request_id="r")
 
 
-def test_branches_and_retractions_of_one_node_hold_on_all(nodes: Nodes) -> None:
+def test_branches_and_retractions_of_one_node_apply_on_all_nodes(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "one", "two", "three")
     b.rewind(2, actor="user")
@@ -118,7 +118,7 @@ def test_branches_and_retractions_of_one_node_hold_on_all(nodes: Nodes) -> None:
     assert whole(a) == whole(b)
 
 
-def test_a_node_that_comes_later_has_everything(nodes: Nodes) -> None:
+def test_a_node_that_starts_later_gets_the_whole_log(nodes: Nodes) -> None:
     a = nodes.open("a")
     for start in range(0, 1_200, 400):  # more than two pages, together
         say(a, *(str(number) for number in range(start, start + 400)))
@@ -150,7 +150,7 @@ def test_tenants_do_not_see_each_other(
         other.close()
 
 
-def test_nodes_that_start_at_once_make_the_tables_once(postgres_url: str, tmp_path: Path) -> None:
+def test_nodes_that_start_at_once_create_the_tables_once(postgres_url: str, tmp_path: Path) -> None:
     nodes = Nodes(Place(postgres_url, "new", str(tmp_path)))
     barrier = threading.Barrier(8)
     problems: list[BaseException] = []

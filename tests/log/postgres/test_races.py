@@ -68,7 +68,9 @@ def waiting_for_a_turn(nodes: Nodes) -> bool:
 
 @pytest.mark.promise("P-LOG-9")
 @pytest.mark.parametrize("count", [50, pytest.param(5_000, marks=pytest.mark.soak)])
-def test_eight_processes_lose_double_and_disorder_nothing(nodes: Nodes, count: int) -> None:
+def test_appends_of_eight_processes_are_all_there_once_and_in_order(
+    nodes: Nodes, count: int
+) -> None:
     names = [f"node{number}" for number in range(8)]
     with processes(write_in_order, [(nodes.place, name, STREAMS, count) for name in names]) as all_:
         finish(all_)
@@ -124,7 +126,7 @@ def test_control_a_naive_poller_does_skip_it(postgres_url: str) -> None:
     assert seen == ["fast"]
 
 
-def test_who_waits_too_long_for_a_turn_is_told_so(nodes: Nodes) -> None:
+def test_waiting_too_long_for_the_write_lock_is_a_clear_error(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b", Limits(lock_wait_s=0.1))
     slow = Slow(a)
     with pytest.raises(Unavailable, match="writing for too long") as caught:
@@ -135,7 +137,9 @@ def test_who_waits_too_long_for_a_turn_is_told_so(nodes: Nodes) -> None:
     assert said(b) == ["slow", "patient"]
 
 
-def test_a_writer_that_stalls_loses_its_turn_and_blocks_nobody_for_ever(nodes: Nodes) -> None:
+def test_a_stalled_writer_loses_the_write_lock_and_does_not_block_others_for_ever(
+    nodes: Nodes,
+) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     slow = Slow(a, "too late")
     assert say(b, "in time") == 1

@@ -40,21 +40,21 @@ def verdicts(log: Log, branch: str | None = None) -> list[str]:
     return [one.verdict for one in ask(log, NewestFacts(limit=99), branch)]
 
 
-def test_the_newest_come_last_and_no_more_than_asked_for(log: Log) -> None:
+def test_newest_facts_are_in_log_order_and_limited(log: Log) -> None:
     for text in "abcd":
         note(log, text)
     found = ask(log, NewestFacts(limit=2, before=4))
     assert [one.record.position for one in found] == [2, 3]
 
 
-def test_a_page_follows_from_the_one_before(log: Log) -> None:
+def test_a_page_continues_where_the_one_before_ended(log: Log) -> None:
     for text in "abcd":
         note(log, text)
     found = ask(log, NewestFacts(limit=9, after=1, before=4))
     assert [one.record.position for one in found] == [2, 3]
 
 
-def test_what_was_retracted_takes_what_was_derived_with_it(log: Log) -> None:
+def test_facts_derived_from_a_retracted_fact_are_retracted(log: Log) -> None:
     note(log, "source")
     note(log, "derived", 1)
     note(log, "unrelated")
@@ -64,13 +64,13 @@ def test_what_was_retracted_takes_what_was_derived_with_it(log: Log) -> None:
     assert verdicts(log) == ["counts", "counts", "counts", "retracted", "counts"]
 
 
-def test_what_was_purged_says_so(log: Log) -> None:
+def test_a_purged_fact_has_the_verdict_purged(log: Log) -> None:
     note(log, "secret")
     log.purge([1], reason="private", actor="user")
     assert verdicts(log) == ["purged", "counts"]
 
 
-def test_what_is_on_another_branch_is_elsewhere(log: Log) -> None:
+def test_a_fact_on_another_branch_has_the_verdict_elsewhere(log: Log) -> None:
     note(log, "shared")
     log.fork(name="other", actor="user")
     note(log, "only there", branch="other")
@@ -79,7 +79,7 @@ def test_what_is_on_another_branch_is_elsewhere(log: Log) -> None:
     assert verdicts(log, "other") == ["counts", "counts", "counts", "elsewhere"]
 
 
-def test_a_retraction_elsewhere_hides_nothing_here(log: Log) -> None:
+def test_a_retraction_on_another_branch_hides_nothing_here(log: Log) -> None:
     note(log, "shared")
     log.rewind(1, name="again", actor="user")
     log.retract([1], reason="here only", actor="user")
@@ -87,13 +87,13 @@ def test_a_retraction_elsewhere_hides_nothing_here(log: Log) -> None:
     assert verdicts(log, "main")[0] == "counts"
 
 
-def test_branch_facts_count_wherever_one_stands(log: Log) -> None:
+def test_branch_facts_count_on_every_branch(log: Log) -> None:
     note(log, "shared")
     log.rewind(0, name="again", actor="user")
     assert verdicts(log) == ["elsewhere", "counts", "counts"]
 
 
-def test_only_what_counts_can_be_asked_for(log: Log) -> None:
+def test_a_listing_can_be_limited_to_facts_that_count(log: Log) -> None:
     note(log, "wrong")
     note(log, "right")
     log.retract([1], reason="wrong", actor="user")
@@ -101,14 +101,14 @@ def test_only_what_counts_can_be_asked_for(log: Log) -> None:
     assert [one.record.position for one in found] == [2]
 
 
-def test_facts_can_be_asked_for_by_position(log: Log) -> None:
+def test_facts_can_be_read_by_position(log: Log) -> None:
     for text in "abc":
         note(log, text)
     found = ask(log, TheseFacts((3, 1, 99)))
     assert [one.record.position for one in found] == [1, 3]
 
 
-def test_a_story_tells_where_a_fact_came_from_and_what_came_of_it(log: Log) -> None:
+def test_fact_details_have_its_sources_and_dependants(log: Log) -> None:
     note(log, "first")
     note(log, "second", stream="m")
     note(log, "both", 1, 2)
@@ -122,12 +122,12 @@ def test_a_story_tells_where_a_fact_came_from_and_what_came_of_it(log: Log) -> N
     assert ask(log, FactStory(1)).dependants_count == 2
 
 
-def test_there_is_no_story_of_what_never_happened(log: Log) -> None:
+def test_details_of_a_missing_fact_are_not_found(log: Log) -> None:
     with pytest.raises(NotFound):
         ask(log, FactStory(1))
 
 
-def test_each_branch_says_where_it_left_and_what_it_holds(log: Log) -> None:
+def test_each_branch_shows_its_fork_position_and_number_of_facts(log: Log) -> None:
     note(log, "shared")
     log.fork(name="other", actor="user")
     log.stand("other", actor="user")
@@ -141,12 +141,12 @@ def test_each_branch_says_where_it_left_and_what_it_holds(log: Log) -> None:
     )  # fmt: skip
 
 
-def test_a_planted_tree_stands_by_itself(log: Log) -> None:
+def test_a_new_tree_has_its_own_root_branch(log: Log) -> None:
     log.plant("world:a", actor="user")
     _, planted = ask(log, BranchList())
     assert (planted.name, planted.root, planted.parent) == ("world:a", "world:a", None)
 
 
-def test_views_say_how_far_they_are(log: Log) -> None:
+def test_views_show_their_position(log: Log) -> None:
     note(log, "one")
     assert [(view.name, view.position) for view in ask(log, ViewList())] == [("lineage", 1)]

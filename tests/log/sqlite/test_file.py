@@ -63,7 +63,7 @@ def begin_anew(log: Log) -> None:
 
 
 @pytest.mark.usefixtures("quick_switches")
-def test_a_file_that_is_begun_anew_is_never_mixed_with_the_old_one(tmp_path: Path) -> None:
+def test_a_replaced_file_is_never_mixed_with_the_old_one(tmp_path: Path) -> None:
     log = open_log(tmp_path / "copy.db", world=system_world(60))
     with readers(log, 2) as errors:
         for number in range(ROUNDS):
@@ -75,7 +75,7 @@ def test_a_file_that_is_begun_anew_is_never_mixed_with_the_old_one(tmp_path: Pat
     assert errors <= {"copy.db: no such table: log"}, "what is there is new, or not there yet"
 
 
-def test_what_is_known_of_a_state_holds_until_somebody_writes(tmp_path: Path) -> None:
+def test_cached_file_state_is_valid_until_somebody_writes(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log, other = (open_log(path, world=system_world(1)) for _ in range(2))
     first = log.append("thread:home", [Said("one")], actor="user")
@@ -92,7 +92,7 @@ def test_what_is_known_of_a_state_holds_until_somebody_writes(tmp_path: Path) ->
     other.close()
 
 
-def test_a_reader_begins_with_one_question_if_nothing_happened(tmp_path: Path) -> None:
+def test_a_reader_begins_with_one_query_if_nothing_changed(tmp_path: Path) -> None:
     log = open_log(tmp_path / "everloop.db", world=system_world(1))
     log.append("thread:home", [Said("one")], actor="user")
     asked: list[str] = []
@@ -109,7 +109,7 @@ def test_a_reader_begins_with_one_question_if_nothing_happened(tmp_path: Path) -
     log.close()
 
 
-def test_a_retraction_by_another_is_heard_by_a_reader_that_looked_before(tmp_path: Path) -> None:
+def test_a_reused_reader_sees_a_retraction_by_another_writer(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log, other = (open_log(path, world=system_world(1)) for _ in range(2))
     said = log.append("thread:home", [Said("one")], actor="user")
@@ -123,7 +123,7 @@ def test_a_retraction_by_another_is_heard_by_a_reader_that_looked_before(tmp_pat
     other.close()
 
 
-def test_a_reader_that_fails_while_it_begins_is_given_back(tmp_path: Path) -> None:
+def test_a_reader_that_fails_while_it_begins_returns_to_the_pool(tmp_path: Path) -> None:
     log = open_log(tmp_path / "everloop.db", world=system_world(1))
     for _ in range(3):
         with pytest.raises(NotFound), log.reading(branch="nowhere"):

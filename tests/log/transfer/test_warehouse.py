@@ -38,11 +38,11 @@ def test_a_batch_is_bounded_by_bytes_and_holds_at_least_one_record(log: Log) -> 
     assert _places(log, 1, SinkLimits(bytes_max=300)) == [2, 3, 4, 5]
 
 
-def test_a_batch_ends_where_it_is_told_to(log: Log) -> None:
+def test_a_batch_ends_at_the_given_position(log: Log) -> None:
     assert [record.position for record in next_batch(log, 1, 3, SinkLimits())] == [2, 3]
 
 
-def test_a_purge_in_a_batch_names_what_was_erased_before_it(log: Log) -> None:
+def test_a_purge_in_a_batch_lists_the_purged_positions_before_it(log: Log) -> None:
     records = list(log.records())
     assert purged_before(records) == []
     assert purged_before(records[1:]) == [1]
@@ -50,6 +50,6 @@ def test_a_purge_in_a_batch_names_what_was_erased_before_it(log: Log) -> None:
     assert purged_before(records[:4]) == []
 
 
-def test_what_was_purged_within_a_batch_is_not_in_it(log: Log) -> None:
+def test_payloads_purged_within_a_batch_are_empty(log: Log) -> None:
     erased = [record.data is None for record in next_batch(log, 0, log.head, SinkLimits())]
     assert erased == [True, False, False, True, False]

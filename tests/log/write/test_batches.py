@@ -167,7 +167,7 @@ makes = st.one_of(
 
 
 @given(before=st.lists(makes, max_size=4), batch=st.lists(makes, min_size=2, max_size=10))
-def test_a_batch_leads_to_what_its_works_lead_to_one_by_one(
+def test_a_batch_has_the_same_result_as_its_appends_one_by_one(
     before: list[Make], batch: list[Make]
 ) -> None:
     folder = Path(tempfile.mkdtemp(prefix="everloop-batches-", dir=scratch_place()))
@@ -247,7 +247,7 @@ def count_up_choosy(stream: str) -> Make:
     )
 
 
-def test_what_was_replaced_in_a_batch_is_stale_for_what_is_decided_later_in_it(log: Log) -> None:
+def test_a_fact_replaced_in_a_batch_is_hidden_for_later_decisions_of_the_batch(log: Log) -> None:
     log.append("a", [Said("source")], actor="user")
     log.append("b", [Draft(Said("made of it"), (1,))], actor="user")
     works = [derive("a", 1, reworded=True)(log), telling("b")(log)]
@@ -265,7 +265,7 @@ def telling(stream: str) -> Make:
     return deciding(stream, decide)
 
 
-def test_a_large_batch_goes_in_by_parts(log: Log) -> None:
+def test_a_large_batch_is_flushed_in_parts(log: Log) -> None:
     texts = [Draft(Said(f"{n}")) for n in range(WAITING_MAX // 2 + 1)]
     works = [deciding(f"s{n}", lambda _: texts)(log) for n in range(5)]
     log.writer.write_all(works)
@@ -273,7 +273,7 @@ def test_a_large_batch_goes_in_by_parts(log: Log) -> None:
     assert verify(log).ok
 
 
-def test_nodes_that_write_batches_hold_the_same_log_and_views(nodes: Nodes) -> None:
+def test_nodes_that_write_batches_have_the_same_log_and_views(nodes: Nodes) -> None:
     one, other = nodes.open("one"), nodes.open("other")
     for number, log in enumerate((one, other, one)):
         makes = [saying(f"s{n}", f"{number}", None, None) for n in range(20)]

@@ -22,7 +22,9 @@ def stated(record: Record) -> tuple[object, ...]:
     return record.position, record.version, record.kind, record.schema, record.data, record.because
 
 
-def test_many_events_become_the_rows_that_one_at_a_time_would(stage: Stage, tmp_path: Path) -> None:
+def test_many_events_are_encoded_to_the_same_rows_as_one_at_a_time(
+    stage: Stage, tmp_path: Path
+) -> None:
     together, apart = stage.open(tmp_path / "together.db"), stage.open(tmp_path / "apart.db")
     together.append("s", MIXED, actor="user")
     for happened in MIXED:
@@ -34,7 +36,7 @@ def test_many_events_become_the_rows_that_one_at_a_time_would(stage: Stage, tmp_
     apart.close()
 
 
-def test_each_of_many_is_chained_to_the_one_before_it(log: Log) -> None:
+def test_each_of_many_records_is_chained_to_the_one_before_it(log: Log) -> None:
     log.append("s", [Said("first")], actor="user")
     log.append("s", MIXED, actor="user")
     records = list(log.records())
@@ -48,12 +50,12 @@ def test_facts_of_a_receipt_are_those_that_are_read_back(log: Log) -> None:
     assert receipt.version == len(receipt.facts)
 
 
-def test_salts_of_many_are_all_different(log: Log) -> None:
+def test_every_record_of_a_large_append_has_its_own_salt(log: Log) -> None:
     log.append("s", [Said("same")] * 200, actor="user")
     assert len({record.salt for record in log.records()}) == 200
 
 
-def test_one_of_many_that_json_cannot_say_is_named_and_nothing_is_written(log: Log) -> None:
+def test_an_event_that_json_cannot_represent_is_named_and_nothing_is_written(log: Log) -> None:
     with pytest.raises(Invalid, match=r"sample\.counted would not read back"):
         log.append("s", [Said("a"), Counted(1), Counted(math.nan), Said("b")], actor="user")
     with pytest.raises(Invalid, match=r"sample\.said cannot be written as JSON"):
@@ -61,7 +63,7 @@ def test_one_of_many_that_json_cannot_say_is_named_and_nothing_is_written(log: L
     assert log.head == 0
 
 
-def test_an_undeclared_one_of_many_is_named(log: Log) -> None:
+def test_an_undeclared_event_among_many_is_named(log: Log) -> None:
     class Stray(Event, frozen=True):
         pass
 
@@ -71,7 +73,9 @@ def test_an_undeclared_one_of_many_is_named(log: Log) -> None:
 
 
 @pytest.mark.parametrize("events", [[Counted(1), Said("x" * 99)], [Said("x" * 99)]])
-def test_what_is_too_large_is_named(stage: Stage, tmp_path: Path, events: list[Event]) -> None:
+def test_an_event_that_is_too_large_is_named(
+    stage: Stage, tmp_path: Path, events: list[Event]
+) -> None:
     log = stage.open(tmp_path / "small.db", limits=Limits(event_bytes_max=50))
     with pytest.raises(Invalid, match=r"sample\.said is larger than 50 bytes"):
         log.append("s", events, actor="user")
@@ -79,7 +83,7 @@ def test_what_is_too_large_is_named(stage: Stage, tmp_path: Path, events: list[E
     log.close()
 
 
-def test_sources_of_many_are_kept_with_each(log: Log) -> None:
+def test_each_of_many_records_keeps_its_own_sources(log: Log) -> None:
     log.append("other", [Said("a"), Said("b")], actor="user")
     drafts = [Draft(Said("c"), (1,)), Draft(Said("d")), Draft(Said("e"), (2,), beside=(0, 1))]
     log.append("s", drafts, actor="user")
@@ -87,7 +91,7 @@ def test_sources_of_many_are_kept_with_each(log: Log) -> None:
     assert [record.because for record in log.records(after=2)] == ["[1]", None, "[2,3,4]"]
 
 
-def test_a_stream_goes_on_where_its_tree_stands_whoever_moved_it(
+def test_a_stream_continues_on_the_branch_to_which_any_writer_switched_its_tree(
     stage: Stage, tmp_path: Path
 ) -> None:
     here, there = stage.open(tmp_path / "everloop.db"), stage.open(tmp_path / "everloop.db")
@@ -101,7 +105,7 @@ def test_a_stream_goes_on_where_its_tree_stands_whoever_moved_it(
     there.close()
 
 
-def test_a_stream_goes_to_the_tree_that_was_planted_for_it(log: Log) -> None:
+def test_a_stream_goes_to_the_tree_that_was_created_for_it(log: Log) -> None:
     assert log.append("world:a", [Said("before")], actor="user").branch == "main"
     log.plant("world:a", actor="user")
     assert log.append("world:a", [Said("after")], actor="user").branch == "world:a"

@@ -15,7 +15,7 @@ from everloop.testing.deterministic import Stage
 FIRST_FORMAT = 1
 
 
-def test_an_id_like_the_logs_own_is_refused(store: Log) -> None:
+def test_a_request_id_with_the_reserved_prefix_is_refused(store: Log) -> None:
     made = store.append("s", [Said("a")], actor="user").request_id
     assert made.startswith(OWN_REQUESTS)
     with pytest.raises(Invalid, match="is reserved"):
@@ -23,7 +23,7 @@ def test_an_id_like_the_logs_own_is_refused(store: Log) -> None:
     assert store.head == 1
 
 
-def test_a_file_of_the_first_format_is_lifted_and_knows_its_requests(tmp_path: Path) -> None:
+def test_a_file_of_the_first_format_is_migrated_and_keeps_its_request_ids(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     with closing(Stage().open(path)) as log:
         first = log.append("s", [Said("a")], actor="user", request_id="r")
