@@ -1,4 +1,4 @@
-"""Asking a model for a whole answer, or for a value of a type."""
+"""Completions: a whole answer of a model, and structured output."""
 
 import itertools
 from contextlib import suppress
@@ -18,20 +18,20 @@ ASK = Prompt((says("user", "How is she?"),), system="You judge moods.")
 
 
 class Mood(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked for in these tests."""
+    """The structured output of these tests."""
 
     name: Literal["glad", "sad"]
     strength: int = 1
 
 
 class Empty(msgspec.Struct, frozen=True):
-    """A type that takes any object."""
+    """A type that accepts any object."""
 
     name: str = ""
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """A type that holds itself."""
+    """A recursive type."""
 
     name: str
     below: "list[Tree]" = []

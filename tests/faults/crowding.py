@@ -1,8 +1,8 @@
 """Many processes append to the same streams of one file at once, and what is found afterwards.
 
-Run as a programme of its own, with one thread, so that it may fork. It prints what it found as one
-line of JSON. Half of the appends name the version they expect, and are decided again after a
-conflict, as a caller should.
+Run as a separate program with one thread, so that it may fork. It prints its findings as one line
+of JSON. Half of the appends have an expected version and are retried after a conflict, as a caller
+should.
 """
 
 import os
@@ -29,14 +29,14 @@ VIEWS = (Tally(),)
 
 
 class Manner(StrEnum):
-    """How a process works: well, or in a way that the judge must notice."""
+    """How a process behaves: correctly, or wrongly so that `judge` must detect it."""
 
     WELL = "well"
     SWALLOWS = "takes a conflict for a success"
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What to do."""
+    """The parameters of a run."""
 
     folder: str
     seed: int
@@ -121,7 +121,7 @@ def _append_expecting(log: Log, stream: str, text: str, report: Report, manner: 
 
 
 def judge(order: Order, reports: list[Report]) -> Outcome:
-    """Hold what is stored against what the processes reported."""
+    """Compare the stored records with the reports of the processes."""
     path = Path(order.folder) / "everloop.db"
     records = stored(path)
     said = [entry for report in reports for entry in report.appended]
@@ -145,7 +145,7 @@ def _different(records: list[Record], said: list[tuple[str, str, int, int | None
 
 
 def _disorder(records: list[Record], report: Report) -> list[str]:
-    """Appends of one process that stand in another order than it made them."""
+    """Appends of one process that are recorded in another order."""
     positions = {_text(record): record.position for record in records}
     own = [positions.get(text, 0) for _, text, _, _ in report.appended]
     return [f"{b} was appended after {a}" for a, b in pairwise(own) if b <= a]
@@ -157,7 +157,7 @@ def _text(record: Record) -> str:
 
 
 def main(arguments: list[str], say: Callable[[bytes], object]) -> None:
-    """Carry out the order given as JSON."""
+    """Run with the parameters given as JSON."""
     order = msgspec.json.decode(arguments[0], type=Order)
     say(msgspec.json.encode(judge(order, crowd(order))))
 

@@ -1,6 +1,6 @@
 """Writers that are killed at random moments, and what is found afterwards.
 
-Run as a programme of its own, with one thread, so that it may fork: a writer is a fork of a process
+Run as a separate program with one thread, so that it may fork: a writer is a fork of a process
 that has everything imported already, and takes a few milliseconds to start. It prints what it
 found as one line of JSON.
 
@@ -37,7 +37,7 @@ DAWDLE_EVERY = 8  # requests
 
 
 class Manner(StrEnum):
-    """How a writer works: well, or in a way that the judge must notice."""
+    """How a writer behaves: correctly, or wrongly so that `judge` must detect it."""
 
     WELL = "well"
     TOO_EARLY = "acknowledges before it has committed"
@@ -45,7 +45,7 @@ class Manner(StrEnum):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What to do."""
+    """The parameters of a run."""
 
     folder: str
     seed: int
@@ -79,8 +79,8 @@ class Writer:
         )
 
     def work(self, manner: Manner) -> None:
-        """Carry out the plan from where it stands, for ever."""
-        for number in count(noted(self._notes) + 1):
+        """Continue the plan after the last acknowledged request, for ever."""
+        for number in count(last_acknowledged(self._notes) + 1):
             if manner is Manner.TOO_EARLY:
                 self._note(number)
                 self._append(number, f"{self.name}-{number}")
@@ -114,7 +114,7 @@ class Writer:
 
     def _append(self, number: int, request: str | None) -> Receipt:
         stream = "shared" if number % 2 else self.name
-        said = [Said(text) for text in planned(self.name, number)]
+        said = [Said(text) for text in planned_text(self.name, number)]
         return self._log.append(stream, said, actor=ACTOR, request_id=request)
 
     def _before(self, number: int) -> int:
@@ -128,12 +128,12 @@ def kind_of(number: int) -> str:
     return kinds.get(number % 100, "append")
 
 
-def planned(name: str, number: int) -> list[str]:
-    """What the n-th request of a writer says, if it says something."""
+def planned_text(name: str, number: int) -> list[str]:
+    """The texts of the n-th request of a writer, if it appends some."""
     return [f"{name}-{number}/{part}" for part in range(1 + number % 3)]
 
 
-def noted(notes: Path) -> int:
+def last_acknowledged(notes: Path) -> int:
     """The last request that was acknowledged. The notes count up from 1."""
     lines = notes.read_text().split() if notes.exists() else []
     return int(lines[-1]) if lines else 0
@@ -179,10 +179,12 @@ def _kill(pid: int) -> bool:
 
 
 def judge(order: Order, hit: int) -> Outcome:
-    """Hold what is stored against what was acknowledged."""
+    """Compare the stored records with what was acknowledged."""
     folder = Path(order.folder)
     records = stored(folder / "everloop.db")
-    acknowledged = {f"w{n}": noted(folder / f"w{n}.acknowledged") for n in range(order.writers)}
+    acknowledged = {
+        f"w{n}": last_acknowledged(folder / f"w{n}.acknowledged") for n in range(order.writers)
+    }
     return Outcome(
         kills=hit,
         acknowledged=sum(acknowledged.values()),
@@ -209,7 +211,9 @@ def lost(records: list[Record], acknowledged: dict[str, int]) -> list[str]:
         for number in range(1, last + 1):
             request = f"{name}-{number}"
             if kind_of(number) == "append":
-                there = request in purged or all(text in texts for text in planned(name, number))
+                there = request in purged or all(
+                    text in texts for text in planned_text(name, number)
+                )
             else:
                 there = request in requests
             if not there:
@@ -218,7 +222,7 @@ def lost(records: list[Record], acknowledged: dict[str, int]) -> list[str]:
 
 
 def torn(records: list[Record]) -> int:
-    """How many requests were carried out in part, or not in one piece."""
+    """How many requests were recorded only in part, or not contiguously."""
     parts: dict[str, list[Record]] = {}
     for record in records:
         parts.setdefault(record.request_id, []).append(record)
@@ -229,7 +233,7 @@ def _is_torn(request: str, group: list[Record]) -> bool:
     name, _, number = request.partition("-")
     if not name.startswith("w"):
         return False  # an id that was made up: a control
-    whole = len(planned(name, int(number))) if kind_of(int(number)) == "append" else 1
+    whole = len(planned_text(name, int(number))) if kind_of(int(number)) == "append" else 1
     together = all(a.position + 1 == b.position for a, b in pairwise(group))
     return not together or len(group) != whole
 
@@ -254,7 +258,7 @@ def _complaints(folder: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str], say: Callable[[bytes], object]) -> None:
-    """Carry out the order given as JSON."""
+    """Run with the parameters given as JSON."""
     order = msgspec.json.decode(arguments[0], type=Order)
     say(msgspec.json.encode(judge(order, drive(order))))
 

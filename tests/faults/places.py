@@ -1,6 +1,6 @@
-"""Folders for harnesses that open thousands of logs: in memory, where there is such a disk.
+"""Scratch folders for tests that open thousands of logs: on an in-memory disk, if there is one.
 
-None of them asks what a real disk keeps; those that do take pytest's `tmp_path`.
+Tests that depend on a real disk use pytest's `tmp_path` instead.
 """
 
 import os
@@ -13,12 +13,12 @@ MEMORY = "/dev/shm"  # noqa: S108 - Linux keeps a file system in memory there
 
 
 def scratch_place() -> str | None:
-    """The disk in memory, if there is one."""
+    """The in-memory disk, if there is one."""
     return MEMORY if os.access(MEMORY, os.W_OK) else None
 
 
 @contextmanager
 def scratch_folder() -> Generator[Path]:
-    """An empty folder that is gone afterwards."""
+    """An empty folder that is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="everloop-faults-", dir=scratch_place()) as name:
         yield Path(name)

@@ -1,4 +1,4 @@
-"""Running a harness in a process of its own, which has one thread and may therefore fork."""
+"""Runs a test harness in a separate process with one thread, so that it may fork."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ TIMEOUT_S = 3_600
 
 
 def run(module: str, order: msgspec.Struct, outcome: type[T]) -> T:
-    """Give a module its order as JSON and return what it prints."""
+    """Run a module with parameters as JSON and return its output."""
     command = [sys.executable, "-m", module, msgspec.json.encode(order).decode()]
     done = subprocess.run(  # noqa: S603 - our own programme
         command, cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=False

@@ -1,4 +1,4 @@
-"""What cannot be recorded, or is no log, is refused with a clear error and changes nothing."""
+"""Bad events and bad files are refused with a clear error and change nothing."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def endless() -> list[Any]:
 
 
 def deep() -> list[Any]:
-    """Lists in lists, too deep for anyone."""
+    """Lists nested too deeply for any decoder."""
     nest: list[Any] = []
     for _ in range(100_000):
         nest = [nest]
@@ -65,7 +65,7 @@ def log(tmp_path: Path) -> Iterator[Log]:
 
 
 def refuses(log: Log, act: Act, error: type[EverloopError]) -> None:
-    """`act` fails clearly, and the log is as before and goes on."""
+    """Assert that `act` fails with a clear error and the log is unchanged and usable."""
     head = log.head
     with pytest.raises(error) as refused:
         act(log)
@@ -208,7 +208,7 @@ def test_closing_twice_is_harmless(log: Log) -> None:
 
 
 def not_opened(path: Path, error: type[EverloopError], match: str) -> None:
-    """Opening fails clearly and leaves the file as it was."""
+    """Assert that opening fails with a clear error and leaves the file unchanged."""
     before = path.read_bytes() if path.is_file() else None
     with pytest.raises(error, match=match) as refused:
         Stage().open(path)

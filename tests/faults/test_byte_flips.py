@@ -1,4 +1,4 @@
-"""One byte of the file flips; the log says which records can no longer be trusted."""
+"""One flipped byte in the file: verify reports which records are damaged."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -22,7 +22,7 @@ from everloop.testing.sqlite_pages import Extent, extents
 
 @dataclass(frozen=True)
 class Specimen:
-    """A whole log in a closed file, and what it says."""
+    """An intact log in a closed file, and its content."""
 
     content: bytes
     records: list[Record]
@@ -46,7 +46,7 @@ def specimen(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
 
 
 def exported(log: Log, path: Path) -> dict[int, bytes]:
-    """What can be exported, line by line; the position of the record of each line."""
+    """The lines of an export, by the position of their record."""
     with suppress(Corrupt):
         export_jsonl(log, path)
     lines = path.read_bytes().splitlines()[1:-1]
@@ -75,14 +75,14 @@ def folder() -> Iterator[Path]:
         yield scratch
 
 
-def blind_to(specimen: Specimen, flipped: Flipped, position: int) -> list[str]:
+def missed_damage(specimen: Specimen, flipped: Flipped, position: int) -> list[str]:
     """What `verify` and `export` got wrong about a log whose record at `position` was damaged."""
     with closing(flipped.open(specimen.content)) as log:
         found = verify(log)
         if found.ok:  # a byte that nobody reads
             return [] if list(log.records()) == specimen.records else ["not found"]
         rest = exported(log, flipped.folder / "rest.jsonl")
-    wrong = [] if names(found, position) else [f"not named: {found.damage}"]
+    wrong = [] if reports_position(found, position) else [f"not named: {found.damage}"]
     spoiled = {position, *(d.first for d in found.damage if d.first == d.last)}
     for other, line in specimen.lines.items():
         if other not in spoiled and rest.get(other) != line:
@@ -90,8 +90,8 @@ def blind_to(specimen: Specimen, flipped: Flipped, position: int) -> list[str]:
     return wrong
 
 
-def names(found: Verification, position: int) -> bool:
-    """Whether a record is named, by itself and not only as part of the whole file."""
+def reports_position(found: Verification, position: int) -> bool:
+    """Whether verify reports a position by itself and not only as part of the whole file."""
     return any(d.first <= position <= d.last and d.last - d.first < 3 for d in found.damage)
 
 
@@ -105,7 +105,7 @@ def test_every_flipped_byte_of_a_record_is_found_and_the_rest_can_be_exported(
         extent = chance.choice(specimen.extents)
         offset = extent.start + chance.randrange(extent.length)
         flipped = Flipped(folder, offset, 1 << chance.randrange(8))
-        if problems := blind_to(specimen, flipped, extent.rowid):
+        if problems := missed_damage(specimen, flipped, extent.rowid):
             wrong[offset, flipped.flip, extent.rowid] = problems
     assert wrong == {}
 
@@ -118,13 +118,13 @@ def test_a_record_with_a_position_beyond_the_end_hides_no_other_record(
     for extent, at in heads:
         for bit in range(8):
             flipped = Flipped(folder, extent.start + at, 1 << bit)
-            if problems := blind_to(specimen, flipped, extent.rowid):
+            if problems := missed_damage(specimen, flipped, extent.rowid):
                 wrong[extent.rowid, at, bit] = problems
     assert wrong == {}
 
 
-def unnoticed(specimen: Specimen, flipped: Flipped) -> str:
-    """How a flip somewhere in the file changed what the log says without being noticed."""
+def undetected_changes(specimen: Specimen, flipped: Flipped) -> str:
+    """How a flipped byte changed the content of the log without being detected."""
     try:
         with closing(flipped.open(specimen.content)) as log:
             if verify(log).ok and list(log.records()) != specimen.records:
@@ -141,7 +141,7 @@ def test_a_flipped_byte_anywhere_is_found_or_changes_no_content(
     wrong: dict[tuple[int, ...], object] = {}
     for _ in range(flips):
         flipped = Flipped(folder, chance.randrange(len(specimen.content)), 1 << chance.randrange(8))
-        if problem := unnoticed(specimen, flipped):
+        if problem := undetected_changes(specimen, flipped):
             wrong[flipped.offset, flipped.flip] = problem
     assert wrong == {}
 
@@ -157,8 +157,8 @@ def read_everything(log: Log) -> None:
         reader.rows("SELECT * FROM sayings")
 
 
-def escaped(specimen: Specimen, flipped: Flipped) -> str:
-    """What else than a clear error comes out of a log with a flipped byte."""
+def unexpected_errors(specimen: Specimen, flipped: Flipped) -> str:
+    """Errors other than ours when a log with a flipped byte is read."""
     try:
         with closing(flipped.open(specimen.content)) as log:
             read_everything(log)
@@ -178,6 +178,6 @@ def test_reading_a_flipped_byte_of_a_record_raises_corrupt(
         extent = chance.choice(specimen.extents)
         offset = extent.start + chance.randrange(extent.length)
         flipped = Flipped(folder, offset, 1 << chance.randrange(8))
-        if problem := escaped(specimen, flipped):
+        if problem := unexpected_errors(specimen, flipped):
             wrong[offset, flipped.flip, extent.rowid] = problem
     assert wrong == {}

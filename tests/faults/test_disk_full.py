@@ -1,4 +1,4 @@
-"""The disk is full, or the folder read-only: reads go on, appends say so, and all recovers."""
+"""Full disk or read-only folder: reads continue, appends fail clearly, and all recovers."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ def fill(log: Log) -> int:
 
 
 def reads_go_on(log: Log, count: int) -> None:
-    """Whatever reads still answers, with all that was acknowledged."""
+    """Assert that reads still work and show all acknowledged appends."""
     assert log.head == count
     assert len(list(log.read("s"))) == count
     with log.reading() as reader:
@@ -152,7 +152,7 @@ def test_a_backup_on_a_full_disk_names_its_own_folder_and_the_log_keeps_working(
 
 @contextmanager
 def without_privileges(folder: Path) -> Generator[None]:
-    """As a user to whom permissions apply. Root gives its rights away for as long as it takes."""
+    """Run as a user to whom permissions apply: root drops its privileges meanwhile."""
     if os.geteuid() != 0:
         yield
         return
@@ -168,7 +168,7 @@ def without_privileges(folder: Path) -> Generator[None]:
 
 @pytest.fixture
 def own_folder() -> Generator[Path]:
-    """A folder that belongs to a user to whom permissions apply, who is who we are."""
+    """A folder of the current user, to whom permissions apply."""
     with tempfile.TemporaryDirectory(prefix="everloop-locked-") as name:
         folder = Path(name)
         with without_privileges(folder):

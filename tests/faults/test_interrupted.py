@@ -1,4 +1,4 @@
-"""One caller's trouble is not another's: group commit when someone fails in the middle of it."""
+"""Group commit with failures: an error of one caller does not affect the others."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from everloop.testing.power_loss_disk import power_disk
 
 
 class Fussy(Projection):
-    """A view that cannot take every fact."""
+    """A view that rejects some facts."""
 
     name = "fussy"
     tables: ClassVar[tuple[str, ...]] = ("fussy",)
@@ -45,7 +45,7 @@ def work(log: Log, text: str) -> Work:
 
 
 def commit(log: Log, batch: Sequence[Work]) -> None:
-    """Carry out a batch as the writer does, so that these works share a transaction for sure."""
+    """Write a batch directly, so that these appends surely share a transaction."""
     with log.writer.pen:
         log.scribe.commit(batch)
 

@@ -8,7 +8,14 @@ from typing import TypeVar
 
 import pytest
 from tests.faults.places import scratch_folder
-from tests.faults.workload import VIEWS, Step, carried_out, misfolded, open_engine, workload
+from tests.faults.workload import (
+    VIEWS,
+    Step,
+    open_engine,
+    steps_not_done_once,
+    workload,
+    wrongly_folded_streams,
+)
 
 from everloop.errors import EverloopError, Unavailable
 from everloop.testing.faulty_disk import Fault, FaultyDisk, Kind, faulty_disk
@@ -40,7 +47,7 @@ class Trial:
                 again = repeat(step)
                 if again is not None:
                     again.act(engine, again.request)
-        self.misfolded = self._twice(lambda: misfolded(engine.log))
+        self.misfolded = self._twice(lambda: wrongly_folded_streams(engine.log))
         self._twice(engine.close)
 
     def _twice(self, act: Callable[[], T]) -> T:
@@ -56,22 +63,22 @@ class Trial:
 
 
 def same_request(step: Step) -> Step:
-    """What a good caller does after an error."""
+    """What a good caller does after an error: retry with the same request id."""
     return step
 
 
 def another_request(step: Step) -> Step:
-    """What a bad caller does after an error: ask anew, under another id."""
+    """What a bad caller does after an error: retry with another request id."""
     return Step(f"{step.request}-again", step.records, step.act)
 
 
 def swallow(step: Step) -> None:
-    """What a bad caller does after an error: take it for done."""
+    """What a bad caller does after an error: ignore it."""
     del step
 
 
 def problems_after(fault: Fault, repeat: Repeat = same_request) -> list[str] | None:
-    """What is wrong after the workload met a fault; None if it never met it."""
+    """The problems after a workload with a fault; None if the fault never occurred."""
     with scratch_folder() as folder, faulty_disk() as disk:
         path = folder / "everloop.db"
         disk.fault = fault
@@ -80,14 +87,18 @@ def problems_after(fault: Fault, repeat: Repeat = same_request) -> list[str] | N
             trial.run(path, repeat)
         except Exception as problem:  # noqa: BLE001 - that any escaped is what we report
             return [f"escaped: {problem!r}"]
-        return [*_judged(path), *_unclear(trial.errors), *trial.misfolded] if disk.struck else None
+        return (
+            [*_audit_problems(path), *_unclear(trial.errors), *trial.misfolded]
+            if disk.struck
+            else None
+        )
 
 
-def _judged(path: Path) -> Iterator[str]:
+def _audit_problems(path: Path) -> Iterator[str]:
     yield from audit(path, VIEWS)
-    yield from carried_out(stored(path), STEPS)
+    yield from steps_not_done_once(stored(path), STEPS)
     with open_engine(path) as engine:
-        yield from misfolded(engine.log)
+        yield from wrongly_folded_streams(engine.log)
 
 
 def _unclear(errors: list[EverloopError]) -> Iterator[str]:
@@ -138,10 +149,10 @@ def test_control_an_error_treated_as_success_is_detected() -> None:
 
 
 def test_control_a_retry_with_another_id_is_detected_if_the_first_was_recorded() -> None:
-    assert any(doubled(at) for at in range(100, 300))
+    assert any(was_done_twice(at) for at in range(100, 300))
 
 
-def doubled(at: int) -> bool:
+def was_done_twice(at: int) -> bool:
     """Whether a fault made a bad caller do something twice: an error came, the record too."""
     problems = problems_after(Fault(Kind.ERROR, at, lasting=True), another_request) or []
     missing = [problem for problem in problems if ": 0 records" in problem]

@@ -1,4 +1,4 @@
-"""Writers are killed at any moment; nothing acknowledged is lost, nothing is done twice."""
+"""Writers are killed at random moments; no acknowledged append is lost or repeated."""
 
 from pathlib import Path
 

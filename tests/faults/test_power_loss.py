@@ -1,4 +1,4 @@
-"""The power goes at any moment; what was acknowledged is there when it comes back."""
+"""Power loss at any moment: every acknowledged append survives."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ Open = Callable[[Path, str], Log]
 
 
 def open_durably(path: Path, vfs: str) -> Log:
-    """The real thing."""
+    """Open a log with full durability, as in production."""
     return Stage(vfs=vfs).open(path, VIEWS, limits=LIMITS)
 
 
@@ -48,7 +48,7 @@ NOTHING = Left({}, ())
 
 @dataclass
 class Session:
-    """An engine at work on a disk whose power may go before any call."""
+    """An engine on a disk that may lose power before any call."""
 
     chance: Chance
     disk: PowerDisk
@@ -111,7 +111,7 @@ class Session:
             chosen = self.chance.choice(own)
             self._note(take_back([chosen], reason="", actor=ACTOR, request_id=request))
         except NotFound:
-            return  # it was taken back before
+            return  # it was retracted before
 
     def _note(self, receipt: Receipt) -> None:
         self.acknowledged.append(receipt)
@@ -121,7 +121,7 @@ class Session:
 
 
 def after(left: Left) -> list[str]:
-    """What is wrong with the log when the power is back."""
+    """The problems of the log after a power loss."""
     with scratch_folder() as folder:
         path = folder / "everloop.db"
         write_image(left.image, folder)
@@ -144,8 +144,8 @@ def lost(path: Path, acknowledged: Sequence[Receipt]) -> list[str]:
     ]
 
 
-def survive(chance: Chance, cuts: int, *, open: Open = open_durably) -> Counter[str]:
-    """Live through so many power cuts; what went wrong, and how often."""
+def run_power_cuts(chance: Chance, cuts: int, *, open: Open = open_durably) -> Counter[str]:
+    """Run sessions with power cuts; returns the problems, with counts."""
     outcome: Counter[str] = Counter()
     sessions = 0
     start = NOTHING
@@ -165,7 +165,7 @@ def survive(chance: Chance, cuts: int, *, open: Open = open_durably) -> Counter[
 
 
 def one_session(chance: Chance, start: Left, open: Open, name: str) -> list[Left]:
-    """Go on from what a cut left, and see what the next cuts leave."""
+    """Continue from what a power cut left, and check what the next cuts leave."""
     with scratch_folder() as folder, power_disk() as disk:
         write_image(start.image, folder)
         session = Session(chance, disk, open, folder / "everloop.db", name)
@@ -177,13 +177,13 @@ def one_session(chance: Chance, start: Left, open: Open, name: str) -> list[Left
 @pytest.mark.parametrize("cuts", [*[500] * 4, pytest.param(200_000, marks=pytest.mark.soak)])
 @pytest.mark.promise("P-LOG-2")
 def test_a_power_cut_loses_nothing_that_was_acknowledged(chance: Chance, cuts: int) -> None:
-    outcome = survive(chance, cuts)
+    outcome = run_power_cuts(chance, cuts)
     assert outcome.pop("cuts") >= cuts
     assert outcome == {}
 
 
 class CarelessFile(LogFile):
-    """A log file that trusts the disk."""
+    """A log file that does not sync enough."""
 
     trust: ClassVar[str]
 
@@ -205,7 +205,7 @@ class OffFile(CarelessFile):
     trust = "OFF"
 
 
-def careless(file_class: type[CarelessFile]) -> Open:
+def open_without_sync(file_class: type[CarelessFile]) -> Open:
     """A way to open a log so that acknowledged does not mean durable."""
 
     def open_carelessly(path: Path, vfs: str) -> Log:
@@ -221,4 +221,4 @@ def careless(file_class: type[CarelessFile]) -> Open:
 def test_control_a_log_that_does_not_sync_loses_appends(
     chance: Chance, file_class: type[CarelessFile]
 ) -> None:
-    assert survive(chance, 100, open=careless(file_class))["lost"] > 0
+    assert run_power_cuts(chance, 100, open=open_without_sync(file_class))["lost"] > 0

@@ -1,4 +1,4 @@
-"""What was purged is gone: not hidden, gone, from every byte we keep."""
+"""Purged text is erased from every file, not only hidden."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -30,8 +30,8 @@ def log(tmp_path: Path) -> Iterator[Log]:
         yield opened
 
 
-def confide(log: Log) -> int:
-    """Write a secret, and what follows from it, where everything that can keep it does."""
+def write_secret(log: Log) -> int:
+    """Write a secret and facts derived from it, into every view, snapshot and index."""
     engine = engine_on(log)
     for number in range(5):
         engine.do(Say("diary", f"harmless {number}"))
@@ -47,14 +47,14 @@ def purge(log: Log, position: int) -> Receipt:
     return log.purge([position], reason="private", actor=ACTOR, request_id="purge")
 
 
-def traces(folder: Path) -> list[str]:
+def files_with_secret(folder: Path) -> list[str]:
     """The files below a folder in which a word of the secret occurs."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [path.name for path in files if any(word in _content(path) for word in WORDS)]
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file; nothing, if SQLite has done away with it since we looked."""
+    """The content of a file; empty if SQLite has deleted it meanwhile."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -62,30 +62,30 @@ def _content(path: Path) -> bytes:
 
 
 def test_control_before_the_purge_the_secret_is_found(log: Log, tmp_path: Path) -> None:
-    confide(log)
-    assert {"everloop.db", "everloop.db-wal"} & set(traces(tmp_path))
+    write_secret(log)
+    assert {"everloop.db", "everloop.db-wal"} & set(files_with_secret(tmp_path))
 
 
 @pytest.mark.promise("P-LOG-13")
 def test_after_a_purge_no_file_of_the_log_contains_the_text(log: Log, tmp_path: Path) -> None:
-    purge(log, confide(log))
-    assert traces(tmp_path) == []
+    purge(log, write_secret(log))
+    assert files_with_secret(tmp_path) == []
 
 
 @pytest.mark.promise("P-LOG-13")
 def test_later_backups_and_exports_do_not_contain_purged_text(log: Log, tmp_path: Path) -> None:
-    purge(log, confide(log))
+    purge(log, write_secret(log))
     make_backup(log.file, tmp_path / "copies", NEW_YEAR)
     export_jsonl(log, tmp_path / "log.jsonl")
     export_parquet(log, tmp_path / "log.parquet")  # compressed, so it is read and not scanned
     records = list(read_parquet(tmp_path / "log.parquet"))
-    assert traces(tmp_path) == []
+    assert files_with_secret(tmp_path) == []
     assert len(records) == log.head
     assert not [record for record in records if SECRET in repr(record)]
 
 
 def test_search_does_not_find_purged_text(log: Log) -> None:
-    purge(log, confide(log))
+    purge(log, write_secret(log))
     with log.reading() as reader:
         assert (
             reader.rows("SELECT * FROM sayings_text WHERE sayings_text MATCH 'qxheliotrope'") == []
@@ -97,7 +97,7 @@ def test_search_does_not_find_purged_text(log: Log) -> None:
 def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
     log: Log, tmp_path: Path
 ) -> None:
-    purge(log, confide(log))
+    purge(log, write_secret(log))
     assert verify(log).ok
     log.close()
     assert audit(tmp_path / "everloop.db", VIEWS) == []
@@ -106,7 +106,7 @@ def test_the_chain_verifies_and_views_equal_their_replay_after_a_purge(
 def test_a_finished_purge_survives_a_power_loss(tmp_path: Path, chance: Chance) -> None:
     with power_disk() as disk:
         log = Stage(vfs=disk.name).open(tmp_path / "everloop.db", VIEWS, limits=LIMITS)
-        purge(log, confide(log))
+        purge(log, write_secret(log))
         images = [disk.cut(chance) for _ in range(200)]
         log.close()
     assert not [image for image in images for word in WORDS if word in b"".join(image.values())]
@@ -115,10 +115,10 @@ def test_a_finished_purge_survives_a_power_loss(tmp_path: Path, chance: Chance) 
 def test_a_purge_blocked_by_a_reader_is_reported_and_completes_when_repeated(
     log: Log, tmp_path: Path
 ) -> None:
-    position = confide(log)
+    position = write_secret(log)
     with log.file.reading(), pytest.raises(Unavailable, match="still holds") as held_up:
         purge(log, position)
     assert held_up.value.hint
     assert log.record(position).purged
     assert purge(log, position).repeated
-    assert traces(tmp_path) == []
+    assert files_with_secret(tmp_path) == []

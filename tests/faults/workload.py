@@ -1,7 +1,7 @@
 """Forty appends and everything else a log can do, as steps that may each be repeated.
 
-Each step has a request id of its own and leads to a known number of records, so that afterwards it
-can be said of every step whether it was carried out: not at all, once, or twice.
+Each step has its own request id and a known number of records, so that a test can check whether
+each step was done not at all, once, or twice.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ Act = Callable[[Engine, str], object]
 
 @dataclass(frozen=True)
 class Step:
-    """Something to ask of an engine. `act` is given the request id to use."""
+    """A step of the workload. `act` gets the request id to use."""
 
     request: str
     records: int
@@ -50,7 +50,7 @@ class Step:
 
 
 def open_engine(path: Path, *, vfs: str | None = None) -> Engine:
-    """An engine on a log in a still world, on a disk of one's choice."""
+    """An engine in a deterministic world, on a given disk."""
     return engine_on(Stage(vfs=vfs).open(path, VIEWS, limits=LIMITS))
 
 
@@ -86,8 +86,8 @@ def workload() -> list[Step]:
     return steps
 
 
-def carried_out(records: Iterable[Record], steps: Sequence[Step]) -> list[str]:
-    """Which steps were not carried out exactly once, in words."""
+def steps_not_done_once(records: Iterable[Record], steps: Sequence[Step]) -> list[str]:
+    """The steps that were not done exactly once, as sentences."""
     found = Counter(record.request_id for record in records)
     wanted = {step.request: step.records for step in steps}
     return [
@@ -97,8 +97,8 @@ def carried_out(records: Iterable[Record], steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def misfolded(log: Log) -> list[str]:
-    """Streams whose state, kept in memory or in a snapshot, is not the fold of their facts."""
+def wrongly_folded_streams(log: Log) -> list[str]:
+    """Streams whose cached state or snapshot differs from the fold of their facts."""
     wrong: list[str] = []
     for stream in ("s0", "s1", "s2", "s3"):
         state = log.state(WORDS, stream) or Words()

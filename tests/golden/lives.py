@@ -55,7 +55,7 @@ AGENT = Context(actor="agent:x", session="s1")
 OTHER = Context(actor="agent:y", session="s2")
 
 
-def teach(engine: Engine, stage: Stage) -> None:
+def fill_lessons(engine: Engine, stage: Stage) -> None:
     """Everything that can happen to lessons, skills and hosts."""
     do = engine.do
     do(RememberItem("seen", "The build broke because the lock was stale."), by=OTHER)
@@ -91,11 +91,11 @@ def teach(engine: Engine, stage: Stage) -> None:
     do(TrustHost("x"), by=USER)
     do(DistrustHost("x"), by=USER)
     do(LogPhase("task-1", "code", "begun"), by=AGENT)
-    enlist(engine)
+    fill_crew(engine)
 
 
-def enlist(engine: Engine) -> None:
-    """Everything that can happen to the crew, to sources and to turns that were weighed."""
+def fill_crew(engine: Engine) -> None:
+    """Every event of the crew, of sources and of evaluated turns."""
     do = engine.do
     persona = Persona(title="Ada", description="She checks.", body="Be exact.")
     do(EnlistEntry("persona", "ada", persona, evidence=("seen",), draft=True), by=USER)
@@ -108,7 +108,7 @@ def enlist(engine: Engine) -> None:
     do(WeighTurn("s1", "turn-1", "e" * 16, ("les-1",), reasons=("sarcasm",)), by=AGENT)
 
 
-def talk(engine: Engine, stage: Stage) -> None:
+def fill_conversations(engine: Engine, stage: Stage) -> None:
     """Everything that can happen in a conversation."""
     do, log = engine.do, engine.log
     do(t.SetZone("Europe/Berlin"), by=USER)
@@ -144,7 +144,7 @@ def talk(engine: Engine, stage: Stage) -> None:
 
 
 def note(engine: Engine, stage: Stage) -> None:
-    """Everything that is kept in mind, and what came from elsewhere."""
+    """Every event of notes in memory and of imports."""
     do = engine.do
     do(t.OpenTopic("home", "top", "Garden"), by=USER)
     do(t.NoteTopic("home", "top", "The gate sticks."), by=USER)
@@ -167,7 +167,7 @@ def note(engine: Engine, stage: Stage) -> None:
     do(t.NoteNoSummary("home", "week:2024-11-25", at - 1, "the model is away"), by=ENGINE)
 
 
-def let_in(engine: Engine) -> None:
+def fill_devices(engine: Engine) -> None:
     """Everything that can happen to devices."""
     do = engine.do
     engine.log.plant("access", actor="user")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
-from tests.golden.lives import let_in, talk, teach
+from tests.golden.lives import fill_conversations, fill_devices, fill_lessons
 from tests.log.test_golden import Expected, views_digest
 
 from everloop import __version__
@@ -46,7 +46,7 @@ from everloop.testing.deterministic import Stage
 
 
 def make() -> None:
-    """Write the log and what it must come to, beside this file."""
+    """Write the golden log and its expected result next to this file."""
     target = Path(__file__).parent / f"{__version__}.jsonl"
     with TemporaryDirectory() as folder:
         stage = Stage()
@@ -59,7 +59,7 @@ def make() -> None:
 
 
 def fill(log: Log, stage: Stage) -> None:
-    """Make everything happen that can happen."""
+    """Append every kind of event."""
     log.append("notes", [NoteWritten(f"note {number}") for number in range(990)], actor="user")
     log.append("notes", [Draft(NoteWritten("derived"), (1, 2))], actor="agent:x")
     log.plant("tree", actor="user")
@@ -70,14 +70,14 @@ def fill(log: Log, stage: Stage) -> None:
     log.purge([5], reason="privacy", actor="user")
     engine = Engine(log, stage.world, Settings(memory=MemorySettings(pins_max=1)))
     remember(log, engine)
-    teach(engine, stage)
-    talk(engine, stage)
-    let_in(engine)
+    fill_lessons(engine, stage)
+    fill_conversations(engine, stage)
+    fill_devices(engine)
     log.append("future", [from_the_future()], actor="engine")
 
 
 def remember(log: Log, engine: Engine) -> None:
-    """Make everything happen that can happen to memories."""
+    """Append every kind of memory event."""
     origin = Origin("host", "session", "model", "folder")
     engine.do(GrantAudience("agent:x", ("project:*", "user")))
     engine.do(RememberItem("one", "The garden gate is green.", origin=origin))
@@ -113,7 +113,7 @@ def remember(log: Log, engine: Engine) -> None:
 
 
 def from_the_future() -> Event:
-    """An event of a kind that nobody declared when the log is read."""
+    """An event of a kind that is not declared when the log is read."""
 
     @event("future.thing_happened", schema=3)
     class ThingHappened(Event, frozen=True):

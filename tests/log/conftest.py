@@ -14,7 +14,7 @@ from everloop.testing.postgres import PostgresServer
 
 @pytest.fixture
 def stage() -> Stage:
-    """A still world."""
+    """A deterministic world."""
     return Stage()
 
 

@@ -1,4 +1,4 @@
-"""The log as a list: slow, obvious, and kept in memory. The real stores must agree with it."""
+"""A naive in-memory model of the log, slow and obvious. The real stores must agree with it."""
 
 from dataclasses import dataclass, field
 
@@ -47,7 +47,7 @@ class NaiveLog:
         return branch if parent is None else self.root(parent[0])
 
     def home(self, stream: str) -> str:
-        """The branch a stream goes on."""
+        """The current branch of a stream's tree."""
         roots = [name for name, parent in self.parents.items() if parent is None]
         fitting = [r for r in roots if stream == r or stream.startswith(f"{r}:")]
         return self.standing[max(fitting, key=len, default="main")]
@@ -64,7 +64,7 @@ class NaiveLog:
         )
 
     def counts(self, position: int, branch: str) -> bool:
-        """Whether a record counts for one who stands on `branch`."""
+        """Whether a record counts on `branch`."""
         entry = self.entries[position - 1]
         here = {**self.standing, self.root(branch): branch}.values()
         if position in self.purged or not any(

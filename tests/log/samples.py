@@ -1,4 +1,4 @@
-"""Events, folds and views to try the log with."""
+"""Sample events, folds and projections for the tests of the log."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -30,7 +30,7 @@ class Words(msgspec.Struct, frozen=True):
 
 
 def evolve(state: Words | None, fact: Fact) -> Words:
-    """The words after a fact."""
+    """Fold: add the text of a fact."""
     before = state or Words()
     match fact.event:
         case Said(text=text):

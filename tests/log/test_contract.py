@@ -1,4 +1,4 @@
-"""What every store promises about appending and reading."""
+"""The contract of every store: appending, reading, branching, retracting, purging."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from everloop.testing.deterministic import NEW_YEAR, Stage
 
 
 def texts(log: Log, stream: str = "s", *, branch: str | None = None) -> list[str]:
-    """What was said in a stream, as it counts."""
+    """The visible texts of a stream."""
     facts = log.read(stream, branch=branch)
     return [fact.event.text for fact in facts if isinstance(fact.event, Said)]
 
@@ -388,7 +388,7 @@ def test_purging_twice_erases_nothing_more(store: Log) -> None:
 
 
 class Dangling(Projection):
-    """A view whose rows point at nothing, which SQLite notices at the end of a transaction."""
+    """A view with broken foreign keys, which SQLite reports at the end of a transaction."""
 
     name = "dangling"
     tables: ClassVar[tuple[str, ...]] = ("dangling", "dangling_to")

@@ -1,4 +1,4 @@
-"""Logs of every released version still load, fold to the same state, and keep what is unknown."""
+"""Logs of every released version still load, fold to the same state, and keep unknown events."""
 
 import hashlib
 from pathlib import Path
@@ -17,7 +17,7 @@ GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.jsonl"))
 
 
 class Expected(msgspec.Struct):
-    """What a golden log must come to."""
+    """The expected result of loading a golden log."""
 
     records: int
     views: str
@@ -30,8 +30,8 @@ def views_digest(log: Log) -> str:
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-def opened(path: Path, tmp_path: Path) -> Log:
-    """A golden log, taken into a file."""
+def import_golden_log(path: Path, tmp_path: Path) -> Log:
+    """Import a golden log into a file."""
     log = Stage().open(tmp_path / "everloop.db", [view() for view in PROJECTIONS])
     import_jsonl(log, path)
     return log
@@ -43,7 +43,7 @@ def test_a_log_of_a_released_version_loads_and_folds_to_the_same_state(
     path: Path, tmp_path: Path
 ) -> None:
     expected = msgspec.json.decode(path.with_suffix(".expected.json").read_bytes(), type=Expected)
-    log = opened(path, tmp_path)
+    log = import_golden_log(path, tmp_path)
     assert verify(log).ok
     assert log.head == expected.records
     assert views_digest(log) == expected.views
@@ -55,7 +55,7 @@ def test_a_log_of_a_released_version_loads_and_folds_to_the_same_state(
 def test_a_log_of_a_released_version_is_exported_byte_for_byte_with_unknown_events(
     path: Path, tmp_path: Path
 ) -> None:
-    log = opened(path, tmp_path)
+    log = import_golden_log(path, tmp_path)
     export_jsonl(log, tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
     unknown = [r for r in log.records() if isinstance(fact_of(r).event, Unknown) and not r.purged]
@@ -64,7 +64,7 @@ def test_a_log_of_a_released_version_is_exported_byte_for_byte_with_unknown_even
 
 
 def test_the_newest_golden_log_contains_every_kind(tmp_path: Path) -> None:
-    log = opened(GOLDEN[-1], tmp_path)
+    log = import_golden_log(GOLDEN[-1], tmp_path)
     kinds = {record.kind for record in log.records()}
     ours = {wire for wire in catalogue() if not wire.startswith("sample.")}
     assert kinds >= ours

@@ -1,4 +1,4 @@
-"""The invariants of DESIGN that the log can show, each by name."""
+"""One test for each invariant in `log/DESIGN.md` that a test can show."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ ALL_VIEWS: tuple[type[Projection], ...] = (Lineage, Sayings, Tally)
 
 
 def lived(log: Log) -> Log:
-    """A log to which everything has happened that can happen to one."""
+    """A log with every kind of operation in its history."""
     log.append("s", [Said("a"), Said("b"), Said("c")], actor="user")
     log.append("s", [Draft(Said("from a"), (1,))], actor="agent:x")
     log.plant("thread", actor="user")
@@ -248,13 +248,13 @@ def test_an_expected_version_is_checked_inside_the_transaction(log: Log) -> None
 
 
 def said_after(desk: Any, number: int) -> list[Draft]:
-    """Say a number, having looked at the state."""
+    """Append the number of texts, read from the state inside the transaction."""
     desk.state(WORDS, "s")
     return [Draft(Said(str(number)))]
 
 
 def run_together(work: Callable[[], None], count: int) -> None:
-    """Run the same thing in several threads."""
+    """Run a function in several threads at once."""
     threads = [threading.Thread(target=work) for _ in range(count)]
     for thread in threads:
         thread.start()

@@ -1,4 +1,4 @@
-"""One owner at a time for each piece of background work, and another when that one is gone."""
+"""Claims: one owner at a time for each background task, and a new one when it dies."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from tests.log.postgres.nodes import (
     own_file_until_killed,
     own_until_killed,
     processes,
-    reach,
     said,
+    wait_for_head,
 )
 
 from everloop.errors import Unavailable
@@ -105,7 +105,7 @@ def test_only_one_of_many_simultaneous_claims_succeeds(another: Open) -> None:
 def test_a_node_killed_while_it_owns_work_is_replaced(nodes: Nodes) -> None:
     heir = nodes.open("heir")
     with processes(own_until_killed, [(nodes.place, "owner", "work")]) as (owner,):
-        reach(heir, 1)
+        wait_for_head(heir, 1)
         assert said(heir, "owned by") == ["owner"]
         assert heir.own("work") is None
         owner.kill()
@@ -117,21 +117,21 @@ def test_a_suspended_node_loses_its_claim_and_notices(nodes: Nodes) -> None:
     own = heir.own("work of its own")
     assert own is not None
     with processes(own_until_killed, [(nodes.place, "owner", "work")]) as (owner,):
-        reach(heir, 1)
+        wait_for_head(heir, 1)
         assert owner.pid is not None
         os.kill(owner.pid, signal.SIGSTOP)
         assert heir.own("work", wait_s=30) is not None
         os.kill(owner.pid, signal.SIGCONT)
-        reach(heir, 2)
+        wait_for_head(heir, 2)
         assert said(heir, "lost by") == ["owner"]
-    assert own.held  # all this took longer than a claim lasts without a sign of life
+    assert own.held  # longer than a claim lasts without a heartbeat
 
 
 def test_a_file_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
     path = tmp_path / "everloop.db"
     log = Stage().open(path)
     with processes(own_file_until_killed, [(path, "owner", "work")]) as (owner,):
-        reach(log, 1)
+        wait_for_head(log, 1)
         assert log.own("work") is None
         owner.kill()
         assert log.own("work", wait_s=10) is not None

@@ -1,4 +1,4 @@
-"""The throw-away PostgreSQL: durable, killable, and gone afterwards."""
+"""The throw-away PostgreSQL server: durable, can be killed, leaves nothing behind."""
 
 import os
 from pathlib import Path

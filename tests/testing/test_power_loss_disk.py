@@ -1,4 +1,4 @@
-"""The disk whose power goes: a cut is one moment for all its files."""
+"""The power loss disk: a power cut is one moment for all files."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""That the newest records are gone is found by what else knows of them."""
+"""Missing newest records are found by views, snapshots and backups."""
 
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(stage: Stage, path: Path) -> Generator[Log]:
+def log_with_backups(stage: Stage, path: Path) -> Generator[Log]:
     """A log with backups, without a view."""
     log = open_log(path, world=stage.world, backups=NEVER)
     say(log, "a", "b", "c")
@@ -37,7 +37,7 @@ def say(log: Log, *texts: str) -> None:
 
 
 def tamper(path: Path, sql: str) -> None:
-    """Change the log past its guards, and put them back."""
+    """Edit the log with its triggers removed, then restore them."""
     db = apsw.Connection(str(path))
     guards = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
     for name, _ in guards:
@@ -53,13 +53,15 @@ def drop_newest(path: Path) -> None:
 
 
 def missing(log: Log) -> list[tuple[int, int]]:
-    """The ranges that are found to be missing."""
+    """The ranges that verify reports as missing."""
     return [(d.first, d.last) for d in verify(log).damage if d.problem.startswith("is missing")]
 
 
-def test_control_without_other_evidence_a_truncated_log_verifies(kept: Log, path: Path) -> None:
+def test_control_without_other_evidence_a_truncated_log_verifies(
+    log_with_backups: Log, path: Path
+) -> None:
     drop_newest(path)
-    assert verify(kept).ok
+    assert verify(log_with_backups).ok
 
 
 @pytest.mark.promise("P-LOG-14")
@@ -87,28 +89,32 @@ def test_missing_records_are_found_by_a_snapshot_folded_from_them(stage: Stage, 
 
 @pytest.mark.promise("P-LOG-14")
 def test_missing_records_are_found_by_a_backup_that_contains_them(
-    kept: Log, stage: Stage, path: Path
+    log_with_backups: Log, stage: Stage, path: Path
 ) -> None:
-    make_backup(kept.file, path.parent / "backups", stage.clock.now())
-    assert verify(kept).ok
+    make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
+    assert verify(log_with_backups).ok
     drop_newest(path)
-    assert missing(kept) == [(3, 3)]
+    assert missing(log_with_backups) == [(3, 3)]
 
 
-def test_a_rewritten_history_is_found_by_a_backup(kept: Log, stage: Stage, path: Path) -> None:
-    make_backup(kept.file, path.parent / "backups", stage.clock.now())
+def test_a_rewritten_history_is_found_by_a_backup(
+    log_with_backups: Log, stage: Stage, path: Path
+) -> None:
+    make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     drop_newest(path)
-    kept.scribe.close()  # so that it looks again where the log ends
-    say(kept, "another c")
-    (damage,) = verify(kept).damage
+    log_with_backups.scribe.close()  # so that it looks again where the log ends
+    say(log_with_backups, "another c")
+    (damage,) = verify(log_with_backups).damage
     assert (damage.first, damage.last) == (1, 3)
     assert "is not what the backup everloop-" in damage.problem
 
 
-def test_a_damaged_backup_is_ignored_by_verify(kept: Log, stage: Stage, path: Path) -> None:
-    copy = make_backup(kept.file, path.parent / "backups", stage.clock.now())
+def test_a_damaged_backup_is_ignored_by_verify(
+    log_with_backups: Log, stage: Stage, path: Path
+) -> None:
+    copy = make_backup(log_with_backups.file, path.parent / "backups", stage.clock.now())
     copy.write_bytes(b"this is no database" * 100)
-    assert verify(kept).ok
+    assert verify(log_with_backups).ok
 
 
 def test_backups_from_before_a_restore_are_ignored_by_verify(stage: Stage, path: Path) -> None:
@@ -125,15 +131,17 @@ def test_backups_from_before_a_restore_are_ignored_by_verify(stage: Stage, path:
     reopened(lambda log: say(log, "b", "c"))
     restore_log(first, path, stage.world)
     stage.clock.tick(minutes=1)
-    assert reopened(lambda log: say(log, "another b")) == ()  # closing makes one of this past
+    assert (
+        reopened(lambda log: say(log, "another b")) == ()
+    )  # closing makes a backup of the restored log
     tamper(path, "DELETE FROM log WHERE position = 2")
     (damage,) = reopened(lambda log: log.head)
     assert (damage.first, damage.last) == (2, 2)
 
 
-def test_missing_triggers_of_the_log_table_are_found(kept: Log, path: Path) -> None:
+def test_missing_triggers_of_the_log_table_are_found(log_with_backups: Log, path: Path) -> None:
     db = apsw.Connection(str(path))
     db.execute("DROP TRIGGER log_is_append_only")
     db.close()
-    (damage,) = verify(kept).damage
+    (damage,) = verify(log_with_backups).damage
     assert "log_is_append_only" in damage.problem

@@ -1,9 +1,9 @@
-"""The backup before a purge: it holds all that is erased, and nobody waits while it is made."""
+"""The backup before a purge contains all that is erased, and appends do not wait for it."""
 
 from pathlib import Path
 
 import pytest
-from tests.log.postgres.nodes import Nodes, reach, said, say
+from tests.log.postgres.nodes import Nodes, said, say, wait_for_head
 from tests.log.samples import Said
 
 from everloop.errors import Conflict
@@ -14,14 +14,14 @@ from everloop.testing.deterministic import Stage, StillClock
 
 
 class Meanwhile(Backups):
-    """Backups during which something else happens each time."""
+    """Backups during which something is appended each time."""
 
     def __init__(self, log: Log, folder: Path, happens: list[Log]) -> None:
         super().__init__(log.file, folder, BackupPlan(), StillClock())
         self._happens = happens
 
     def keep(self) -> int:
-        """Let the next one derive something from the first fact, then make the copy."""
+        """Append something derived from the first fact, then make the backup."""
         kept = super().keep()
         if self._happens:
             derive(self._happens.pop())
@@ -29,13 +29,13 @@ class Meanwhile(Backups):
 
 
 def derive(log: Log) -> int:
-    """Say something that comes from the first fact."""
+    """Append something derived from the first fact."""
     words = [Draft(Said("derived"), because=(1,))]
     return log.append("s", words, actor="user").position
 
 
-def held(copy: Path, stage: Stage) -> list[str]:
-    """What a backup says."""
+def backup_texts(copy: Path, stage: Stage) -> list[str]:
+    """The texts in a backup."""
     log = open_log(copy, world=stage.world)
     try:
         return said(log)
@@ -50,8 +50,8 @@ def test_facts_derived_during_the_backup_are_in_a_second_backup(
     log.backups = Meanwhile(log, tmp_path / "kept", [log])
     log.purge([1], reason="", actor="user")
     newest, older = backups(tmp_path / "kept")
-    assert held(older.path, stage) == ["first"]
-    assert held(newest.path, stage) == ["first", "derived"]
+    assert backup_texts(older.path, stage) == ["first"]
+    assert backup_texts(newest.path, stage) == ["first", "derived"]
     assert said(log) == []
 
 
@@ -68,11 +68,11 @@ def test_appends_continue_while_the_backup_is_made(
 ) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "first")
-    reach(b, 1)
+    wait_for_head(b, 1)
     a.backups = Meanwhile(a, node_backups(tmp_path / "a.db"), [b])
     a.purge([1], reason="", actor="user")
     newest, _ = backups(node_backups(tmp_path / "a.db"))
-    assert held(newest.path, stage) == ["first", "derived"]
+    assert backup_texts(newest.path, stage) == ["first", "derived"]
     assert said(a) == []
 
 
@@ -81,13 +81,13 @@ def test_recent_appends_of_another_node_are_in_the_backup(
 ) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "first")
-    reach(b, 1)
+    wait_for_head(b, 1)
     a.backups = Meanwhile(a, node_backups(tmp_path / "a.db"), [])
     position = derive(b)
     a.purge([1], reason="", actor="user")  # whether it has arrived here or not
     (copy,) = backups(node_backups(tmp_path / "a.db"))
     assert copy.head >= position
-    assert held(copy.path, stage) == ["first", "derived"]
+    assert backup_texts(copy.path, stage) == ["first", "derived"]
 
 
 def test_a_purge_that_erases_nothing_makes_no_backup(log: Log, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Keeping a log: verifying, archiving, moving, backing up, restoring."""
+"""Verify, archive, move, back up and restore a log."""
 
 import gzip
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from everloop.testing.deterministic import Stage
 
 @pytest.fixture
 def old(log: Log) -> Log:
-    """A log with a past."""
+    """A log with some history."""
     return lived(log)
 
 

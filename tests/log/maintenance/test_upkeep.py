@@ -1,4 +1,4 @@
-"""Upkeep beside the commits: the write-ahead file is moved away and used again."""
+"""Maintenance: checkpoints empty the write-ahead file, which is then reused."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Nodes of one tenant's log at a PostgreSQL server, in this process and in others.
 
-The functions at the end run in processes of their own, which a test may kill.
+The functions at the end run in separate processes, which a test may kill.
 """
 
 import multiprocessing
@@ -83,24 +83,24 @@ class Nodes:
 
 
 def said(log: Log, stream: str = "s") -> list[str]:
-    """What was said in a stream, as it counts."""
+    """The visible texts of a stream."""
     return [fact.event.text for fact in log.read(stream) if isinstance(fact.event, Said)]
 
 
 def say(log: Log, *texts: str, stream: str = "s", request_id: str | None = None) -> int:
-    """Say something; the position of the last of it."""
+    """Append texts; returns the last position."""
     words = [Said(text) for text in texts]
     return log.append(stream, words, actor="user", request_id=request_id).position
 
 
-def reach(log: Log, head: int) -> None:
-    """Wait until a node has come as far as that."""
+def wait_for_head(log: Log, head: int) -> None:
+    """Wait until a node has reached a position."""
     if head:
         next(log.follow(after=head - 1))  # from a fixed place: it may get there while we look
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until something holds; while it cannot be asked, it does not."""
+    """Wait until a condition is true; an error counts as false."""
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         with suppress(EverloopError):
@@ -110,8 +110,8 @@ def eventually(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def whole(log: Log) -> tuple[Any, ...]:
-    """Everything a node holds: every record, and every row of every view."""
+def full_content(log: Log) -> tuple[Any, ...]:
+    """The full content of a node: every record, and every row of every view."""
     with log.file.reading() as reader:
         views = [list(view.dump(reader.db)) for view in log.file.views.all]
         return list(reader.records()), views
@@ -129,7 +129,7 @@ def assert_sound(log: Log) -> None:
 def processes(
     target: Callable[..., None], calls: Iterable[tuple[Any, ...]]
 ) -> Generator[list[BaseProcess]]:
-    """Processes that each make one of the calls; whichever is left is killed."""
+    """Run each call in its own process; those that remain are killed."""
     context = multiprocessing.get_context("spawn")
     started: list[BaseProcess] = [context.Process(target=target, args=call) for call in calls]
     for process in started:
@@ -149,11 +149,11 @@ def finish(started: list[BaseProcess]) -> None:
         assert process.exitcode == 0, process
 
 
-# -- in processes of their own ---------------------------------------------------------------------
+# -- in separate processes -------------------------------------------------------------------------
 
 
 def write_in_order(place: Place, name: str, streams: int, count: int) -> None:
-    """Append under ids of one's own, each to the next of some streams."""
+    """Append with own request ids, to several streams in turn."""
     log = place.open(name)
     for number in range(count):
         say(log, f"{name} {number}", stream=f"s{number % streams}", request_id=f"{name}-{number}")
@@ -177,12 +177,12 @@ def write_until_killed(place: Place, name: str, acknowledged: Path) -> None:
 
 
 def own_until_killed(place: Place, name: str, what: str) -> None:
-    """Claim something, say so, and keep it; say so too when it is lost."""
+    """Claim something and hold it; append a note when it is claimed and when it is lost."""
     _own(place.open(name), name, what)
 
 
 def own_file_until_killed(path: Path, name: str, what: str) -> None:
-    """The same, beside a log in a file."""
+    """The same, with a log in a file."""
     _own(open_log(path, world=system_world(10)), name, what)
 
 

@@ -1,4 +1,4 @@
-"""A door before the server that can be shut at the worst moment: around a commit."""
+"""A TCP proxy in front of the server that can cut a connection around a commit."""
 
 import contextlib
 import socket
@@ -15,11 +15,11 @@ Fault = Literal["before the server has it", "before the answer is back"]
 
 SOCKET = ".s.PGSQL.5432"
 COMMIT = b"commit\0"  # the name of the prepared statement, as a client calls it
-COMMITTED = b"COMMIT\0"  # the server's word that it is done
+COMMITTED = b"COMMIT\0"  # the server's reply that it is done
 
 
 class Proxy:
-    """Passes everything on, until it is told to cut one connection at its next commit."""
+    """Forwards everything, until it is told to cut one connection at its next commit."""
 
     def __init__(self, server: Path, folder: Path) -> None:
         self._server = server
@@ -31,11 +31,11 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut_next_commit(self, fault: Fault) -> None:
-        """Cut the connection on which the next commit is asked for."""
+        """Cut the connection on which the next commit arrives."""
         self._fault = fault
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -55,9 +55,9 @@ class Proxy:
                     self._fault = None
                     self.cuts += 1
                 if fault == "before the answer is back":
-                    client.shutdown(socket.SHUT_RDWR)  # nothing reaches it from here on
+                    client.shutdown(socket.SHUT_RDWR)  # nothing reaches the server from here on
                     server.sendall(data)
-                    return  # the other thread reads on until the server is done
+                    return  # the other thread keeps reading until the server is done
                 if fault:
                     break
                 server.sendall(data)
@@ -87,7 +87,7 @@ def _hang_up(*ends: socket.socket) -> None:
 
 @contextlib.contextmanager
 def proxy_before(url: str) -> Generator[tuple[Proxy, str]]:
-    """A proxy, and the address that leads through it."""
+    """A proxy, and the URL that goes through it."""
     folder = Path(tempfile.mkdtemp(prefix="proxy-", dir="/tmp"))  # a socket's path must be short
     server = Path(str(conninfo_to_dict(url)["host"]))
     proxy = Proxy(server, folder)

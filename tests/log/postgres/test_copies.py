@@ -1,4 +1,4 @@
-"""A node's copy is a cache: whatever happens to it, it is equal to the log again, or not used."""
+"""A node's copy is a cache: whatever happens to it, it is restored from the server or not used."""
 
 import shutil
 from collections.abc import Callable, Generator
@@ -11,7 +11,15 @@ from typing import LiteralString
 import psycopg
 import pytest
 from psycopg import sql
-from tests.log.postgres.nodes import Nodes, Place, eventually, reach, said, say, whole
+from tests.log.postgres.nodes import (
+    Nodes,
+    Place,
+    eventually,
+    full_content,
+    said,
+    say,
+    wait_for_head,
+)
 
 from everloop.errors import Corrupt, Unavailable
 from everloop.log import Log
@@ -22,8 +30,8 @@ from everloop.testing.postgres import PostgresServer
 PRIVATE = "the private words that must go"
 
 
-def lived(log: Log) -> Log:
-    """A log with some life in it: branches, retractions, a purge, a few hundred facts."""
+def log_with_history(log: Log) -> Log:
+    """A log with branches, retractions, a purge and a few hundred facts."""
     say(log, "one", "two", "three")
     say(log, *(f"word {number} {'of many ' * 20}" for number in range(300)), stream="long")
     log.rewind(2, actor="user")
@@ -34,17 +42,17 @@ def lived(log: Log) -> Log:
 
 
 def deleted(path: Path) -> None:
-    """The file is gone; what SQLite keeps beside it may be left."""
+    """The file is missing; SQLite's files next to it may remain."""
     path.unlink()
 
 
-def no_database_at_all(path: Path) -> None:
+def first_page_overwritten(path: Path) -> None:
     """The file's first page is garbage."""
     with path.open("r+b") as file:
         file.write(b"garbage!" * 512)
 
 
-def damaged_within(path: Path) -> None:
+def later_pages_overwritten(path: Path) -> None:
     """The file's first page is good, but what follows is garbage."""
     size = path.stat().st_size
     with path.open("r+b") as file:
@@ -52,27 +60,27 @@ def damaged_within(path: Path) -> None:
         file.write(b"\xa5" * (size - 4096))
 
 
-def cut_short(path: Path) -> None:
+def truncated(path: Path) -> None:
     """The file ends too early."""
     with path.open("r+b") as file:
         file.truncate(8192)
 
 
-def behind(path: Path) -> None:
+def outdated(path: Path) -> None:
     """The file is a good copy, but was written before the last facts."""
     shutil.copy(path.with_suffix(".old"), path)
 
 
 @pytest.mark.parametrize(
     "happen",
-    [deleted, no_database_at_all, damaged_within, cut_short, behind],
+    [deleted, first_page_overwritten, later_pages_overwritten, truncated, outdated],
     ids=lambda f: f.__name__,
 )
 @pytest.mark.promise("P-PG-4")
 def test_a_missing_damaged_or_old_copy_is_restored_from_the_server(
     nodes: Nodes, happen: Callable[[Path], None]
 ) -> None:
-    a = lived(nodes.open("a"))
+    a = log_with_history(nodes.open("a"))
     path = nodes.place.copy("a")
     a.close()
     shutil.copy(path, path.with_suffix(".old"))
@@ -80,40 +88,40 @@ def test_a_missing_damaged_or_old_copy_is_restored_from_the_server(
     say(other, "while it was away")
     happen(path)
     again = nodes.open("a")
-    eventually(lambda: whole(again) == whole(other))
+    eventually(lambda: full_content(again) == full_content(other))
     head = other.head
     assert say(again, "and on") == head + 1
 
 
-@pytest.mark.parametrize("happen", [deleted, damaged_within], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("happen", [deleted, later_pages_overwritten], ids=lambda f: f.__name__)
 def test_a_copy_lost_while_the_node_runs_is_restored_from_the_server(
     nodes: Nodes, happen: Callable[[Path], None]
 ) -> None:
-    a, other = lived(nodes.open("a")), nodes.open("other")
+    a, other = log_with_history(nodes.open("a")), nodes.open("other")
     a.upkeep.checkpoint()  # so that the file itself is what everybody reads
     happen(nodes.place.copy("a"))
-    eventually(lambda: whole(a) == whole(other))
+    eventually(lambda: full_content(a) == full_content(other))
     eventually(lambda: say(a, "and on", request_id="r") > 0)
-    reach(other, a.head)
-    assert whole(a) == whole(other)
+    wait_for_head(other, a.head)
+    assert full_content(a) == full_content(other)
 
 
 def test_a_copy_of_another_log_is_dropped(
     nodes: Nodes, postgres: PostgresServer, tmp_path: Path
 ) -> None:
     elsewhere = Nodes(Place(postgres.url, f"{tmp_path} elsewhere", str(tmp_path)))
-    lived(elsewhere.open("foreign"))
+    log_with_history(elsewhere.open("foreign"))
     elsewhere.close()
     say(nodes.open("a"), "ours")
     shutil.copy(tmp_path / "foreign.db", tmp_path / "b.db")
     b = nodes.open("b")
     assert said(b) == ["ours"]
-    assert whole(b) == whole(nodes.open("c"))
+    assert full_content(b) == full_content(nodes.open("c"))
 
 
 def restore_server_to(nodes: Nodes, head: int) -> None:
-    """What an administrator does who restores an older backup of the database."""
-    with unguarded(nodes) as (db, table):
+    """Restore an older backup of the database, as an administrator would."""
+    with connection_without_triggers(nodes) as (db, table):
         db.execute(sql.SQL("DELETE FROM {} WHERE position > {}").format(table, head))
         db.execute(
             "UPDATE everloop.tenants SET head = %s WHERE name = %s", (head, nodes.place.tenant)
@@ -121,8 +129,10 @@ def restore_server_to(nodes: Nodes, head: int) -> None:
 
 
 @contextmanager
-def unguarded(nodes: Nodes) -> Generator[tuple[psycopg.Connection, sql.Identifier]]:
-    """A connection for which the tenant's table lets everything happen, and the table."""
+def connection_without_triggers(
+    nodes: Nodes,
+) -> Generator[tuple[psycopg.Connection, sql.Identifier]]:
+    """A connection without triggers on the tenant's table, and the name of the table."""
     table = sql.Identifier(*nodes.table.split("."))
     with psycopg.connect(nodes.place.url) as db:
         db.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(table))
@@ -146,7 +156,7 @@ def test_damage_at_the_server_is_found_by_a_node_that_has_a_good_copy(
     a = nodes.open("a")
     say(a, "one", "two", "three")
     assert verify(a).ok
-    with unguarded(nodes) as (db, table):
+    with connection_without_triggers(nodes) as (db, table):
         db.execute(sql.SQL(damage).format(table))
     (found,) = verify(a).damage
     assert (found.first, found.last) == (2, 2)
@@ -156,7 +166,10 @@ def test_damage_at_the_server_is_found_by_a_node_that_has_a_good_copy(
 def test_a_recent_purge_by_another_node_is_not_reported_as_damage(nodes: Nodes) -> None:
     a = nodes.open("a")
     say(a, "one", "two")
-    with unguarded(nodes) as (db, table):  # as it is before the news of the purge has arrived
+    with connection_without_triggers(nodes) as (
+        db,
+        table,
+    ):  # as it is before the news of the purge has arrived
         db.execute(
             sql.SQL(
                 "UPDATE {} SET seal = sha256(salt || convert_to(data, 'UTF8')), data = NULL,"
@@ -183,12 +196,12 @@ def test_a_running_node_notices_that_the_server_was_restored(nodes: Nodes) -> No
     say(a, "kept")
     say(a, "lost", "lost as well")
     a.fork(name="lost too", actor="user")
-    reach(b, 4)
+    wait_for_head(b, 4)
     restore_server_to(nodes, 1)
     say(b, "new history", "and more")
     eventually(lambda: said(a) == ["kept", "new history", "and more"])
     assert "lost too" not in a.branches
-    assert whole(a) == whole(b)
+    assert full_content(a) == full_content(b)
     assert say(a, "goes on") == 4
 
 
@@ -196,7 +209,7 @@ def test_a_record_tampered_with_at_the_server_is_not_copied(nodes: Nodes) -> Non
     a = nodes.open("a")
     say(a, "what was said")
     say(a, "more")
-    with unguarded(nodes) as (db, table):
+    with connection_without_triggers(nodes) as (db, table):
         change = "UPDATE {} SET data = replace(data, 'was', 'is') WHERE position = 1"
         db.execute(sql.SQL(change).format(table))
     with pytest.raises(Corrupt, match="record 1"):
@@ -246,8 +259,8 @@ def test_tables_of_the_first_format_are_migrated(postgres_url: str, tmp_path: Pa
     assert [target for _, target in kept] == [0, 0], kept
 
 
-def _free_of_it(path: Path) -> bool:
-    """Whether nothing of it is in a copy, or in what SQLite keeps beside it."""
+def _is_free_of(path: Path) -> bool:
+    """Whether a text is in neither a copy nor SQLite's files next to it."""
     files = (file for file in path.parent.glob(f"{path.name}*") if file.is_file())
     return not any(PRIVATE.encode() in file.read_bytes() for file in files)
 
@@ -256,17 +269,17 @@ def test_a_purge_reaches_every_node_and_the_server(nodes: Nodes, postgres: Postg
     a, b = nodes.open("a"), nodes.open("b")
     position = say(a, PRIVATE)
     say(a, "harmless")
-    reach(b, 2)
+    wait_for_head(b, 2)
     away = nodes.open("away")
     away.close()
     a.purge([position], reason="private", actor="user")
-    reach(b, 3)
+    wait_for_head(b, 3)
     again = nodes.open("away")
     for log, name in ((a, "a"), (b, "b"), (again, "away")):
         assert said(log) == ["harmless"]
         assert log.record(position).purged
-        eventually(partial(_free_of_it, nodes.place.copy(name)))
-    assert whole(a) == whole(b) == whole(again)
+        eventually(partial(_is_free_of, nodes.place.copy(name)))
+    assert full_content(a) == full_content(b) == full_content(again)
     assert PRIVATE.encode() not in _tables(nodes, postgres)
 
 
@@ -287,8 +300,8 @@ def test_control_the_servers_tables_contain_text_that_was_not_purged(
 
 
 @contextmanager
-def looking_back(nodes: Nodes) -> Generator[psycopg.Connection]:
-    """A session at the server that goes on seeing what was there when it began."""
+def old_snapshot(nodes: Nodes) -> Generator[psycopg.Connection]:
+    """A session at the server with an old snapshot, which still sees deleted rows."""
     with psycopg.connect(nodes.place.url) as db:
         db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         db.execute("SELECT count(*) FROM everloop.tenants")
@@ -300,9 +313,9 @@ def test_a_purge_waits_for_sessions_that_still_see_the_text_at_the_server(
 ) -> None:
     a = nodes.open("a")
     position = say(a, PRIVATE)
-    with looking_back(nodes) as old, ThreadPoolExecutor() as pool:
+    with old_snapshot(nodes) as old, ThreadPoolExecutor() as pool:
         purging = pool.submit(a.purge, [position], reason="private", actor="user")
-        reach(a, 2)  # erased in the log; what is left is to rewrite the table
+        wait_for_head(a, 2)  # erased in the log; what is left is to rewrite the table
         old.rollback()
         purging.result()
     assert PRIVATE.encode() not in _tables(nodes, postgres)
@@ -313,7 +326,7 @@ def test_a_session_that_still_sees_purged_text_is_reported_and_a_later_scrub_era
 ) -> None:
     a = nodes.open("a")
     position = say(a, PRIVATE)
-    with looking_back(nodes), pytest.raises(Unavailable, match="still sees") as told:
+    with old_snapshot(nodes), pytest.raises(Unavailable, match="still sees") as told:
         a.purge([position], reason="private", actor="user")
     assert "everloop log scrub" in told.value.hint
     a.scrub()
@@ -332,9 +345,9 @@ def test_the_servers_statistics_contain_no_payloads(nodes: Nodes, postgres: Post
 def test_a_scrub_prevented_by_a_crash_runs_at_the_next_start(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     position = say(a, PRIVATE)
-    reach(b, 1)
+    wait_for_head(b, 1)
     a.purge([position], reason="private", actor="user")
-    reach(b, 2)
+    wait_for_head(b, 2)
     mark = Path(f"{nodes.place.copy('b')}.scrubbed")
     eventually(mark.exists)
     b.close()

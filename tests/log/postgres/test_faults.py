@@ -1,4 +1,4 @@
-"""The server fails, in every way a server can: what was acknowledged is there, and only once."""
+"""Failures of the server: every acknowledged append is recorded exactly once."""
 
 import time
 from collections import Counter
@@ -14,9 +14,9 @@ from tests.log.postgres.nodes import (
     assert_sound,
     eventually,
     processes,
-    reach,
     said,
     say,
+    wait_for_head,
     write_until_killed,
 )
 from tests.log.postgres.proxy import Fault, proxy_before
@@ -57,7 +57,7 @@ def test_killing_the_server_loses_and_duplicates_no_append(tmp_path: Path, kills
 
 
 def _let_them_write(books: Iterable[Path]) -> None:
-    """Wait until each of them has had some more acknowledged."""
+    """Wait until each process has some more acknowledged appends."""
     before = {book: _size(book) for book in books}
     eventually(lambda: all(_size(book) > size + 100 for book, size in before.items()))
 
@@ -107,7 +107,7 @@ def test_a_node_reconnects_by_itself_after_the_server_was_down(tmp_path: Path) -
         limits = Limits(lock_wait_s=0.2)
         a, b = nodes.open("a", limits), nodes.open("b", limits)
         say(a, "before")
-        reach(b, 1)
+        wait_for_head(b, 1)
         claim = b.own("work")
         assert claim is not None
         assert b.troubles == []
@@ -123,7 +123,7 @@ def test_a_node_reconnects_by_itself_after_the_server_was_down(tmp_path: Path) -
         assert "reconnects by itself" in caught.value.hint
         server.start()
         eventually(lambda: say(a, "after") > 0)
-        reach(b, 2)
+        wait_for_head(b, 2)
         assert said(b) == ["before", "after"]
         eventually(lambda: not b.troubles)
         assert a.own("work", wait_s=10) is not None
@@ -133,13 +133,13 @@ def test_a_node_reconnects_by_itself_after_the_server_was_down(tmp_path: Path) -
 def test_a_follower_whose_connection_was_ended_connects_again(nodes: Nodes) -> None:
     a, b = nodes.open("a"), nodes.open("b")
     say(a, "before")
-    reach(b, 1)
+    wait_for_head(b, 1)
     nodes.ask_server(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'everloop' AND pid <> pg_backend_pid()"
     )
     assert say(a, "after") == 2
-    reach(b, 2)
+    wait_for_head(b, 2)
     assert said(b) == ["before", "after"]
 
 
@@ -150,7 +150,7 @@ def test_an_append_is_recorded_once_if_the_disk_of_the_copy_is_full(nodes: Nodes
         disk.full = True
         assert say(a, "durable at the server") == 2
         assert said(a) == ["first"]
-        reach(b, 2)
+        wait_for_head(b, 2)
         disk.heal()
         eventually(lambda: said(a) == said(b) == ["first", "durable at the server"])
         assert say(a, "third") == 3
@@ -159,7 +159,7 @@ def test_an_append_is_recorded_once_if_the_disk_of_the_copy_is_full(nodes: Nodes
 
 @pytest.fixture
 def refused(postgres: PostgresServer) -> PostgresServer:
-    """The shared server, with a user whose password is asked for and one who may nothing."""
+    """The shared server, with a user that needs a password and one without permissions."""
     with psycopg.connect(postgres.url, autocommit=True) as db:
         db.execute("DROP ROLE IF EXISTS asked; CREATE ROLE asked LOGIN PASSWORD 'right'")
         db.execute("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN")

@@ -5,7 +5,15 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.log.postgres.nodes import Nodes, Place, assert_sound, reach, said, say, whole
+from tests.log.postgres.nodes import (
+    Nodes,
+    Place,
+    assert_sound,
+    full_content,
+    said,
+    say,
+    wait_for_head,
+)
 from tests.log.samples import WORDS, Said
 
 from everloop.errors import Conflict, Invalid
@@ -22,9 +30,9 @@ def test_nodes_see_each_others_appends_in_one_order(nodes: Nodes) -> None:
     for number in range(20):
         say((a, b, c)[number % 3], str(number))
     for node in (a, b, c):
-        reach(node, 20)
+        wait_for_head(node, 20)
         assert said(node) == [str(number) for number in range(20)]
-    assert whole(a) == whole(b) == whole(c)
+    assert full_content(a) == full_content(b) == full_content(c)
     assert_sound(a)
 
 
@@ -81,7 +89,7 @@ def test_a_decision_is_made_on_what_other_nodes_wrote_a_moment_ago(nodes: Nodes)
         thread.start()
     for thread in threads:
         thread.join()
-    reach(a, 100)
+    wait_for_head(a, 100)
     assert said(a) == [str(number) for number in range(100)]
 
 
@@ -113,16 +121,16 @@ def test_branches_and_retractions_of_one_node_apply_on_all_nodes(nodes: Nodes) -
     assert said(a) == ["one", "two", "other three"]
     a.retract([1], reason="wrong", actor="user")
     b.append("s", [Said("four")], actor="user")
-    reach(a, b.head)
+    wait_for_head(a, b.head)
     assert said(a) == said(b) == ["two", "other three", "four"]
-    assert whole(a) == whole(b)
+    assert full_content(a) == full_content(b)
 
 
 def test_a_node_that_starts_later_gets_the_whole_log(nodes: Nodes) -> None:
     a = nodes.open("a")
     for start in range(0, 1_200, 400):  # more than two pages, together
         say(a, *(str(number) for number in range(start, start + 400)))
-    assert whole(nodes.open("late")) == whole(a)
+    assert full_content(nodes.open("late")) == full_content(a)
 
 
 def test_time_comes_from_the_server(nodes: Nodes) -> None:

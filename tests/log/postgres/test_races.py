@@ -1,4 +1,4 @@
-"""Many nodes write at once: nothing is lost, doubled, skipped or out of order."""
+"""Many nodes write at once: nothing is lost, duplicated, skipped or out of order."""
 
 import threading
 from itertools import groupby
@@ -13,9 +13,9 @@ from tests.log.postgres.nodes import (
     eventually,
     finish,
     processes,
-    reach,
     said,
     say,
+    wait_for_head,
     write_in_order,
 )
 from tests.log.samples import Said
@@ -28,7 +28,7 @@ STREAMS = 5
 
 
 class Slow:
-    """An append that has its position but does not commit before it is told to."""
+    """An append that has its position but commits only when the test says so."""
 
     def __init__(self, log: Log, text: str = "slow") -> None:
         self._log = log
@@ -96,7 +96,7 @@ def test_a_slow_transaction_with_a_lower_position_is_never_skipped(nodes: Nodes)
     assert follower.head == 0
     slow.finish()
     fast.join(30)
-    reach(follower, 2)
+    wait_for_head(follower, 2)
     assert said(follower) == ["slow", "fast"]
 
 

@@ -1,4 +1,4 @@
-"""Questions about the log: newest facts, one fact's story, branches, views."""
+"""Queries about the log: newest facts, the details of a fact, branches, views."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -17,26 +17,26 @@ T = TypeVar("T")
 
 @pytest.fixture
 def log(tmp_path: Path) -> Generator[Log]:
-    """An empty log in a still world."""
+    """An empty log in a deterministic world."""
     opened = Stage().open(tmp_path / "log.db")
     yield opened
     opened.close()
 
 
 def note(log: Log, text: str, *because: int, branch: str | None = None, stream: str = "n") -> int:
-    """Record a note and say where."""
+    """Append a note and return its position."""
     draft = Draft(NoteWritten(text), because)
     return log.append(stream, [draft], actor="user", branch=branch).position
 
 
 def ask(log: Log, query: Query[T], branch: str | None = None) -> T:
-    """The answer as one has it who looks from a branch."""
+    """The result of a query, read from a branch."""
     with log.reading(branch=branch) as reader:
         return query.answer(reader)
 
 
 def verdicts(log: Log, branch: str | None = None) -> list[str]:
-    """How every fact stands, in order."""
+    """The verdict of every fact, in order."""
     return [one.verdict for one in ask(log, NewestFacts(limit=99), branch)]
 
 

@@ -1,4 +1,4 @@
-"""The file of a log, opened and begun anew while others read it."""
+"""The file of a log: readers while it is replaced or written by others."""
 
 import sys
 import threading
@@ -18,7 +18,7 @@ ROUNDS = 40
 
 @pytest.fixture
 def quick_switches() -> Generator[None]:
-    """Threads take turns far more often than they do by themselves."""
+    """Switch threads far more often than normal."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -27,7 +27,7 @@ def quick_switches() -> Generator[None]:
 
 @contextmanager
 def readers(log: Log, count: int) -> Generator[set[str]]:
-    """Threads that read without a pause; the errors that they met."""
+    """Threads that read without pause; returns the errors they got."""
     errors: set[str] = set()
     done = threading.Event()
 
@@ -48,8 +48,8 @@ def readers(log: Log, count: int) -> Generator[set[str]]:
         thread.join()
 
 
-def begin_anew(log: Log) -> None:
-    """What a node does whose copy is not to be trusted; again, if it cannot at once."""
+def replace_file(log: Log) -> None:
+    """Replace the file, as a node does with an untrusted copy; retries if it fails."""
     with log.writer.pen:
         log.scribe.close()
         log.file.discard()
@@ -67,7 +67,7 @@ def test_a_replaced_file_is_never_mixed_with_the_old_one(tmp_path: Path) -> None
     log = open_log(tmp_path / "copy.db", world=system_world(60))
     with readers(log, 2) as errors:
         for number in range(ROUNDS):
-            begin_anew(log)
+            replace_file(log)
             log.append("s", [Said(f"round {number}")], actor="user")
             (fact,) = log.read("s")
             assert fact.event == Said(f"round {number}")

@@ -1,4 +1,4 @@
-"""What goes into a batch for a warehouse, and what has to be erased before it."""
+"""Batches for a warehouse, and the payloads that must be erased before each."""
 
 from collections.abc import Generator
 from pathlib import Path

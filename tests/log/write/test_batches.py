@@ -1,4 +1,4 @@
-"""Works that share a transaction lead to what they would lead to one by one."""
+"""Appends that share a transaction have the same result as one by one."""
 
 import shutil
 import tempfile
@@ -31,7 +31,7 @@ UNWANTED, UNHEARD = "unwanted", "unheard"
 
 @event("sample.said_anew")
 class SaidAnew(Event, frozen=True):
-    """Something was said anew; what was derived from it is stale."""
+    """Something was reworded; what was derived from it is stale."""
 
     supersedes: ClassVar[bool] = True
 
@@ -39,7 +39,7 @@ class SaidAnew(Event, frozen=True):
 
 
 class Choosy(Projection):
-    """A view that will not take some things in: its table refuses one, its handler another."""
+    """A view that rejects some facts: its table refuses one, its handler another."""
 
     name = "choosy"
     tables: ClassVar[tuple[str, ...]] = ("choosy", "choosy_after")
@@ -72,7 +72,7 @@ Decide = Callable[[Desk], Sequence[Draft]]
 
 
 def saying(stream: str, text: str, request: str | None, expected: int | None) -> Make:
-    """Say something, perhaps under a request id, perhaps at a version only."""
+    """Append a text, perhaps with a request id, perhaps with an expected version."""
 
     def decide(desk: Desk) -> list[Draft]:
         del desk
@@ -87,7 +87,7 @@ def deciding(stream: str, decide: Decide) -> Make:
 
 
 def count_up(stream: str, looked_at: str) -> Make:
-    """Say how much a stream holds by its state and by a view."""
+    """Append the size of a stream, by its state and by a view."""
 
     def decide(desk: Desk) -> list[Draft]:
         state = desk.state(WORDS, looked_at)
@@ -98,7 +98,7 @@ def count_up(stream: str, looked_at: str) -> Make:
 
 
 def once(stream: str) -> Make:
-    """Say something if nothing was said there, and refuse if much was."""
+    """Append a text if the stream is empty, and refuse if it is long."""
 
     def decide(desk: Desk) -> list[Draft]:
         state = desk.state(WORDS, stream)
@@ -110,13 +110,13 @@ def once(stream: str) -> Make:
 
 
 def derive(stream: str, source: int, *, reworded: bool) -> Make:
-    """Say something because of a position, or say that anew."""
+    """Append a text derived from a position, or a rewording of it."""
     happened = SaidAnew("anew") if reworded else Said("derived")
     return deciding(stream, lambda _: [Draft(happened, (source,))])
 
 
 def retract(position: int) -> Make:
-    """Take something back."""
+    """Retract something."""
 
     def decide(desk: Desk) -> list[Draft]:
         retraction_impact(desk.reader, [position], desk.sight)
@@ -184,7 +184,7 @@ def test_a_batch_has_the_same_result_as_its_appends_one_by_one(
 def outcome_of(
     path: Path, before: Sequence[Make], batch: Sequence[Make], *, together: bool
 ) -> tuple[Any, ...]:
-    """What works led to: what each was told, the records, the views; and all of it is sound."""
+    """The result of appends: each receipt or error, the records and the views, all audited."""
     log = Stage().open(path, [Sayings(), Tally(), Choosy()], limits=Limits(snapshot_every=2))
     carry_out(log, before, together=False)
     told = carry_out(log, batch, together=together)
@@ -201,7 +201,7 @@ def outcome_of(
 
 
 def carry_out(log: Log, makes: Sequence[Make], *, together: bool) -> list[Any]:
-    """Carry works out in one transaction, or each in its own; what each of them was told."""
+    """Write appends in one transaction, or each in its own; returns each result."""
     works = [make(log) for make in makes]
     for some in [works] if together else [[work] for work in works]:
         with suppress(Rejected, apsw.ConstraintError):

@@ -1,4 +1,4 @@
-"""Rows of one event and of many: the same bytes, the same chain, the same refusals."""
+"""Encoding one event and many gives the same rows, the same chain and the same errors."""
 
 import math
 from itertools import pairwise
@@ -17,8 +17,8 @@ from everloop.testing.deterministic import Stage
 MIXED: list[Event] = [Said("a"), Said("b"), Counted(1), Said("ü\n"), Counted(2.5), Counted(3)]
 
 
-def stated(record: Record) -> tuple[object, ...]:
-    """What a record says, without what chance and the request gave it."""
+def record_content(record: Record) -> tuple[object, ...]:
+    """The content of a record, without salt, digest and request id."""
     return record.position, record.version, record.kind, record.schema, record.data, record.because
 
 
@@ -29,7 +29,9 @@ def test_many_events_are_encoded_to_the_same_rows_as_one_at_a_time(
     together.append("s", MIXED, actor="user")
     for happened in MIXED:
         apart.append("s", [happened], actor="user")
-    assert list(map(stated, together.records())) == list(map(stated, apart.records()))
+    assert list(map(record_content, together.records())) == list(
+        map(record_content, apart.records())
+    )
     assert verify(together).ok
     assert verify(apart).ok
     together.close()

@@ -1,4 +1,4 @@
-"""Request ids: the caller's are found again for good, the log's own only while it writes."""
+"""Request ids: those of callers are indexed; generated ones are looked up only while writing."""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Views keep up with the log, whoever writes and whichever views that one knows."""
+"""Views stay up to date, even if another process writes that does not know them."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -14,7 +14,7 @@ from everloop.testing.deterministic import Stage
 
 
 @pytest.fixture
-def knowing(stage: Stage, tmp_path: Path) -> Generator[Log]:
+def log_with_view(stage: Stage, tmp_path: Path) -> Generator[Log]:
     """A log with a view."""
     log = stage.open(tmp_path / "shared.db", [Sayings()])
     yield log
@@ -22,9 +22,9 @@ def knowing(stage: Stage, tmp_path: Path) -> Generator[Log]:
 
 
 @pytest.fixture
-def other(knowing: Log, stage: Stage, tmp_path: Path) -> Generator[Log]:
-    """The same file, opened by one who does not know the view."""
-    assert knowing.head == 0
+def log_without_view(log_with_view: Log, stage: Stage, tmp_path: Path) -> Generator[Log]:
+    """The same file, opened without the view."""
+    assert log_with_view.head == 0
     log = stage.open(tmp_path / "shared.db", [])
     yield log
     log.close()
@@ -41,34 +41,36 @@ def _sayings(log: Log) -> list[str]:
 
 
 def test_appends_of_a_writer_without_the_view_are_folded_by_the_next_process_that_has_it(
-    knowing: Log, other: Log
+    log_with_view: Log, log_without_view: Log
 ) -> None:
-    _say(knowing, "a")
-    _say(other, "b", "c")
-    assert _sayings(knowing) == ["a", "b", "c"]
-    _say(other, "d")
-    _say(knowing, "e")
-    _say(other, "f")
-    assert _sayings(knowing) == ["a", "b", "c", "d", "e", "f"]
+    _say(log_with_view, "a")
+    _say(log_without_view, "b", "c")
+    assert _sayings(log_with_view) == ["a", "b", "c"]
+    _say(log_without_view, "d")
+    _say(log_with_view, "e")
+    _say(log_without_view, "f")
+    assert _sayings(log_with_view) == ["a", "b", "c", "d", "e", "f"]
 
 
 def test_a_writer_without_the_view_notices_that_another_has_folded_it_meanwhile(
-    knowing: Log, other: Log, stage: Stage, tmp_path: Path
+    log_with_view: Log, log_without_view: Log, stage: Stage, tmp_path: Path
 ) -> None:
-    _say(other, "a")
-    assert _sayings(knowing) == ["a"]  # it folds, and appends nothing
-    _say(other, "b")
+    _say(log_without_view, "a")
+    assert _sayings(log_with_view) == ["a"]  # it folds, and appends nothing
+    _say(log_without_view, "b")
     again = stage.open(tmp_path / "shared.db", [Sayings()])
     assert _sayings(again) == ["a", "b"]
     again.close()
 
 
-def test_an_up_to_date_view_is_at_the_head_of_the_log(knowing: Log, other: Log) -> None:
-    _say(knowing, "a", "b")
-    with knowing.reading() as reader:
+def test_an_up_to_date_view_is_at_the_head_of_the_log(
+    log_with_view: Log, log_without_view: Log
+) -> None:
+    _say(log_with_view, "a", "b")
+    with log_with_view.reading() as reader:
         assert {line.position for line in ViewList().answer(reader)} == {2}
-    _say(other, "c")
-    with other.reading() as reader:
+    _say(log_without_view, "c")
+    with log_without_view.reading() as reader:
         assert ViewList().answer(reader) == [
             ViewLine("lineage", Lineage.version, 3),
             ViewLine("sayings", 1, 2),

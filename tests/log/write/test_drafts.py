@@ -1,4 +1,4 @@
-"""Drafts that stand on one another within an append, and links that outlive a rewording."""
+"""Drafts derived from other drafts of one append, and lasting events that survive a rewording."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +13,7 @@ from everloop.testing.deterministic import Stage
 
 @event("sample.reworded")
 class Reworded(Event, frozen=True):
-    """Something was said anew."""
+    """Something was reworded."""
 
     supersedes: ClassVar[bool] = True
 
@@ -22,14 +22,14 @@ class Reworded(Event, frozen=True):
 
 @event("sample.linked")
 class Linked(Event, frozen=True):
-    """Something stands on a thing, whatever that says."""
+    """Something is linked to a fact and survives a rewording of it."""
 
     lasting: ClassVar[bool] = True
 
     to: str
 
 
-def counting(log: Log, stream: str) -> list[str]:
+def visible_kinds(log: Log, stream: str) -> list[str]:
     """The kinds of a stream's facts that count."""
     return [fact.event.wire for fact in log.read(stream)]
 
@@ -68,6 +68,6 @@ def test_a_lasting_event_survives_a_rewording_of_its_source_but_not_a_retraction
     log.append("thing", [Said("words")], actor="user")
     log.append("other", [Draft(Linked("thing"), (1,)), Draft(Said("derived"), (1,))], actor="user")
     log.append("thing", [Draft(Reworded("other words"), (1,))], actor="user")
-    assert counting(log, "other") == ["sample.linked"]
+    assert visible_kinds(log, "other") == ["sample.linked"]
     log.retract([1], reason="slip", actor="user")
-    assert counting(log, "other") == []
+    assert visible_kinds(log, "other") == []
