@@ -144,7 +144,7 @@ def fill_conversations(engine: Engine, stage: Stage) -> None:
 
 
 def note(engine: Engine, stage: Stage) -> None:
-    """Every event of notes in memory and of imports."""
+    """Every event of topics, decisions, intents, summaries and imports."""
     do = engine.do
     do(t.OpenTopic("home", "top", "Garden"), by=USER)
     do(t.NoteTopic("home", "top", "The gate sticks."), by=USER)

@@ -248,7 +248,7 @@ def test_an_expected_version_is_checked_inside_the_transaction(log: Log) -> None
 
 
 def said_after(desk: Any, number: int) -> list[Draft]:
-    """Append the number of texts, read from the state inside the transaction."""
+    """Read the state inside the transaction, then append a number."""
     desk.state(WORDS, "s")
     return [Draft(Said(str(number)))]
 

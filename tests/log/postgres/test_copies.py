@@ -144,9 +144,9 @@ def connection_without_triggers(
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        ("UPDATE {} SET data = replace(data, 'two', 'ten') WHERE position = 2", "is not what"),
-        ("UPDATE {} SET digest = sha256('x') WHERE position = 2", "is not what"),
-        ("UPDATE {} SET recorded_at = recorded_at - 1 WHERE position = 2", "is not what"),
+        ("UPDATE {} SET data = replace(data, 'two', 'ten') WHERE position = 2", "differs from"),
+        ("UPDATE {} SET digest = sha256('x') WHERE position = 2", "differs from"),
+        ("UPDATE {} SET recorded_at = recorded_at - 1 WHERE position = 2", "differs from"),
         ("DELETE FROM {} WHERE position = 2", "is missing at the server"),
     ],
 )
@@ -260,7 +260,7 @@ def test_tables_of_the_first_format_are_migrated(postgres_url: str, tmp_path: Pa
 
 
 def _is_free_of(path: Path) -> bool:
-    """Whether a text is in neither a copy nor SQLite's files next to it."""
+    """Whether the private text is in neither a copy nor SQLite's files next to it."""
     files = (file for file in path.parent.glob(f"{path.name}*") if file.is_file())
     return not any(PRIVATE.encode() in file.read_bytes() for file in files)
 

@@ -115,7 +115,7 @@ def encode(happened: Event) -> bytes:
             hint="Send plain text, numbers, lists and maps; text must be valid Unicode.",
         ) from problem
     raise Invalid(
-        f"{happened.wire} would not read back unchanged: it has NaN, Infinity or a wrong type",
+        f"{happened.wire} would not read back unchanged: it has NaN or Infinity, or a wrong type",
         hint="Use the declared types, and no NaN or Infinity.",
     )
 
