@@ -12,7 +12,7 @@ from everloop.errors import Unavailable
 from everloop.log import Context
 from everloop.memory.index.passage_table import Roster
 from everloop.memory.index.quantisation import Floats
-from everloop.memory.index.search_view import Outlook
+from everloop.memory.index.search_view import SearchView
 from everloop.memory.index.vector_index import VectorSpace
 from everloop.memory.index.vector_store import SCAN_FROM, VectorCache
 from everloop.memory.model.commands import RememberItem
@@ -210,7 +210,7 @@ def test_a_large_space_finds_what_an_exact_search_finds(tmp_path: Path) -> None:
     space = VectorSpace(VectorCache(tmp_path / "vectors.db"), WordEmbedder(), exact_max=100)
     rows = random_unit(5_000)
     space.add(np.arange(len(rows)) + 1, rows)
-    everything = Outlook(Roster(), np.ones(len(rows) + 2, np.bool_))
+    everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
     hits = 0
     for query in rows[:50] + 0.05 * random_unit(50):
         exact = set(np.argsort(-(rows @ query))[:10].tolist())
@@ -245,7 +245,7 @@ def large_space(path: Path, rows: Floats, together: int) -> VectorSpace:
 def test_vectors_that_are_all_alike_are_told_apart(tmp_path: Path) -> None:
     rows = alike(20_000)
     space = large_space(tmp_path / "vectors.db", rows, len(rows))
-    everything = Outlook(Roster(), np.ones(len(rows) + 2, np.bool_))
+    everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
     hits = 0
     for query in rows[:50] + 0.5 * random_unit(50, 384):
         exact = set(np.argsort(-(rows @ query))[:10].tolist())
@@ -256,7 +256,7 @@ def test_vectors_that_are_all_alike_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_space_finds_the_same_however_it_grew(tmp_path: Path) -> None:
     rows = alike(6_000)
-    everything = Outlook(Roster(), np.ones(len(rows) + 2, np.bool_))
+    everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
     found = [
         [
             sorted(space.looking(query).nearest(20, everything).tolist())
@@ -278,10 +278,10 @@ def test_a_large_space_finds_only_what_is_allowed_and_as_many_as_there_are(
     space = large_space(tmp_path / "vectors.db", rows, len(rows))
     allowed = np.arange(len(rows) + 2) % share == 0
     allowed[-1] = False
-    outlook = Outlook(Roster(), allowed)
+    view = SearchView(Roster(), allowed)
     there = int(np.count_nonzero(allowed)) - 1  # the first stands for nothing
     for query in rows[:10]:
-        found = space.looking(query).nearest(20, outlook)
+        found = space.looking(query).nearest(20, view)
         assert len(found) >= min(20, there)
         assert allowed[found].all()
         assert found.all()

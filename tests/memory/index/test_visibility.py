@@ -7,7 +7,7 @@ import pytest
 from tests.memory.random_worlds import PRINCIPALS, World
 
 from everloop.memory.index.passage_index import Register
-from everloop.memory.index.visibility import Standing, Standings, outlook
+from everloop.memory.index.visibility import Standing, Standings, filtered_view
 from everloop.memory.projections.queries import Filter, asker
 
 STEPS = 60
@@ -31,19 +31,19 @@ def check_neighbours(standing: Standing) -> None:
     """What an outlook works out for all rows is what the roster says of each of them."""
     roster, allowed = standing.roster, standing.allowed
     rows = allowed[:-1].nonzero()[0]
-    seen = outlook(standing, Filter())
+    seen = filtered_view(standing, Filter())
     assert np.array_equal(seen.before(rows), roster.before(rows, allowed))
     assert np.array_equal(seen.after(rows), roster.after(rows, allowed))
     pairs = {
         (taker, int(rows[giver]))
-        for takers, givers in seen.followed(rows)
+        for takers, givers in seen.followers(rows)
         for taker, giver in zip(takers.tolist(), givers.tolist(), strict=True)
     }
     said_before = zip(rows.tolist(), seen.before(rows).tolist(), strict=True)
     assert pairs == {(row, before) for row, before in said_before if before}
     lengths = roster.length.all[rows] + roster.length.all[roster.before(rows, allowed)]
     assert np.array_equal(seen.lengths(rows), lengths)
-    assert seen.parted == (len(rows) - 1 > standing.items)
+    assert seen.split_items == (len(rows) - 1 > standing.items)
 
 
 @pytest.mark.parametrize("seed", range(8))

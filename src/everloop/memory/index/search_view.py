@@ -1,123 +1,195 @@
-"""What one question looks at: the rows of a roster that its asker may see and its filter leaves.
+"""Search view: what one asker may see through one filter, with the caches that searching fills.
 
-Whatever recall weighs goes through here: what was said before a passage or after it is the nearest
-one that may be seen. A cache: in a small memory the neighbours of all rows are worked out once.
+A view owns everything that is computed for it: BM25 matches of terms, document frequencies,
+spelling corrections, the languages spoken, the visible vectors. All of it derives from the visible
+rows alone, so it stays true as long as the view does; dropping it costs only time. Knows neither
+the asker nor the filter, only the visibility mask that they lead to.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
-from typing import Any
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everloop.log import Reader
 from everloop.memory.index.passage_table import Roster
+from everloop.memory.index.quantisation import Floats
 from everloop.memory.index.row_sets import NONE, Mask, Rows, passing
-from everloop.memory.text.language import Languages
+from everloop.memory.index.term_matches import Lookup, TermMatch, count_visible, score_terms
+from everloop.memory.index.visible_rows import VisibleRows
+from everloop.memory.text.analysis import EITHER, ROWS_MAX, STOP_STEMS
+from everloop.memory.text.language import LANGUAGES, MARK, Languages
+from everloop.memory.text.spelling import may_be_misspelt
 
-LINKED_MAX = 10_000  # rows whose neighbours are worked out for all at once
-SAMPLED = 10_000  # rows that tell how long all are on average
-REACH = 2  # steps to either side that count as around
+CACHED_ROWS_MAX = 2_000_000  # of all matches of all views together; each row takes 16 bytes
+CORRECTIONS_MAX = 3  # terms that one may be a misspelling of
+HIDDEN = 255  # more than any sign distance, so a hidden vector is never a candidate
+
+Correction = tuple[TermMatch, TermMatch] | tuple[()]
+Norms = Callable[[Rows, Rows, NDArray[Any]], Floats]
+
+_LANGUAGE_TERMS = [MARK + code for code in LANGUAGES]
 
 
-class Outlook:
-    """The rows of a roster that a mask lets through; those that came later are not."""
+class TermSource(NamedTuple):
+    """Where a view looks up terms."""
+
+    reader: Reader
+    lookup: Lookup  # posting lists of terms
+    similar: Callable[[str], Sequence[str]]  # the terms that are spelt nearly like one
+    cache_limit: "TermCacheLimit"
+
+
+class VectorArrays(NamedTuple):
+    """The arrays of a vector index, as one query sees them. Place 0 is a missing vector."""
+
+    rows: Rows  # row in the passage table, by place
+    places: Rows  # place, by row in the passage table
+    vectors: NDArray[Any]  # float32, or the upper halves of the numbers as uint16
+    signs: NDArray[np.uint64]  # one bit per dimension, a row for each word of 64
+    middle: Floats  # the mean that signs are relative to; empty where search is exact
+    mixed_norms: Norms  # norms of vectors, each mixed with that of the passage before
+
+
+@dataclass(slots=True)
+class VisibleVectors:
+    """The vectors that a view may see, valid until the vector index changes."""
+
+    index_rows: Rows  # the `VectorArrays.rows` they were made from
+    places: Rows
+    rows: Rows  # of these places
+    hidden: NDArray[np.uint8]  # by place: HIDDEN where it may not be seen, else 0
+    before: tuple[Rows, Floats] | None = None  # by row: place of the passage before; mixed norm
+
+
+@dataclass(slots=True)
+class _TermCache:
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    matches: dict[str, TermMatch] = field(default_factory=dict[str, TermMatch])
+    corrections: dict[str, Correction] = field(default_factory=dict[str, Correction])
+    rows: int = 0  # of all matches together, roughly
+
+
+class SearchView(VisibleRows):
+    """The visible rows of one asker and filter, and everything search has computed for them."""
 
     def __init__(
-        self, roster: Roster, allowed: Mask, *, items: int = 0, parted: bool = False
+        self, table: Roster, allowed: Mask, *, item_count: int = 0, split_items: bool = False
     ) -> None:
-        self.roster, self.allowed = roster, allowed
-        self.items = items  # how many the asker may see, whatever the filter leaves
-        self.size = len(allowed)  # above every row that is allowed
-        self.parted = parted  # whether some item is in several passages
-        self.sizes: dict[str, int] = {}  # by term, how many rows hold it
-        self.nearly: dict[str, Any] = {}  # by term that nothing holds, what `legs.py` takes it for
-        self.languages: Languages | None = None  # besides English; not known until it is asked for
-        self.kept: dict[str, Any] = {}  # by term, what `holdings.py` knows of it
-        self.kept_rows = 0  # of these together, roughly
-        self.seen: Any = None  # which vectors it lets through, as `looking.py` knows it
-        self.linked = self.size <= LINKED_MAX
+        super().__init__(table, allowed, item_count=item_count, split_items=split_items)
+        self._terms = _TermCache()
+        self._languages: Languages | None = None
+        self._vectors: VisibleVectors | None = None
 
-    def before(self, rows: Rows) -> Rows:
-        """The last passage of what each row follows, if it is allowed; else none."""
-        if not self.linked:
-            return self.roster.before(rows, self.allowed)
-        return self._before.take(rows)
+    def match_counts(self, terms: Sequence[str], source: TermSource) -> list[int]:
+        """How many visible rows contain each of these terms themselves."""
+        known = self._terms.counts
+        missing = [term for term in terms if term not in known]
+        if missing:
+            counts = count_visible(self, source.lookup(missing))
+            known = self._terms.counts = known | dict(zip(missing, counts, strict=True))
+        return [known[term] for term in terms]
 
-    def after(self, rows: Rows) -> Rows:
-        """The first passage that follows each row's item and is allowed; else none."""
-        if not self.linked:
-            return self.roster.after(rows, self.allowed)
-        return self._after.take(rows)
+    def matches(self, terms: Sequence[str], source: TermSource) -> list[TermMatch]:
+        """The visible rows that match each of these terms, with their BM25 scores."""
+        known = self._terms.matches
+        missing = [term for term in terms if term not in known]
+        if missing:
+            found = score_terms(self, source.lookup(missing))
+            source.cache_limit.enforce(self)
+            known = {term: known[term] for term in terms if term in known}
+            known |= dict(zip(missing, found, strict=True))
+            cache = self._terms
+            cache.matches.update(known)
+            cache.rows += sum(len(match.rows) for match in found)
+        return [known[term] for term in terms]
 
-    def around(self, rows: Rows) -> Rows:
-        """What was said around each row: right before it, before that; right after, after that."""
-        if not self.linked:
-            return np.concatenate(self._steps(rows))
-        return self._around.take(rows, axis=1).ravel()
+    def corrections(self, terms: Sequence[str], source: TermSource) -> dict[str, Correction]:
+        """Matches of terms that are spelt nearly like those that no visible row contains.
 
-    def followed(self, rows: Rows) -> Iterator[tuple[Rows, Rows]]:
-        """All passages right before which one of these was said, each with where that stands here.
-
-        Hardly ever do several passages follow the same one, so all first ones come together.
+        A typing error should not hide what was meant. Only visible rows count, so a hidden passage
+        suggests no correction.
         """
-        at = np.arange(len(rows))
-        found = self.roster.next.all.take(rows)
-        while found.any():
-            good = passing(found, self.allowed).nonzero()[0]
-            takers, givers = found.take(good), at.take(good)
-            right = self.before(takers) == rows.take(givers)
-            right &= takers != NONE
-            yield takers[right], givers[right]
-            found = self.roster.sibling.all.take(found)
+        known = self._terms.corrections
+        for term in terms:
+            if term not in known:
+                known[term] = self._correct(term, source)
+        return {term: found for term in terms if (found := known[term])}
 
-    def lengths(self, rows: Rows) -> NDArray[np.float64]:
-        """How long each row is together with what was said before it."""
-        if not self.linked:
-            return self._lengths_of(rows)
-        return self._lengths.take(rows)
+    def languages(self, source: TermSource) -> Languages:
+        """The languages besides English in which visible rows are written."""
+        if self._languages is None:
+            counts = self.match_counts(_LANGUAGE_TERMS, source)
+            both = zip(LANGUAGES, counts, strict=True)
+            self._languages = tuple(code for code, count in both if count)
+        return self._languages
 
-    def _lengths_of(self, rows: Rows) -> NDArray[np.float64]:
-        lengths = self.roster.length.all
-        both: NDArray[Any] = lengths.take(rows) + lengths.take(self.before(rows))
-        return both.astype(np.float64)
+    def vectors(self, index_rows: Rows) -> VisibleVectors:
+        """The visible vectors of a vector index with these rows."""
+        known = self._vectors
+        if known is None or known.index_rows is not index_rows:
+            good = passing(index_rows, self.allowed)
+            good[NONE] = False
+            places: Rows = good.nonzero()[0]
+            hidden = np.where(good, np.uint8(0), np.uint8(HIDDEN))
+            known = VisibleVectors(index_rows, places, index_rows.take(places), hidden)
+            self._vectors = known
+        return known
 
-    def _steps(self, rows: Rows) -> list[Rows]:
-        steps: list[Rows] = []
-        for step in (self.before, self.after):
-            reached = rows
-            for _ in range(REACH):
-                reached = step(reached)
-                steps.append(reached)
-        return steps
+    def vectors_before(self, arrays: VectorArrays, rows: Rows, at: Rows) -> tuple[Rows, Floats]:
+        """The places of the vectors before some rows, which are at `at`, and their mixed norms."""
+        if not self.precomputed:
+            return self._vectors_before(arrays, rows, at)
+        visible = self.vectors(arrays.rows)
+        if visible.before is None:  # for all rows at once
+            every = np.arange(self.size - 1)
+            visible.before = self._vectors_before(arrays, every, arrays.places.take(every))
+        earlier, norms = visible.before
+        return earlier.take(rows), norms.take(rows)
 
-    @cached_property
-    def mean_length(self) -> float:
-        """How long allowed rows are on average, each together with what was said before it.
+    @property
+    def cached_rows(self) -> int:
+        """How many rows the cached matches have together, roughly."""
+        return self._terms.rows
 
-        Of very many, some tell.
-        """
-        rows = self.allowed[:-1].nonzero()[0][1:]
-        lengths = self.lengths(rows[:: len(rows) // SAMPLED + 1])
-        return max(1.0, float(lengths.mean())) if len(lengths) else 1.0
+    def drop_terms(self) -> None:
+        """Forget what is cached about terms, in favour of a new cache: threads may use the old."""
+        self._terms = _TermCache()
 
-    @cached_property
-    def rows(self) -> Rows:
-        """All rows, allowed or not."""
-        return np.arange(self.size)
+    def _correct(self, term: str, source: TermSource) -> Correction:
+        word = term.split(EITHER)[0]
+        near = source.similar(word) if may_be_misspelt(word) else ()
+        both = zip(near, self.match_counts(near, source), strict=True)
+        fit = [other for other, n in both if 0 < n <= ROWS_MAX and other not in STOP_STEMS]
+        if not 0 < len(fit) <= CORRECTIONS_MAX:  # of many, none is likely enough
+            return ()
+        # A correction counts half of what the term would, had it been asked for; the other half
+        # counts as a term that matches nothing.
+        (match,) = self.matches([EITHER.join(fit)], source)
+        half = match.weight / 2
+        missing = TermMatch(match.rows[:0], match.scores[:0], half)
+        return TermMatch(match.rows, match.scores / 2, half), missing
 
-    @cached_property
-    def _around(self) -> Rows:
-        return np.stack(self._steps(np.arange(self.size - 1)))
+    def _vectors_before(self, arrays: VectorArrays, rows: Rows, at: Rows) -> tuple[Rows, Floats]:
+        earlier = arrays.places.take(self.before(rows))
+        return earlier, arrays.mixed_norms(at, earlier, arrays.vectors)
 
-    @cached_property
-    def _lengths(self) -> NDArray[np.float64]:
-        return self._lengths_of(np.arange(self.size - 1))
 
-    @cached_property
-    def _before(self) -> Rows:
-        return self.roster.before(np.arange(self.size - 1), self.allowed)
+class TermCacheLimit:
+    """Limits how much all search views together keep in memory about terms."""
 
-    @cached_property
-    def _after(self) -> Rows:
-        return self.roster.after(np.arange(self.size - 1), self.allowed)
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._views = WeakSet[SearchView]()
+
+    def enforce(self, view: SearchView) -> None:
+        """Count this view too; if all of them keep too much, drop what every one has cached."""
+        with self._lock:
+            self._views.add(view)
+            if sum(each.cached_rows for each in self._views) > CACHED_ROWS_MAX:
+                for each in self._views:
+                    each.drop_terms()

@@ -1,125 +1,89 @@
-"""Where terms stand among the rows that a question looks at, with what was said before.
+"""BM25: scores the visible passages that contain a term, from the term's posting list.
 
-A list of the index is narrowed to what may be seen before anything is counted; what stands in the
-passage before counts half. A cache, kept with its outlook: what is true of a term there stays true.
+A posting list is reduced to the visible rows before anything is counted, so hidden passages change
+neither document frequencies nor scores. A term in the passage right before counts half. Pure
+arithmetic: `search_view.py` caches the results.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import log1p
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everloop.memory.index.postings import NOWHERE, Posting
 from everloop.memory.index.row_sets import Rows, passing
-from everloop.memory.index.search_view import Outlook
+from everloop.memory.index.visible_rows import VisibleRows
 
-BEFORE_WEIGHT = 0.5  # of the words said before
-KEPT_ROWS_MAX = 2_000_000  # of all terms of all outlooks together; each takes 16 bytes
+BEFORE_WEIGHT = 0.5  # of a term that occurs in the passage before
 SATURATION, LENGTH_SHARE = 1.2, 0.75  # k1 and b of BM25
 
 Lookup = Callable[[Sequence[str]], Sequence[Posting]]
 
 
-class Holding(NamedTuple):
-    """What holds a term, itself or in what was said before, and what the term is worth."""
+class TermMatch(NamedTuple):
+    """The rows that match a term, themselves or in the passage before, with their BM25 scores."""
 
     rows: Rows  # in order
-    scores: NDArray[np.float64]  # what each gains by it
-    worth: float  # more if fewer of the items that the asker may see hold it
+    scores: NDArray[np.float64]  # what each row gains by the term
+    weight: float  # inverse document frequency: more if fewer visible items contain the term
 
 
-class Holdings:
-    """What is kept of outlooks, and how much that is together."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._outlooks = WeakSet[Outlook]()
-
-    def sizes(self, outlook: Outlook, terms: Sequence[str], lookup: Lookup) -> list[int]:
-        """How many rows hold each of these terms themselves."""
-        known = outlook.sizes
-        missing = [term for term in terms if term not in known]
-        if missing:
-            rows, sizes = _joined([posting.rows for posting in lookup(missing)])
-            good = np.bincount(
-                np.arange(len(sizes)).repeat(sizes), passing(rows, outlook.allowed), len(sizes)
-            )
-            known = outlook.sizes = known | dict(zip(missing, map(int, good), strict=True))
-        return [known[term] for term in terms]
-
-    def of(self, outlook: Outlook, terms: Sequence[str], lookup: Lookup) -> list[Holding]:
-        """What holds each of these terms."""
-        known: dict[str, Holding] = outlook.kept
-        missing = [term for term in terms if term not in known]
-        if missing:
-            found = held_by(outlook, lookup(missing))
-            self._make_room(outlook)
-            known = {term: known[term] for term in terms if term in known}
-            known |= dict(zip(missing, found, strict=True))
-            outlook.kept.update(known)
-            outlook.kept_rows += sum(len(holding.rows) for holding in found)
-        return [known[term] for term in terms]
-
-    def _make_room(self, outlook: Outlook) -> None:
-        """Forget what is kept of all outlooks, if it has become too much."""
-        with self._lock:
-            self._outlooks.add(outlook)
-            if sum(each.kept_rows for each in self._outlooks) > KEPT_ROWS_MAX:
-                for each in self._outlooks:
-                    # Anew, for others may be looking at the old ones.
-                    each.kept, each.sizes, each.nearly, each.kept_rows = {}, {}, {}, 0
+def count_visible(view: VisibleRows, postings: Sequence[Posting]) -> list[int]:
+    """How many visible rows each posting list has."""
+    rows, sizes = _join([posting.rows for posting in postings])
+    good = np.bincount(np.arange(len(sizes)).repeat(sizes), passing(rows, view.allowed), len(sizes))
+    return [int(count) for count in good]
 
 
-def held_by(outlook: Outlook, postings: Sequence[Posting]) -> list[Holding]:
-    """What holds each of several terms, by where these stand."""
-    places, counts = _stands(outlook, postings)
-    order = np.argsort(places, kind="stable")  # two parts, each nearly in order
-    places, counts = places.take(order), counts.take(order)
-    again = (places[1:] == places[:-1]).nonzero()[0]  # the row itself, and the one before it
+def score_terms(view: VisibleRows, postings: Sequence[Posting]) -> list[TermMatch]:
+    """The matches of several terms among the visible rows, one for each posting list."""
+    keys, counts = _visible_occurrences(view, postings)
+    order = np.argsort(keys, kind="stable")  # two parts, each nearly in order
+    keys, counts = keys.take(order), counts.take(order)
+    again = (keys[1:] == keys[:-1]).nonzero()[0]  # both the row itself and the one before match
     counts[again] += counts[again + 1]
-    keep = np.ones(len(places), np.bool_)
+    keep = np.ones(len(keys), np.bool_)
     keep[again + 1] = False
-    places, counts = places[keep], counts[keep]
-    bounds: list[int] = np.searchsorted(
-        places, np.arange(len(postings) + 1) * outlook.size
-    ).tolist()
-    rows = places % outlook.size
-    long = outlook.lengths(rows) / outlook.mean_length
-    damping = 1 + SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * long) / counts
+    keys, counts = keys[keep], counts[keep]
+    bounds: list[int] = np.searchsorted(keys, np.arange(len(postings) + 1) * view.size).tolist()
+    rows = keys % view.size
+    relative_length = view.lengths(rows) / view.mean_length
+    damping = 1 + SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * relative_length) / counts
     return [
-        Holding(rows[low:high], worth / damping[low:high], worth)
+        TermMatch(rows[low:high], weight / damping[low:high], weight)
         for low, high in pairwise(bounds)
-        for worth in (_worth(high - low, outlook.items),)
+        for weight in (_term_weight(high - low, view.item_count),)
     ]
 
 
-def _worth(size: int, items: int) -> float:
+def _term_weight(size: int, items: int) -> float:
     return (SATURATION + 1) * log1p((max(items, size) - size + 0.5) / (size + 0.5))
 
 
-def _stands(outlook: Outlook, postings: Sequence[Posting]) -> tuple[Rows, NDArray[np.float64]]:
-    """Where terms stand, as far as the asker may see it: rows, each term's after the one's before.
+def _visible_occurrences(
+    view: VisibleRows, postings: Sequence[Posting]
+) -> tuple[Rows, NDArray[np.float64]]:
+    """The visible occurrences of terms, and how often each counts.
 
-    First where they stand themselves, then where they stand in what was said before; how often.
+    An occurrence is the row number plus the term's index times the size of the view, so that one
+    sort orders all terms. First come the rows that contain a term, then those that follow one.
     """
-    rows, sizes = _joined([posting.rows for posting in postings])
-    counts, _ = _joined([posting.counts for posting in postings])
-    shift = np.repeat(np.arange(len(sizes)) * outlook.size, sizes)
-    good = passing(rows, outlook.allowed)
+    rows, sizes = _join([posting.rows for posting in postings])
+    counts, _ = _join([posting.counts for posting in postings])
+    shift = np.repeat(np.arange(len(sizes)) * view.size, sizes)
+    good = passing(rows, view.allowed)
     if not good.all():
         rows, counts, shift = rows[good], counts[good], shift[good]
-    places, times = [rows + shift], [counts]
-    for takers, givers in outlook.followed(rows):
-        places.append(takers + shift.take(givers))
+    keys, times = [rows + shift], [counts]
+    for takers, givers in view.followers(rows):
+        keys.append(takers + shift.take(givers))
         times.append(BEFORE_WEIGHT * counts.take(givers))
-    return np.concatenate(places), np.concatenate(times)
+    return np.concatenate(keys), np.concatenate(times)
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[int]]:
-    """Arrays as one, and how long each of them was."""
+def _join(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[int]]:
+    """The arrays as one, and the length of each of them."""
     return np.concatenate([NOWHERE.rows, *parts]), [len(part) for part in parts]

@@ -20,8 +20,9 @@ from everloop.memory.index.embed_batch import Making
 from everloop.memory.index.passage_table import Column, Roster
 from everloop.memory.index.quantisation import Floats, narrowed, rounded, signs_of, widened
 from everloop.memory.index.row_sets import NONE, Rows
+from everloop.memory.index.search_view import VectorArrays
 from everloop.memory.index.snapshot import Arrays
-from everloop.memory.index.vector_search import BEFORE_WEIGHT, Held, Look
+from everloop.memory.index.vector_search import BEFORE_WEIGHT, Look
 from everloop.memory.index.vector_store import VectorCache
 from everloop.ports import Embedder, Progress
 
@@ -241,7 +242,7 @@ class VectorSpace:
         """The space as one question sees it."""
         with self._lock:
             arrays = (self._rows.all, self._places.all, self._vectors, self._signs, self._middle)
-            return Look(Held(*arrays, self.mixed_norms), query)
+            return Look(VectorArrays(*arrays, self.mixed_norms), query)
 
     def mixed_norms(self, at: Rows, earlier: Rows, vectors: NDArray[Any]) -> Floats:
         """How long each vector is once it is mixed with that of what was said before it.

@@ -19,13 +19,13 @@ from everloop.log.model.record import microseconds
 from everloop.memory.index.passage_index import Register
 from everloop.memory.index.passage_table import Roster
 from everloop.memory.index.row_sets import NONE, Mask, Rows
-from everloop.memory.index.search_view import Outlook
+from everloop.memory.index.search_view import SearchView
 from everloop.memory.model.scopes import Asker
 from everloop.memory.projections.queries import Filter, Item, Sieve
 from everloop.memory.text.passages import PASSAGES_MAX
 
 KEPT_MAX = 32
-OUTLOOKS_MAX = 8  # filters whose outlook is kept with a standing
+VIEWS_MAX = 8  # filters whose search view is cached
 CHANGES_MAX = 1_000  # more changed items than these, and everything is asked anew
 UNSET, GAVE_WAY = -1, -2
 
@@ -60,7 +60,7 @@ class Standing(msgspec.Struct, frozen=True):
     marked: bool  # whether any is rated or pinned
     parted: bool  # whether any is in several passages
     read: dict[int, Item] = {}  # items that were read meanwhile, by position
-    outlooks: dict[Filter, Outlook] = {}  # what filters leave of it, for those that were asked
+    views: dict[Filter, SearchView] = {}  # by filter, those in use
 
 
 class Standings:
@@ -184,19 +184,19 @@ class _Draft:
                 self.rated[rows] = value
 
 
-def outlook(standing: Standing, only: Filter) -> Outlook:
-    """What a filter leaves of a standing."""
-    known = standing.outlooks.get(only)
+def filtered_view(standing: Standing, only: Filter) -> SearchView:
+    """The search view of what one asker may see through a filter, from the cache if it is there."""
+    known = standing.views.get(only)
     if known is None:
-        known = Outlook(
+        known = SearchView(
             standing.roster,
             _narrowed(standing, only),
-            items=standing.items,
-            parted=standing.parted,
+            item_count=standing.items,
+            split_items=standing.parted,
         )
-        if len(standing.outlooks) >= OUTLOOKS_MAX:
-            standing.outlooks.clear()
-        standing.outlooks[only] = known
+        if len(standing.views) >= VIEWS_MAX:
+            standing.views.clear()
+        standing.views[only] = known
     return known
 
 

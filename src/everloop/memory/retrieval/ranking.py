@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everloop.memory.index.row_sets import Rows, distinct
-from everloop.memory.index.search_view import Outlook
+from everloop.memory.index.search_view import SearchView
 from everloop.memory.index.visibility import UNSET, Standing
 from everloop.memory.model.events import PIVOTAL, SUMMARY
 from everloop.memory.retrieval.fusion import (
@@ -44,10 +44,10 @@ Boosts = dict[str, NDArray[Any]]  # by reason, for each row
 class Ranking:
     """A ranking in the making, among the rows of a roster that an asker may see."""
 
-    def __init__(self, standing: Standing, outlook: Outlook) -> None:
+    def __init__(self, standing: Standing, view: SearchView) -> None:
         self.roster = standing.roster
         self.standing = standing
-        self.outlook = outlook
+        self.view = view
         self.words: Found = NOTHING
         self.meaning: Found = NOTHING
         self.notes: list[str] = []
@@ -62,7 +62,7 @@ class Ranking:
         """Bring what was found into an order."""
         near = self._neighbours()
         found = (self.words.rows, self.meaning.rows, near[1], *self._timely(hints))
-        rows = distinct(self.outlook.size, *found)
+        rows = distinct(self.view.size, *found)
         words, meaning = self.words, self.meaning
         legs = (
             Leg("words", WORDS_WEIGHT, words.rows, words.scores, words.similarity, floor=0.0),
@@ -70,7 +70,7 @@ class Ranking:
         )
         fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
         self._fused, self._places = fused, np.arange(len(fused))
-        if self.outlook.parted:  # of several passages of an item, the best one counts
+        if self.view.split_items:  # of several passages of an item, the best one counts
             self._places = best_of(self.roster.item.all.take(fused.keys(self._places)))
         if hints:
             self._put_in_order(hints)
@@ -90,8 +90,8 @@ class Ranking:
     def _neighbours(self) -> tuple[Keys, Keys]:
         """The best finds, and for each of them what was said right before and after it."""
         words, meaning = self.words.rows[:SHARERS], self.meaning.rows[:SHARERS]
-        best = distinct(self.outlook.size, words, meaning)
-        return best, self.outlook.around(best)
+        best = distinct(self.view.size, words, meaning)
+        return best, self.view.neighbours(best)
 
     def _timely(self, hints: Sequence[parse.TimeHint]) -> Iterable[Rows]:
         """What happened in the time that a question names: a bounded number of items.
@@ -99,13 +99,13 @@ class Ranking:
         It may be all that the question says: "what did we talk about yesterday". Of many, those
         that matter come first. A time without an end counts if it filters, and then the nearest do.
         """
-        size = self.outlook.size - 1
+        size = self.view.size - 1
         for hint in hints:
             opened = hint.start is None or hint.end is None
             if hint.start is hint.end is None or (opened and hint.kind != "filter"):
                 continue
             happened = self.roster.happened.all[:size]
-            found = self.outlook.allowed[:size] & self.roster.opens.all[:size]
+            found = self.view.allowed[:size] & self.roster.opens.all[:size]
             if hint.start is not None:
                 found &= happened >= int(hint.start.timestamp() * 1e6)
             if hint.end is not None:

@@ -5,7 +5,7 @@ which item was said before, all of it is made only from what passed. So nothing 
 be felt in a ranking.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,17 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from everloop.log import Reader
 from everloop.memory.index.postings import Posting
 from everloop.memory.index.quantisation import Floats, largest
 from everloop.memory.index.row_sets import Rows, best_first, distinct, passing
-from everloop.memory.index.search_view import Outlook
-from everloop.memory.index.term_matches import Holding, Holdings, Lookup, held_by
+from everloop.memory.index.search_view import SearchView, TermSource
+from everloop.memory.index.term_matches import TermMatch, score_terms
 from everloop.memory.index.vector_index import VectorSpace
 from everloop.memory.text.analysis import (
-    EITHER,
     ROWS_MAX,
-    STOP_STEMS,
     TERMS_MAX,
     Question,
     question,
@@ -31,17 +28,11 @@ from everloop.memory.text.analysis import (
     said_as,
     spoken,
 )
-from everloop.memory.text.language import LANGUAGES, MARK
-from everloop.memory.text.spelling import may_be_misspelt
 
 POOL = 200  # the best that a leg hands on
 PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
-GUESSES_MAX = 3  # words that one may be a slip of
 SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
 
-Guess = tuple[Holding, Holding] | tuple[()]
-
-_IN_LANGUAGES = [MARK + code for code in LANGUAGES]
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
 """
@@ -66,20 +57,11 @@ class Found(NamedTuple):
 NOTHING = Found(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-class Source(NamedTuple):
-    """Where words are looked up."""
-
-    reader: Reader
-    lookup: Lookup
-    near: Callable[[str], Sequence[str]]  # what is spelt nearly like a term
-    holdings: Holdings
-
-
-def by_words(outlook: Outlook, text: str, source: Source) -> Found:
+def by_words(view: SearchView, text: str, source: TermSource) -> Found:
     """The passages that fit a question by its words."""
-    asked = _asked(outlook, text, source)
+    asked = _asked(view, text, source)
     terms: Sequence[str] = asked.terms
-    sizes = source.holdings.sizes(outlook, terms, source.lookup)
+    sizes = view.match_counts(terms, source)
     none = [term for term, size in zip(terms, sizes, strict=True) if not size]
     if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
         wanted = rarest(asked, dict(zip(terms, sizes, strict=True))).terms
@@ -88,62 +70,31 @@ def by_words(outlook: Outlook, text: str, source: Source) -> Found:
         terms = [term for term in terms if term in none or term in wanted]
     # Of an identifier the parts are looked for as well: as a whole it is no word of the question.
     slips = [term for term in none[:TERMS_MAX] if said_as((term,), text)]
-    guesses = _guesses(outlook, slips, source) if slips else {}
+    guesses = view.corrections(slips, source) if slips else {}
     if guesses:
         terms = [term for term in terms if term not in guesses]
-    held = [*source.holdings.of(outlook, terms, source.lookup), *chain(*guesses.values())]
+    held = [*view.matches(terms, source), *chain(*guesses.values())]
     if asked.phrases:
-        stand = [_holding(source, outlook, phrase) for phrase in asked.phrases]
-        held += held_by(outlook, stand)
-    found = _scored(outlook, held)
+        stand = [_holding(source, view, phrase) for phrase in asked.phrases]
+        held += score_terms(view, stand)
+    found = _scored(view, held)
     return found._replace(guessed=tuple(guesses)) if guesses else found
 
 
-def _guesses(outlook: Outlook, terms: Sequence[str], source: Source) -> dict[str, Guess]:
-    """What holds words that are spelt nearly like those that nothing holds.
-
-    A slip of the finger should not hide what was meant. Only what may be seen is counted, so what
-    is hidden suggests nothing.
-    """
-    known: dict[str, Guess] = outlook.nearly
-    for term in terms:
-        if term not in known:
-            word = term.split(EITHER)[0]
-            near = source.near(word) if may_be_misspelt(word) else ()
-            sizes = source.holdings.sizes(outlook, near, source.lookup)
-            both = zip(near, sizes, strict=True)
-            fit = [o for o, size in both if 0 < size <= ROWS_MAX and o not in STOP_STEMS]
-            sure = 0 < len(fit) <= GUESSES_MAX  # else it may as well be none of them
-            known[term] = _guess(outlook, EITHER.join(fit), source) if sure else ()
-    return {term: guess for term in terms if (guess := known[term])}
-
-
-def _guess(outlook: Outlook, term: str, source: Source) -> Guess:
-    """What a guess brings: half of what it would, had it been asked for; the rest is missing."""
-    (held,) = source.holdings.of(outlook, [term], source.lookup)
-    half = held.worth / 2
-    missing = Holding(held.rows[:0], held.scores[:0], half)
-    return Holding(held.rows, held.scores / 2, half), missing
-
-
-def _asked(outlook: Outlook, text: str, source: Source) -> Question:
+def _asked(view: SearchView, text: str, source: TermSource) -> Question:
     """What a question looks for: in its language, or in all of what it looks at, if none tells."""
     languages = spoken(text)
     if languages is None:
-        if outlook.languages is None:
-            sizes = source.holdings.sizes(outlook, _IN_LANGUAGES, source.lookup)
-            both = zip(LANGUAGES, sizes, strict=True)
-            outlook.languages = tuple(code for code, size in both if size)
-        languages = outlook.languages
+        languages = view.languages(source)
     return question(text, languages)
 
 
-def by_meaning(outlook: Outlook, space: VectorSpace, query: Floats) -> Found:
+def by_meaning(view: SearchView, space: VectorSpace, query: Floats) -> Found:
     """The passages nearest in meaning, each taken together with what was said before it."""
     look = space.looking(query)
-    nearest = look.nearest(POOL, outlook)
-    rows = distinct(outlook.size, nearest, outlook.after(nearest))[1:]
-    rows, cosines = look.cosines(rows, outlook)
+    nearest = look.nearest(POOL, view)
+    rows = distinct(view.size, nearest, view.after(nearest))[1:]
+    rows, cosines = look.cosines(rows, view)
     best = best_first(cosines)
     scores = cosines.take(best).astype(np.float64)
     return Found(rows.take(best), scores, _within(scores))
@@ -156,13 +107,13 @@ def _within(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
-def _scored(outlook: Outlook, held: Sequence[Holding]) -> Found:
+def _scored(view: SearchView, held: Sequence[TermMatch]) -> Found:
     """BM25 over what holds each of several terms."""
     sizes = [len(holding.rows) for holding in held]
     if not any(sizes):
         return NOTHING
     where, gained, worth = zip(*held, strict=True)
-    rows, at = _spots(outlook, np.concatenate(where))
+    rows, at = _spots(view, np.concatenate(where))
     scores: Any = np.bincount(at, np.concatenate(gained))
     best = _best(scores, min(POOL, int(np.count_nonzero(scores))))
     coverage: Any = np.bincount(at, np.array(worth).repeat(sizes)).take(best)
@@ -170,25 +121,25 @@ def _scored(outlook: Outlook, held: Sequence[Holding]) -> Found:
     return Found(rows.take(best), scores.take(best), coverage)
 
 
-def _spots(outlook: Outlook, every: Rows) -> tuple[Rows, Rows]:
+def _spots(view: SearchView, every: Rows) -> tuple[Rows, Rows]:
     """Rows in order, and where each of `every` stands there: all rows, unless these are many."""
-    if outlook.linked:
-        return outlook.rows, every
-    there = np.zeros(outlook.size, np.bool_)
+    if view.precomputed:
+        return view.rows, every
+    there = np.zeros(view.size, np.bool_)
     there[every] = True
     rows: Rows = there.nonzero()[0]
-    places = np.empty(outlook.size, np.int64)  # what stands at other rows is never looked at
+    places = np.empty(view.size, np.int64)  # what stands at other rows is never looked at
     places[rows] = np.arange(len(rows))
     return rows, places.take(every)
 
 
-def _holding(source: Source, outlook: Outlook, phrase: Sequence[str]) -> Posting:
+def _holding(source: TermSource, view: SearchView, phrase: Sequence[str]) -> Posting:
     """The passages that hold a phrase, among those that hold all its words."""
     first, *others = source.lookup(phrase)
-    rows = first.rows[passing(first.rows, outlook.allowed)]
+    rows = first.rows[passing(first.rows, view.allowed)]
     for posting in others:
         rows = np.intersect1d(rows, posting.rows, assume_unique=True)
-    passages = outlook.roster.passage.all[rows[:PHRASE_MAX]].tolist()
+    passages = view.table.passage.all[rows[:PHRASE_MAX]].tolist()
     wanted = msgspec.json.encode(passages).decode()
     texts: dict[int, str] = dict(source.reader.rows(_TERMS, (wanted,)))
     words = " ".join(phrase)

@@ -18,9 +18,9 @@ from everloop.log import Reader, Sight
 from everloop.memory.index.passage_index import Register
 from everloop.memory.index.passage_table import Roster
 from everloop.memory.index.postings import Postings
-from everloop.memory.index.term_matches import Holdings
+from everloop.memory.index.search_view import TermCacheLimit, TermSource
 from everloop.memory.index.vector_index import VectorSpace
-from everloop.memory.index.visibility import Standing, Standings, outlook
+from everloop.memory.index.visibility import Standing, Standings, filtered_view
 from everloop.memory.model.scopes import OWNER, Asker
 from everloop.memory.near_duplicates.candidates import Sharing
 from everloop.memory.projections.queries import (
@@ -36,7 +36,7 @@ from everloop.memory.projections.queries import (
 from everloop.memory.retrieval.grouping import side_by_side
 from everloop.memory.retrieval.ranking import Ranking
 from everloop.memory.retrieval.results import Answer, Asked, LegWhy, Recalled, Why
-from everloop.memory.retrieval.retrievers import Source, by_meaning, by_words
+from everloop.memory.retrieval.retrievers import by_meaning, by_words
 from everloop.memory.text.analysis import said_as
 from everloop.memory.time_query import parse
 from everloop.memory.time_query.format import told
@@ -55,7 +55,7 @@ class Memory:
         self.register = Register(space.cache.snapshot if space is not None else None)
         self._standings = Standings()
         self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
-        self._postings, self._holdings = Postings(), Holdings()
+        self._postings, self._term_cache_limit = Postings(), TermCacheLimit()
         self.sharing = Sharing()  # what something new is like
 
     def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
@@ -128,7 +128,7 @@ class Memory:
     ) -> Ranking:
         only = _narrowed(reader, asked.only, hints)
         standing = self._standings.of(reader, sight, who, self.register, only)
-        ranking = Ranking(standing, outlook(standing, only))
+        ranking = Ranking(standing, filtered_view(standing, only))
         if any(hint.kind == "filter" for hint in hints):
             stretch = told(only.since, only.before)
             ranking.notes.append(f"Only what happened {stretch} was searched.")
@@ -141,9 +141,9 @@ class Memory:
     def _add_words(self, reader: Reader, asked: Asked, text: str, ranking: Ranking) -> None:
         standing = ranking.standing
         known = (reader, ranking.roster, standing.head)
-        lookup, near = partial(self._postings.of, *known), partial(self._postings.near, *known)
-        source = Source(reader, lookup, near, self._holdings)
-        found = by_words(ranking.outlook, text, source)
+        lookup, similar = partial(self._postings.of, *known), partial(self._postings.near, *known)
+        source = TermSource(reader, lookup, similar, self._term_cache_limit)
+        found = by_words(ranking.view, text, source)
         if found.guessed:
             ranking.notes.append(_guessing(asked.text, found.guessed))
         ranking.words = found.above(asked.min_similarity)
@@ -174,7 +174,7 @@ class Memory:
             ranking.notes.append(
                 "Some items are still being embedded; until then words alone find them."
             )
-        found = by_meaning(ranking.outlook, self.space, query)
+        found = by_meaning(ranking.view, self.space, query)
         ranking.meaning = found.above(asked.min_similarity)
         return not lacking
 
