@@ -1,14 +1,14 @@
-"""The passages of a log in memory: one row each, in the order of their numbers.
+"""Passage table: the passages of a log as columns in memory, one row each, in order of number.
 
-A cache, made from the views and kept up with them. It holds what recall weighs (when, how long,
-what follows what), no text, and decides nothing about who may see what: `standing.py` asks the
-sieve for that. Ids, scopes and speakers are small numbers here; a group is one item id.
+A cache of the projections, without text: only what ranking needs (time, length, which item follows
+which). Does not decide who may see a row: `visibility.py` does. Ids, scopes and speakers are small
+integers here; a group is one item id.
 
-Rows are only added. If the log is no longer the one that was read (a purge, a restored backup),
-`register.py` begins a new roster, and whoever keeps something beside the old one drops it.
+Rows are only appended. After a purge or a restored backup `passage_index.py` starts a new table,
+and everything that was cached by row of the old one is dropped.
 
-Row 0 and group 0 stand for nothing: every chain ends there, and every mask lets row 0 through. So
-chains are followed by plain indexing, without asking at each step whether there is a next one.
+Row 0 and group 0 mean "none": every linked list ends there, and every mask allows row 0. So lists
+are followed by plain indexing, without a check at each step.
 """
 
 import re
@@ -27,7 +27,7 @@ from everloop.memory.index.snapshot import Arrays
 from everloop.memory.text.passages import PASSAGES_MAX
 
 CHUNK = 5_000  # rows read at a time
-NAMES, IDS = "names", "ids"  # of scopes, kinds and speakers; of items
+NAMES, IDS = "names", "ids"  # snapshot arrays: names of scopes, kinds and speakers; item ids
 
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
 _WORD = re.compile(r"\w+")
@@ -41,37 +41,37 @@ WHERE p.passage > ? ORDER BY p.passage
 
 
 class Codes:
-    """Small numbers for names; 0 is no name."""
+    """Maps names to small integers; 0 is no name."""
 
     def __init__(self, names: Iterable[str] = ("",)) -> None:
         self.names: list[str] = list(names)
         self._codes = {name: code for code, name in enumerate(self.names)}
 
     def __len__(self) -> int:
-        """How many names there are, with the empty one."""
+        """How many names there are, including the empty one."""
         return len(self.names)
 
     def of(self, name: str) -> int:
-        """The number of a name, new or known."""
+        """The code of a name; a new name gets the next one."""
         code = self._codes.setdefault(name, len(self.names))
         if code == len(self.names):
             self.names.append(name)
         return code
 
     def known(self, names: Iterable[str]) -> list[int]:
-        """The numbers of those names that have one."""
+        """The codes of those names that have one."""
         return [self._codes[name] for name in names if name in self._codes]
 
 
 class Column:
-    """An array that grows. Its first place stands for nothing and holds 0."""
+    """An array that grows by doubling. Its first entry is 0 and belongs to no row."""
 
     def __init__(self, dtype: Any, known: NDArray[Any] | None = None) -> None:
         self._room: NDArray[Any] = np.zeros(1, dtype) if known is None else known
         self.all: NDArray[Any] = self._room
 
     def grow(self, by: int) -> None:
-        """Make room for so many more, all 0 for now."""
+        """Append so many zeros."""
         size = len(self.all)
         if size + by > len(self._room):
             room = np.empty(max(size + by, 2 * len(self._room), 1_024), self._room.dtype)
@@ -81,7 +81,7 @@ class Column:
         self.all = self._room[: size + by]
 
     def extend(self, values: Sequence[int] | NDArray[Any]) -> None:
-        """Add values."""
+        """Append values."""
         size = len(self.all)
         self.grow(len(values))
         self.all[size:] = values
@@ -110,10 +110,10 @@ COLUMNS: dict[str, Any] = {
 
 
 class Roster:
-    """Every passage of every version, whoever may see it.
+    """Every passage of every version, visible or not, as columns.
 
-    Rows that are there stay as they are while others come, so a reader of an older state may go on
-    with it: what its mask does not let through, it does not see.
+    Existing rows never change while new ones are appended, so a reader of an older state may keep
+    using it: its mask hides the newer rows.
     """
 
     passage: Column
@@ -137,37 +137,39 @@ class Roster:
 
     def __init__(self, kept: Arrays | None = None, head: int = 0) -> None:
         known = kept or {}
-        names = _names(known)
-        self.head = head  # every passage up to this position is here, or about to be
+        names = _decode_names(known)
+        self.head = head  # every passage up to this position is loaded, or being loaded
         for name, dtype in COLUMNS.items():
             setattr(self, name, Column(dtype, known.pop(name, None)))
         self.scopes, self.kinds, self.speakers = (Codes(some) for some in names)
         self._ids = known.pop(IDS, None)
-        self._called: dict[str, list[int]] = {}  # speakers by the first word of their names
+        self._speakers_by_word: dict[
+            str, list[int]
+        ] = {}  # speakers by the first word of their names
         for code in range(1, len(self.speakers)):
-            self._call(code)
-        self.expiring = bool(self.holds_until.all.any())  # whether anything holds for a time only
-        self.beside = known  # what else was kept, for whoever keeps things by row
+            self._index_speaker(code)
+        self.expiring = bool(self.holds_until.all.any())  # whether any item expires
+        self.beside = known  # other arrays of the snapshot, such as vectors by row
 
     def __len__(self) -> int:
-        """How many rows there are, with the one that stands for nothing."""
+        """How many rows there are, including row 0, which means none."""
         return len(self.passage.all)
 
     def load(self, reader: Reader, head: int) -> None:
-        """Take in the passages that came since, up to `head`. Only one thread at a time may."""
-        self.head = head  # before the rows: who sees them must not think that they are older
+        """Append the passages recorded since, up to `head`. Call it from one thread at a time."""
+        self.head = head  # before the rows, so that nobody sees new rows with an older head
         cursor = reader.db.execute(_LOAD, (int(self.passage.all[-1]),))
         while chunk := list(islice(cursor, CHUNK)):
-            self._take(list(zip(*chunk, strict=True)))
+            self._append(list(zip(*chunk, strict=True)))
 
     def arrays(self) -> Arrays:
-        """All of it, to be kept. Only while nothing is loaded."""
+        """All columns, for a snapshot. Must not be called while rows are loaded."""
         names = (self.scopes.names, self.kinds.names, self.speakers.names)
         columns: Arrays = {name: getattr(self, name).all.copy() for name in COLUMNS}
-        return columns | {NAMES: _written(names), IDS: _written(list(self._groups))}
+        return columns | {NAMES: _encode(names), IDS: _encode(list(self._groups))}
 
     def rows_of(self, items: Iterable[int]) -> list[int]:
-        """The rows of these items, by the positions at which they were taken in."""
+        """The rows of these items, given by the positions at which they were recorded."""
         found: list[int] = []
         passages, group, earlier = self.passage.all, self.group.all, self.earlier.all
         for item in items:
@@ -180,22 +182,22 @@ class Roster:
         return found
 
     def before(self, rows: Rows, allowed: Mask) -> Rows:
-        """The last passage of what each row follows, if it is allowed; else none."""
+        """The last allowed passage of the item that each row follows; row 0 if there is none."""
         return _first_allowed(self.prior.all.take(rows), self.earlier.all, allowed)
 
     def after(self, rows: Rows, allowed: Mask) -> Rows:
-        """The first passage that follows each row's item and is allowed; else none."""
+        """The first allowed passage that follows each row's item; row 0 if there is none."""
         return _first_allowed(self.next.all.take(rows), self.sibling.all, allowed)
 
     def named_in(self, text: str) -> list[int]:
-        """Which of the speakers a text names, by their numbers."""
-        if not self._called:
+        """The codes of the speakers that a text names."""
+        if not self._speakers_by_word:
             return []
         words = dict.fromkeys(_WORD.findall(text.lower()))
-        called = (code for word in words for code in self._called.get(word, ()))
-        return [code for code in called if _names_whole(text, self.speakers.names[code])]
+        called = (code for word in words for code in self._speakers_by_word.get(word, ()))
+        return [code for code in called if _contains_name(text, self.speakers.names[code])]
 
-    def _take(self, columns: Sequence[Sequence[Any]]) -> None:
+    def _append(self, columns: Sequence[Sequence[Any]]) -> None:
         passage, item, ids, follows, length, happened, holds, scopes, kinds, openings = columns
         groups = np.array([self._group(name) for name in ids], np.int64)
         followed = np.array([self._group(name) for name in follows], np.int64)
@@ -215,12 +217,12 @@ class Roster:
         self.follows.extend(followed)
         for column in (self.earlier, self.sibling, self.prior, self.next):
             column.grow(len(groups))
-        self._chain(len(self), groups, followed)
-        self._link(groups, followed)
-        self.passage.extend(passage)  # last, for its length is the roster's
+        self._link_lists(len(self), groups, followed)
+        self._link_neighbours(groups, followed)
+        self.passage.extend(passage)  # last, because its length is the length of the table
 
-    def _chain(self, start: int, groups: Rows, follows: Rows) -> None:
-        """Join new rows to the rows of the same groups, and to those that follow the same."""
+    def _link_lists(self, start: int, groups: Rows, follows: Rows) -> None:
+        """Link new rows to the rows of the same group, and to those that follow the same group."""
         rows, first, last = _runs(groups, start)
         of = groups[rows - start]
         self.earlier.all[rows[1:]] = rows[:-1]
@@ -236,8 +238,8 @@ class Roster:
         self.sibling.all[ends[ends != NONE]] = heads[ends != NONE]
         self.closer.all[of[last]] = rows[last]
 
-    def _link(self, groups: Rows, follows: Rows) -> None:
-        """Say again what stands next to the rows of these groups, and to those that follow them."""
+    def _link_neighbours(self, groups: Rows, follows: Rows) -> None:
+        """Update `prior` and `next` of the rows of these groups, and of those that follow them."""
         touched = np.unique(np.concatenate((groups, follows)))
         for first, onward, near, what in (
             (self.opener, self.sibling, self.prior, self.newest),
@@ -251,7 +253,7 @@ class Roster:
 
     @cached_property
     def _groups(self) -> dict[str, int]:
-        """Groups by item id. Read when something new comes, for nobody else asks for ids."""
+        """Groups by item id. Decoded when a row is first appended, for only that needs ids."""
         ids = (
             [""] if self._ids is None else msgspec.json.decode(self._ids.tobytes(), type=list[str])
         )
@@ -268,31 +270,31 @@ class Roster:
         known = len(self.speakers)
         code = self.speakers.of(found.group(1))
         if code == known:
-            self._call(code)
+            self._index_speaker(code)
         return code
 
-    def _call(self, code: int) -> None:
+    def _index_speaker(self, code: int) -> None:
         first = _WORD.findall(self.speakers.names[code].lower())[0]
-        self._called.setdefault(first, []).append(code)
+        self._speakers_by_word.setdefault(first, []).append(code)
 
 
-def _names_whole(text: str, name: str) -> bool:
+def _contains_name(text: str, name: str) -> bool:
     return bool(re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE))
 
 
-def _names(kept: Arrays) -> list[list[str]]:
-    """The names of scopes, kinds and speakers; the first of each is empty."""
+def _decode_names(kept: Arrays) -> list[list[str]]:
+    """The names of scopes, kinds and speakers in a snapshot; the first of each is empty."""
     if NAMES not in kept:
         return [[""]] * 3
     return msgspec.json.decode(kept.pop(NAMES).tobytes(), type=list[list[str]])
 
 
-def _written(names: object) -> NDArray[np.uint8]:
+def _encode(names: object) -> NDArray[np.uint8]:
     return np.frombuffer(msgspec.json.encode(names), np.uint8)
 
 
 def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:
-    """Rows from `start` on by their keys, and which of them are the first and last of a key."""
+    """Rows from `start` on sorted by key, and masks of the first and the last row of each key."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     change = np.ones(len(keys) + 1, np.bool_)
@@ -301,14 +303,14 @@ def _runs(keys: Rows, start: int) -> tuple[Rows, Mask, Mask]:
 
 
 def _first_allowed(found: Rows, onward: Rows, allowed: Mask) -> Rows:
-    """Each row, or the first one further along its chain that is allowed; else none."""
+    """Each row, or the next allowed one in its linked list; row 0 if there is none."""
     good = passing(found, allowed)
     if good.all():
         return found
     lost = (~good).nonzero()[0]
     while len(lost):
         further = onward[found[lost]]
-        further[further >= len(onward)] = NONE  # those came while we were looking
+        further[further >= len(onward)] = NONE  # rows appended meanwhile
         found[lost] = further
         lost = lost[~passing(further, allowed)]
     return found

@@ -1,7 +1,8 @@
-"""Where each term stands: rows of the roster and how often, read from the index once and kept.
+"""Posting lists: for each term the rows of the passage table that contain it, and how often.
 
-The index on disk is SQLite's; here are only the lists of terms that were asked for, and the terms
-of passages that it did not hold when they were read. Who may see a row is not known here.
+The inverted index on disk is SQLite's FTS5. Cached here are the posting lists of terms that were
+searched for, and the terms of passages that were not indexed yet when a list was read. Knows
+nothing about visibility: callers apply the mask.
 """
 
 import threading
@@ -21,8 +22,8 @@ from everloop.memory.projections.fts_index import WAITING, indexed_upto, vocabul
 from everloop.memory.text.analysis import EITHER
 from everloop.memory.text.spelling import Spelling
 
-KEPT_ROWS_MAX = 8_000_000  # of all lists together
-RECENT_MAX = 10_000  # passages whose terms are held in memory, before the lists are read anew
+CACHED_ROWS_MAX = 8_000_000  # of all posting lists together
+RECENT_MAX = 10_000  # passages whose terms are kept in memory, before the lists are read again
 
 _LISTS = """
 SELECT (SELECT group_concat(doc) FROM memory_words_terms WHERE term = j.value)
@@ -32,96 +33,102 @@ _RECENT = "SELECT passage, terms FROM memory_passages WHERE passage > ? ORDER BY
 
 
 class Posting(NamedTuple):
-    """The rows that hold a term, in order, and how often each does."""
+    """The posting list of a term: the rows that contain it, in order, and how often each does."""
 
     rows: Rows
     counts: NDArray[np.float64]
 
 
-Recent = tuple["array[int]", "array[float]"]  # rows, and how often a term stands in each
+Recent = tuple["array[int]", "array[float]"]  # rows, and how often a term occurs in each
 
-_FIRST = np.array([True])
+_TRUE = np.array([True])
 NOWHERE = Posting(np.empty(0, np.int64), np.empty(0))
 
 
 class Postings:
-    """The lists of one log. A cache: dropping it changes nothing but time."""
+    """Cache of the posting lists of one log. Dropping it costs only time."""
 
-    _spelling: Spelling | None  # of the lists' terms, once somebody asks
-    _newly: tuple[int, Spelling]  # of so many terms of what came since
+    _spelling: Spelling | None  # of the terms in the index, built on first use
+    _recent_spelling: tuple[int, Spelling]  # of so many terms of recent passages
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._begin(Roster())
+        self._reset(Roster())
 
-    def of(self, reader: Reader, roster: Roster, head: int, terms: Sequence[str]) -> list[Posting]:
-        """Where each term stands, in every passage up to the reader's newest position, `head`.
+    def of(self, reader: Reader, table: Roster, head: int, terms: Sequence[str]) -> list[Posting]:
+        """The posting list of each term, complete up to the reader's newest position, `head`.
 
-        Of several terms any of which will do, where one of them stands. Passages that came later
-        may be in the lists as well.
+        Alternatives joined by `EITHER` give one merged list. Later passages may be in the lists as
+        well.
         """
         with self._lock:
-            self._refresh(reader, roster)
+            self._refresh(reader, table)
             every = [one for term in terms for one in term.split(EITHER)]
-            lists = self._lists(reader, head, every)
-            whole = {one: self._whole(one, lists) for one in every}
-            return [_either([whole[one] for one in term.split(EITHER)]) for term in terms]
+            lists = self._cached_lists(reader, head, every)
+            whole = {one: self._complete_list(one, lists) for one in every}
+            return [_union([whole[one] for one in term.split(EITHER)]) for term in terms]
 
-    def near(self, reader: Reader, roster: Roster, head: int, term: str) -> list[str]:
-        """The terms that are spelt nearly like one, whoever may see where they stand."""
+    def near(self, reader: Reader, table: Roster, head: int, term: str) -> list[str]:
+        """The terms that are spelt nearly like one, visible to the asker or not."""
         with self._lock:
-            self._refresh(reader, roster)
+            self._refresh(reader, table)
             listed = self._spelling
             if listed is None:
                 listed = Spelling(vocabulary(reader))
                 if head >= self._head:  # else it may lack what others see
                     self._spelling = listed
-            if self._newly[0] < len(self._recent):
-                self._newly = len(self._recent), Spelling(self._recent)
-            return list(dict.fromkeys(listed.near(term) + self._newly[1].near(term)))
+            if self._recent_spelling[0] < len(self._recent):
+                self._recent_spelling = len(self._recent), Spelling(self._recent)
+            return list(dict.fromkeys(listed.near(term) + self._recent_spelling[1].near(term)))
 
-    def _whole(self, term: str, lists: Mapping[str, Posting]) -> Posting:
-        """Where a term stands, in the lists and in what came since."""
+    def _complete_list(self, term: str, lists: Mapping[str, Posting]) -> Posting:
+        """The posting list of a term, from the index and from recent passages."""
         recent = self._recent.get(term)
         if recent is None:
             return lists[term]
         rows, counts = recent
-        return _joined(lists[term], Posting(np.frombuffer(rows, np.int64), np.frombuffer(counts)))
+        return _concatenate(
+            lists[term], Posting(np.frombuffer(rows, np.int64), np.frombuffer(counts))
+        )
 
-    def _lists(self, reader: Reader, head: int, terms: Sequence[str]) -> Mapping[str, Posting]:
-        """The lists of terms. Those that are not known are read, all at once."""
-        listed = self._listed
+    def _cached_lists(
+        self, reader: Reader, head: int, terms: Sequence[str]
+    ) -> Mapping[str, Posting]:
+        """The posting lists of terms from the index. Those that are not cached are read at once."""
+        listed = self._by_term
         missing = [term for term in dict.fromkeys(terms) if term not in listed]
         if not missing:
             for term in terms:
                 listed.move_to_end(term)
             return listed
-        found = dict(zip(missing, self._read(reader, missing), strict=True))
-        if head < self._head:  # they lack what this reader cannot see, perhaps what it sees wait
-            found = {t: _joined(one, self._waiting(reader, t)) for t, one in found.items()}
+        found = dict(zip(missing, self._read_lists(reader, missing), strict=True))
+        if head < self._head:  # an older state, in which passages may still wait to be indexed
+            found = {t: _concatenate(one, self._unindexed(reader, t)) for t, one in found.items()}
         known = found | {term: listed[term] for term in terms if term in listed}
         if head >= self._head:
-            self._keep(known)
+            self._cache(known)
         return known
 
-    def _begin(self, roster: Roster, upto: int = -1) -> None:
-        self._roster = roster
-        # Rows read from the lists (those up to the passage `upto`), and rows known in all.
-        self._base = self._size = int(np.searchsorted(roster.passage.all, upto, "right")) or 1
-        self._head = roster.head  # after its rows: they may reach further by now, not less far
-        self._listed: OrderedDict[str, Posting] = OrderedDict()
+    def _reset(self, table: Roster, upto: int = -1) -> None:
+        self._roster = table
+        # Rows covered by the lists (those up to the passage `upto`), and rows known in all.
+        self._base = self._size = int(np.searchsorted(table.passage.all, upto, "right")) or 1
+        self._head = (
+            table.head
+        )  # read after its rows, which may reach further by now, never less far
+        self._by_term: OrderedDict[str, Posting] = OrderedDict()
         self._recent: dict[str, Recent] = {}
-        self._kept = 0
-        self._spelling, self._newly = None, (0, Spelling(()))
+        self._cached_rows = 0
+        self._spelling, self._recent_spelling = None, (0, Spelling(()))
 
-    def _refresh(self, reader: Reader, roster: Roster) -> None:
-        """Take in the terms of passages that came since."""
-        size = len(roster)
-        if roster is not self._roster or size - self._base > RECENT_MAX:
-            self._begin(roster, indexed_upto(reader))
+    def _refresh(self, reader: Reader, table: Roster) -> None:
+        """Add the terms of passages that were recorded since."""
+        size = len(table)
+        if table is not self._roster or size - self._base > RECENT_MAX:
+            self._reset(table, indexed_upto(reader))
         if size == self._size:
             return
-        passages: Rows = roster.passage.all
+        passages: Rows = table.passage.all
         after: int = passages.item(self._size - 1)
         new = reader.rows(_RECENT, (after,))
         numbers = np.array([passage for passage, _ in new], np.int64)
@@ -134,8 +141,8 @@ class Postings:
                     held[1].append(count)
                 self._size = row + 1
 
-    def _read(self, reader: Reader, terms: Sequence[str]) -> Iterator[Posting]:
-        """The lists of these terms, as the index has them."""
+    def _read_lists(self, reader: Reader, terms: Sequence[str]) -> Iterator[Posting]:
+        """The posting lists of these terms, read from the index."""
         wanted = msgspec.json.encode(terms).decode()
         texts = [text or "" for (text,) in reader.rows(_LISTS, (wanted,))]
         sizes = [text.count(",") + 1 if text else 0 for text in texts]
@@ -148,14 +155,14 @@ class Postings:
         start = 0
         for size in sizes:
             end = start + size
-            # Each a copy: a list that is forgotten must not be held by those read with it.
+            # Each a copy: an evicted list must not be kept alive by those read with it.
             rows = every[start:end].copy() if whole else every[start:end][there[start:end]]
             alone = whole and not again[start : end - 1].any()
-            yield Posting(rows, np.ones(size)) if alone else _counted(rows)
+            yield Posting(rows, np.ones(size)) if alone else _count_rows(rows)
             start = end
 
-    def _waiting(self, reader: Reader, term: str) -> Posting:
-        """Where a term stands in what is not in the index yet, as far as the lists should reach."""
+    def _unindexed(self, reader: Reader, term: str) -> Posting:
+        """The posting list of a term in passages that wait to be indexed, as far as lists reach."""
         passages = self._roster.passage.all[: self._base]
         found = [(number, terms.split(" ").count(term)) for number, terms in reader.rows(WAITING)]
         rows = np.searchsorted(passages, np.array([number for number, _ in found], np.int64))
@@ -169,29 +176,29 @@ class Postings:
             np.array([count for _, count in held], np.float64),
         )
 
-    def _keep(self, found: Mapping[str, Posting]) -> None:
-        """Keep lists, the last ones asked for last, as long as there is room."""
+    def _cache(self, found: Mapping[str, Posting]) -> None:
+        """Cache posting lists; evict the least recently used ones when there is no room."""
         for term, posting in found.items():
-            if term not in self._listed:
-                self._kept += len(posting.rows)
-            self._listed[term] = posting
-            self._listed.move_to_end(term)
-        while self._kept > KEPT_ROWS_MAX and len(self._listed) > len(found):
-            self._kept -= len(self._listed.popitem(last=False)[1].rows)
+            if term not in self._by_term:
+                self._cached_rows += len(posting.rows)
+            self._by_term[term] = posting
+            self._by_term.move_to_end(term)
+        while self._cached_rows > CACHED_ROWS_MAX and len(self._by_term) > len(found):
+            self._cached_rows -= len(self._by_term.popitem(last=False)[1].rows)
 
 
-def _counted(rows: Rows) -> Posting:
-    """Rows with repetitions, in order, as rows and counts."""
+def _count_rows(rows: Rows) -> Posting:
+    """Sorted rows with repetitions, as distinct rows and counts."""
     new = rows[1:] != rows[:-1]
-    if new.all():  # as rare terms do, each stands once where it stands
+    if new.all():  # as rare terms do, it occurs once per row
         return Posting(rows, np.ones(len(rows)))
-    starts = np.concatenate((_FIRST, new)).nonzero()[0]
+    starts = np.concatenate((_TRUE, new)).nonzero()[0]
     counts = np.diff(starts, append=len(rows))
     return Posting(rows[starts], counts.astype(np.float64))
 
 
-def _either(postings: Sequence[Posting]) -> Posting:
-    """Where any of several terms stands, and how often the one does that stands there most."""
+def _union(postings: Sequence[Posting]) -> Posting:
+    """The union of several posting lists; the count of a row is the highest of its counts."""
     if len(postings) == 1:
         return postings[0]
     rows = np.concatenate([posting.rows for posting in postings])
@@ -203,7 +210,7 @@ def _either(postings: Sequence[Posting]) -> Posting:
     return Posting(rows, np.maximum.reduceat(counts[order], starts))
 
 
-def _joined(first: Posting, then: Posting) -> Posting:
+def _concatenate(first: Posting, then: Posting) -> Posting:
     return Posting(
         np.concatenate((first.rows, then.rows)), np.concatenate((first.counts, then.counts))
     )

@@ -1,4 +1,7 @@
-"""How vectors are kept and compared: halves of numbers, signs, the largest of many."""
+"""Vector quantisation: bfloat16 halves and sign bits, and how vectors are compared in them.
+
+Also picks the smallest or largest of many values without sorting them all. Pure numpy.
+"""
 
 import sys
 from typing import Any
@@ -12,17 +15,17 @@ Floats = NDArray[np.float32]
 
 _LOW_AND_HIGH = (0, 1) if sys.byteorder == "little" else (1, 0)
 _UPPER = np.uint32(0xFFFF0000)
-SAMPLED, SPARE = 2_048, 8  # of many numbers, so many tell how they lie, but for a few
+SAMPLED, SPARE = 2_048, 8  # of many values, so many are sampled to guess a threshold; spare ones
 
 
 def narrowed(vectors: Floats) -> NDArray[np.uint16]:
-    """The upper halves of the numbers, rounded: as far as they go, but not as fine."""
+    """Quantise float32 to bfloat16: the upper halves of the numbers, rounded."""
     whole = np.ascontiguousarray(vectors).view(np.uint32)
     return ((whole + np.uint32(0x8000)) >> np.uint32(16)).astype(np.uint16)
 
 
 def widened(vectors: NDArray[Any]) -> Floats:
-    """Vectors as whole numbers, whichever way they are kept. Four times faster than float16."""
+    """Vectors as float32, whether stored so or as bfloat16. Four times faster than float16."""
     if vectors.dtype == np.float32:
         return vectors
     whole: Floats = (vectors.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -30,20 +33,20 @@ def widened(vectors: NDArray[Any]) -> Floats:
 
 
 def rounded(vectors: NDArray[Any]) -> Floats:
-    """Vectors as they are once they were narrowed, whether or not they are yet."""
+    """Vectors as float32 with the precision of bfloat16, however they are stored."""
     return widened(narrowed(vectors) if vectors.dtype == np.float32 else vectors)
 
 
 class Query:
-    """What vectors are multiplied with, whichever way they are kept."""
+    """A query vector that multiplies with stored vectors, whether float32 or bfloat16."""
 
     def __init__(self, whole: Floats) -> None:
         self.whole = whole
-        # Of two halves in one word, the first is the lower one, or the upper one on some machines.
+        # Of two halves in one word the first is the lower one, or the upper one if big-endian.
         self._low, self._high = (whole[at::2].copy() for at in _LOW_AND_HIGH)
 
     def times(self, vectors: NDArray[Any], places: Rows) -> Floats:
-        """The products with the vectors at some places."""
+        """The dot products with the vectors at some places."""
         if vectors.dtype == np.float32:
             products: Floats = vectors.take(places, axis=0) @ self.whole
             return products
@@ -55,7 +58,7 @@ class Query:
 
 
 def signs_of(vectors: NDArray[Any], middle: Floats) -> NDArray[np.uint64]:
-    """On which side of the middle each number lies: 64 bits to a word, and a row for each word."""
+    """Sign quantisation: one bit for each number above the middle; 64 to a word, a row per word."""
     bits = np.packbits(vectors > middle, axis=1)
     padded = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
     padded[:, : bits.shape[1]] = bits
@@ -63,7 +66,7 @@ def signs_of(vectors: NDArray[Any], middle: Floats) -> NDArray[np.uint64]:
 
 
 def differing(signs: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[Any]:
-    """In how many signs each vector differs from what is asked; three words fit into a byte."""
+    """Hamming distances between sign bits and those of a query; three words fit into a byte."""
     size: int = signs.shape[1]
     found: NDArray[Any] = np.zeros(size, np.uint8) if len(signs) <= 3 else np.zeros(size, np.uint16)
     for word, said in zip(signs, asked, strict=True):
@@ -72,9 +75,9 @@ def differing(signs: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[A
 
 
 def smallest(values: NDArray[Any], count: int) -> Rows:
-    """The places of the smallest of some small numbers: so many, or more if some are equal.
+    """The indices of the `count` smallest of some small integers, or of more if some are equal.
 
-    How far they reach is guessed from a sample, and then put right if that is too few.
+    The threshold is guessed from a sample, and raised if that gives too few.
     """
     step = max(1, len(values) // SAMPLED)
     sample = np.sort(values[::step], kind="stable")
@@ -86,9 +89,9 @@ def smallest(values: NDArray[Any], count: int) -> Rows:
 
 
 def largest(values: NDArray[Any], count: int) -> Rows:
-    """The places of the largest values, with all that equal the last of them."""
+    """The indices of the `count` largest values, with all that equal the last of them."""
     step = len(values) // SAMPLED
-    if step > 4:  # of many, first those that a sample says are large
+    if step > 4:  # many values: first take those that a sample says are large
         sample = np.sort(values[::step])
         last = max(0, len(sample) - 2 * count // step - SPARE)
         likely: Rows = (values >= sample[last]).nonzero()[0]

@@ -1,6 +1,6 @@
-"""Rows of a roster as arrays: which are allowed, which are there, in which order.
+"""Row sets: arrays of row numbers of the passage table, boolean masks over them, and sorting.
 
-Row 0 stands for nothing, and every mask lets it through, so nobody need ask whether there is one.
+Row 0 means "no row", and every mask allows it, so callers need no check whether there is a row.
 """
 
 from typing import Any
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-NONE = 0  # the row, and the group, that stands for nothing
-SPARSE_FROM = 20_000  # rows there are, from which on a few of them are sooner sorted than marked
+NONE = 0  # the row, and the group, that means there is none
+SPARSE_FROM = 20_000  # table size from which on sorting a few rows is faster than marking them
 
-# Arrays, also the numbers among them: numpy takes an array in faster than a plain number.
+# Even the numbers are arrays: numpy handles an array faster than a plain number.
 _PLACE, _SCORE = np.array(2**14 - 1), np.array(-(2**14))
 _PLACES: Rows = _SCORE + np.arange(2**14)
 _ABOVE = np.array(2.0)
@@ -22,7 +22,7 @@ _NOTHING, _FIRST = np.array([NONE]), np.array([True])
 
 
 def distinct(size: int, *parts: Rows) -> Rows:
-    """The rows in order, each once, all below `size`; the first is the one for nothing."""
+    """The distinct rows in order, all below `size`; the first is row 0, which means no row."""
     if size > SPARSE_FROM:
         every: Rows = np.concatenate((_NOTHING, *parts))
         every.sort()
@@ -36,10 +36,10 @@ def distinct(size: int, *parts: Rows) -> Rows:
 
 
 def best_first(scores: NDArray[Any]) -> Rows:
-    """The places of scores above -2, highest first; among equals the lower place is first.
+    """The indices that sort scores above -2 in descending order; among equals the lower is first.
 
-    Much faster than a stable sort: the place is put into the last bits of the score, and so one
-    number is sorted. What differs in those bits alone counts as equal.
+    Much faster than a stable sort: the index is put into the last bits of the score, and so one
+    number is sorted. Scores that differ in those bits alone count as equal.
     """
     if len(scores) > len(_PLACES):
         return np.argsort(-scores, kind="stable")
@@ -52,6 +52,6 @@ def best_first(scores: NDArray[Any]) -> Rows:
 
 
 def passing(rows: Rows, allowed: Mask) -> Mask:
-    """Which of these rows are allowed. Those that came after the mask was made are not."""
+    """A mask of the allowed ones among these rows. Rows newer than the mask are not allowed."""
     passed: Mask = allowed.take(rows, mode="clip")
     return passed

@@ -1,8 +1,8 @@
-"""Arrays in a file, so that a process need not work out what the last one knew.
+"""Snapshot of the search index: arrays in a file, so that a new process starts warm.
 
-A cache: the file says which log, up to where, and which build's views it was made from, carries a
-checksum for each array, and is thrown away if anything about it does not fit. It is written beside
-its place and moved there, so a reader finds the old one or the new one, and never half of one.
+A cache: the file names the log, the position and the projection versions it was made from, has a
+checksum for each array, and is deleted if anything does not match. It is written to a temporary
+file and renamed, so a reader finds the old one or the new one, never half of one.
 """
 
 import os
@@ -18,7 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = 3
-DAMAGED = (OSError, ValueError, EOFError, TokenError, MemoryError)  # numpy's, of odd headers
+DAMAGED = (
+    OSError,
+    ValueError,
+    EOFError,
+    TokenError,
+    MemoryError,
+)  # what numpy raises on damaged headers
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -26,7 +32,7 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What a snapshot is of. Two are of the same if these are equal."""
+    """Identity of a snapshot: two with equal headers have the same contents."""
 
     head: int
     digest: str  # of the record at `head`
@@ -38,18 +44,18 @@ class Header(msgspec.Struct, frozen=True):
 
 class _Contents(msgspec.Struct, frozen=True):
     header: Header
-    checksums: dict[str, int]  # by name, in the order in which the arrays come
+    checksums: dict[str, int]  # by name, in the order of the arrays
 
 
 class Snapshot:
-    """One such file."""
+    """One snapshot file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._new = path.with_name(f"{path.name}.new")
 
     def header(self) -> Header | None:
-        """What there is a snapshot of, if there is one."""
+        """The header of the stored snapshot, if there is one."""
         try:
             with self._path.open("rb") as file:
                 return _contents(file).header
@@ -60,7 +66,7 @@ class Snapshot:
             return None
 
     def load(self, header: Header) -> Arrays | None:
-        """The arrays, if they are of what is asked for, and whole."""
+        """The arrays, if the header matches and no checksum fails."""
         try:
             with self._path.open("rb") as file:
                 contents = _contents(file)
@@ -70,11 +76,11 @@ class Snapshot:
             return None
 
     def save(self, header: Header, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep these arrays instead of what there was."""
+        """Write these arrays, in place of the old snapshot."""
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         sums = {name: _checksum(name, array) for name, array in whole.items()}
         contents = np.frombuffer(msgspec.json.encode(_Contents(header, sums)), np.uint8)
-        with suppress(OSError):  # a full disk, say: then the next process reads the log instead
+        with suppress(OSError):  # e.g. a full disk: then the next process reads the log instead
             with os.fdopen(os.open(self._new, _WRITING, 0o600), "wb") as file:
                 for array in (contents, *whole.values()):
                     np.save(file, array, allow_pickle=False)
@@ -83,19 +89,19 @@ class Snapshot:
             self._new.unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Forget it, with what somebody began to write in its place."""
+        """Delete the file, and a temporary file that an interrupted write left."""
         self._new.unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
 
     def throw_away(self) -> None:
-        """Forget it, if it is of no use. Where nothing can be written, it is passed over."""
+        """Delete a useless file; where nothing can be written, leave it."""
         with suppress(OSError):
             self.drop()
 
 
 def _contents(file: BinaryIO) -> _Contents:
-    told: NDArray[np.uint8] = np.load(file, allow_pickle=False)
-    return msgspec.json.decode(told.tobytes(), type=_Contents)
+    encoded: NDArray[np.uint8] = np.load(file, allow_pickle=False)
+    return msgspec.json.decode(encoded.tobytes(), type=_Contents)
 
 
 def _arrays(file: BinaryIO, checksums: Mapping[str, int]) -> Arrays:
@@ -103,7 +109,7 @@ def _arrays(file: BinaryIO, checksums: Mapping[str, int]) -> Arrays:
     for name, checksum in checksums.items():
         found[name] = np.load(file, allow_pickle=False)
         if _checksum(name, found[name]) != checksum:
-            raise ValueError(f"{name} is not as it was saved")
+            raise ValueError(f"the checksum of {name} does not match")
     return found
 
 

@@ -1,10 +1,9 @@
-"""The meaning leg: vectors of passages, kept as a cache and searched in memory.
+"""Vector index: the embeddings of passages in memory, for semantic search.
 
-A vector belongs to a text and a model, never to the log. The space in memory holds one vector
-per passage, by its row in the roster, and searches only among those that it is told to. It is exact
-while it is small; a large one looks through one bit per dimension first, measures only the best
-candidates exactly, and keeps half of each number. Place 0 holds no vector and stands for a lacking
-one.
+A vector belongs to a text and a model, never to the log. The index has one vector per passage, by
+its row in the passage table; `vector_search.py` searches it among the visible rows only. A small
+index is exact; a large one is quantised: sign bits select candidates, and vectors are kept as
+bfloat16. Place 0 has no vector and means that one is missing.
 """
 
 import threading
@@ -26,14 +25,19 @@ from everloop.memory.index.vector_search import BEFORE_WEIGHT, Look
 from everloop.memory.index.vector_store import VectorCache
 from everloop.ports import Embedder, Progress
 
-KEPT = ("rows", "vectors", "signs", "middle")  # of a space, each by this and its model's name
+SNAPSHOT_ARRAYS = (
+    "rows",
+    "vectors",
+    "signs",
+    "middle",
+)  # arrays in a snapshot; each is named by this and its model
 
-EXACT_MAX = 8_000  # vectors searched exactly; beyond, signs come first
-BATCH, BATCH_CHARACTERS = 32, 4_000  # texts embedded at once, and how long they are together
+EXACT_MAX = 8_000  # vectors that are searched exactly; beyond that, by sign bits first
+BATCH, BATCH_CHARACTERS = 32, 4_000  # texts embedded at once, and their length together
 SAVED_TOGETHER = 8 * BATCH
-SIGNED_TOGETHER = 10_000  # vectors whose signs are made at once
+SIGNED_TOGETHER = 10_000  # vectors whose sign bits are computed at once
 NEVER = (0, 0)
-SQUARE_MAX = 1.2  # of a unit vector's length, in half precision; more is damage
+SQUARE_MAX = 1.2  # squared length of a unit vector in half precision; more means damage
 
 _PURGE = """
 SELECT digest FROM log WHERE position = (SELECT max(position) FROM log_retractions WHERE everywhere)
@@ -43,17 +47,17 @@ SELECT h.position FROM log_retractions r JOIN log_hidden h ON h.hidden_by = r.po
 WHERE r.everywhere AND r.position > ifnull((
     SELECT d.position FROM log_retractions d JOIN log l ON l.position = d.position
     WHERE d.everywhere AND l.digest = ?), 0)
-"""  # by all purges after one
+"""  # positions hidden by all purges after the one with this digest
 _SAME = "SELECT 1 FROM memory_passages WHERE passage = ? AND digest = ?"
 _NEW = "SELECT passage, digest FROM memory_passages WHERE passage > ? ORDER BY passage"
 
 
 class VectorSpace:
-    """The passages of one log in one model's space."""
+    """The vectors of the passages of one log, made by one embedding model."""
 
-    _upto: int  # every passage up to here was taken in, but for those that are
+    _upto: int  # every passage up to here is in memory, except those in `_missing`
     _missing: dict[int, bytes]
-    _looked: int  # every passage up to here has a vector on the disk, but for those that are
+    _looked: int  # every passage up to here has a stored vector, except those in `_waiting`
     _waiting: dict[int, bytes]
     _seen: Row | None  # the newest passage that was read, and its digest
 
@@ -70,56 +74,56 @@ class VectorSpace:
         self.cache = cache
         self._exact_max = exact_max
         self._lock = threading.Lock()
-        self._state = NEVER  # of the cache, when it was last read
-        self._file = 0  # which one was looked through
-        self._purge = b""  # the digest of the newest one that was carried out
-        self._made: set[int] = set()  # passages whose vectors were saved since the last refresh
-        self._begin(Roster())
+        self._cache_state = NEVER  # of the vector cache, when it was last read
+        self._cache_file = 0  # which file was scanned
+        self._purge = b""  # digest of the newest purge that was carried out
+        self._unread: set[int] = set()  # passages whose vectors were saved since the last refresh
+        self._reset(Roster())
 
     @property
     def hasty(self) -> Embedder:
-        """The embedder for while somebody waits; it may give up sooner."""
+        """The embedder for requests that a user waits for; it may time out sooner."""
         return self._hasty or self.embedder
 
     def __len__(self) -> int:
         """How many passages have a vector."""
         return len(self._rows.all) - 1
 
-    def refresh(self, reader: Reader, roster: Roster) -> int:
-        """Take in the vectors of passages that came since; returns how many still lack one."""
+    def refresh(self, reader: Reader, table: Roster) -> int:
+        """Load the vectors of new passages; returns how many passages still have no vector."""
         with self._lock:
-            if self._roster is not roster:
-                self._carry_out(reader)
-                self._begin(roster)
-            if len(self._places.all) < len(roster):
-                self._places.grow(len(roster) - len(self._places.all))
-            grown = roster.passage.all.item(-1) > self._upto
+            if self._table is not table:
+                self._apply_purges(reader)
+                self._reset(table)
+            if len(self._places.all) < len(table):
+                self._places.grow(len(table) - len(self._places.all))
+            grown = table.passage.all.item(-1) > self._upto
             if not grown and not self._missing:
-                return 0  # all is in memory, whatever became of the file
+                return 0  # everything is in memory, whatever happened to the file
             state = self.cache.state()
             new = reader.rows(_NEW, (self._upto,)) if grown else []
             wanted: dict[int, bytes] = dict(new)
-            if state != self._state:
+            if state != self._cache_state:
                 wanted |= self._missing
-            elif self._made:
-                wanted |= {p: d for p, d in self._missing.items() if p in self._made}
-            self._state = state
+            elif self._unread:
+                wanted |= {p: d for p, d in self._missing.items() if p in self._unread}
+            self._cache_state = state
             if not wanted:
                 return len(self._missing)
-            self._made.clear()
-            there, vectors = self._loaded(wanted)
+            self._unread.clear()
+            there, vectors = self._load_vectors(wanted)
             self._missing |= {p: d for p, d in new if p not in there}
             for passage in there:
                 self._missing.pop(passage, None)
             passages = np.fromiter(there, np.int64, len(there))
-            self.add(np.searchsorted(roster.passage.all, passages), vectors)
+            self.add(np.searchsorted(table.passage.all, passages), vectors)
             if new:
                 self._seen = new[-1]
                 self._upto = new[-1][0]
             return len(self._missing)
 
-    def _loaded(self, wanted: Mapping[int, bytes]) -> tuple[Mapping[int, bytes], Floats]:
-        """What there is of these passages. What no embedder can have made is thrown away."""
+    def _load_vectors(self, wanted: Mapping[int, bytes]) -> tuple[Mapping[int, bytes], Floats]:
+        """The stored vectors of these passages. Damaged ones are deleted from the cache."""
         there = self.cache.load(self.embedder.name, wanted)
         dimensions = self.embedder.dimensions
         bad = [passage for passage, half in there.items() if len(half) != 2 * dimensions]
@@ -127,7 +131,7 @@ class VectorSpace:
             del there[passage]
         halves = np.frombuffer(b"".join(there.values()), np.float16)
         vectors = halves.reshape(-1, dimensions).astype(np.float32)
-        good = np.einsum("ij,ij->i", vectors, vectors) <= SQUARE_MAX  # and so numbers
+        good = np.einsum("ij,ij->i", vectors, vectors) <= SQUARE_MAX  # which is false for NaN, too
         if not good.all():
             every = list(there)
             for at in np.flatnonzero(~good):
@@ -147,71 +151,73 @@ class VectorSpace:
         *,
         hasty: bool = False,
     ) -> int:
-        """Make and keep the vectors of passages with these digests and texts, as long as `going`.
+        """Embed and store the passages with these digests and texts, as long as `going()` is true.
 
-        `hasty` says that somebody waits for it. A text that several of them have is embedded once.
-        Returns how many were. Whatever breaks it off, what was made until then is kept.
+        `hasty` means that a user waits for it. A text that several passages have is embedded once.
+        Returns how many were embedded. If it is interrupted, the vectors made so far are stored.
 
         Raises:
-            ModelFailed: the embedder failed, or made nothing of some of them, and all others are.
+            ModelFailed: the embedder failed, or refused some texts; all others are stored.
         """
-        having: dict[bytes, list[int]] = {}
+        passages_of: dict[bytes, list[int]] = {}
         for passage in texts:
-            having.setdefault(lacking[passage], []).append(passage)
-        said = {digest: texts[passages[0]] for digest, passages in having.items()}
+            passages_of.setdefault(lacking[passage], []).append(passage)
+        text_of = {digest: texts[passages[0]] for digest, passages in passages_of.items()}
         made: list[tuple[bytes, NDArray[np.float16]]] = []
-        done, making = 0, Making(self.hasty if hasty else self.embedder, going)
-        if progress and said:
-            progress(0, len(said))
+        done, batches = 0, Making(self.hasty if hasty else self.embedder, going)
+        if progress and text_of:
+            progress(0, len(text_of))
         try:
-            for digests in _together(sorted(said, key=lambda digest: len(said[digest])), said):
-                for place, vector in making.made([said[digest] for digest in digests]):
+            for digests in _batches(
+                sorted(text_of, key=lambda digest: len(text_of[digest])), text_of
+            ):
+                for place, vector in batches.made([text_of[digest] for digest in digests]):
                     made.append((digests[place], vector))
                     done += 1
                 if progress:
-                    progress(done, len(said))
+                    progress(done, len(text_of))
                 if len(made) >= SAVED_TOGETHER:
-                    self._save(made, having)
+                    self._save(made, passages_of)
                     made = []
                 if not going():
                     break
         finally:
             if made:
-                self._save(made, having)
-        if making.refusal is not None:
-            raise making.refusal
+                self._save(made, passages_of)
+        if batches.refusal is not None:
+            raise batches.refusal
         return done
 
     def _save(
         self,
         made: Sequence[tuple[bytes, NDArray[np.float16]]],
-        having: Mapping[bytes, Sequence[int]],
+        passages_of: Mapping[bytes, Sequence[int]],
     ) -> None:
-        """Keep vectors, each for all passages that have its text."""
+        """Store vectors, each for all passages that have its text."""
         pairs = ((digest, half.tobytes()) for digest, half in made)
         kept = sorted(
-            (passage, digest, half) for digest, half in pairs for passage in having[digest]
+            (passage, digest, half) for digest, half in pairs for passage in passages_of[digest]
         )
         self.cache.save(self.embedder.name, kept)
         with self._lock:
-            self._made.update(passage for passage, _, _ in kept)
+            self._unread.update(passage for passage, _, _ in kept)
             for passage, _, _ in kept:
                 self._waiting.pop(passage, None)
 
     def lacking(self, reader: Reader) -> dict[int, bytes]:
-        """The passages whose vectors were never made, with the digests of their texts.
+        """The passages that have no stored vector, with the digests of their texts.
 
-        Takes nothing into memory: whoever searches does that.
+        Loads no vector into memory: searching does that.
         """
         with self._lock:
-            self._carry_out(reader)
+            self._apply_purges(reader)
             if self._seen and not reader.rows(_SAME, self._seen):
-                self._begin(Roster())  # of the log that there is now nothing is known
+                self._reset(Roster())  # it is another log now, of which nothing is loaded
             file, _ = self.cache.state()
-            lost = self._file not in (0, file)  # the old one is gone, with all that was in it
+            lost = self._cache_file not in (0, file)  # the old file is gone, with all its vectors
             if lost:
-                self._made.clear()
-            self._file = file
+                self._unread.clear()
+            self._cache_file = file
             after = -1 if lost else max(self._upto, self._looked)
             new: dict[int, bytes] = dict(reader.rows(_NEW, (after,)))
             if new:
@@ -220,12 +226,12 @@ class VectorSpace:
                 self._looked = max(new)
                 self._seen = (self._looked, new[self._looked])
             every = self._missing | self._waiting
-            return {passage: d for passage, d in every.items() if passage not in self._made}
+            return {passage: d for passage, d in every.items() if passage not in self._unread}
 
-    def _carry_out(self, reader: Reader) -> None:
-        """Drop the vectors of what was purged, if nobody did.
+    def _apply_purges(self, reader: Reader) -> None:
+        """Delete the vectors of purged facts, if that was not done yet.
 
-        Another node may have purged it, or a process that was killed in the middle.
+        Another node may have purged them, or a process that was killed before it was done.
         """
         for (newest,) in reader.rows(_PURGE):
             if newest != self._purge and newest != (done := self.cache.carried_out()):
@@ -233,77 +239,77 @@ class VectorSpace:
             self._purge = newest
 
     def settle(self, passages: Iterable[int]) -> None:
-        """Take note that nothing can be made for these passages."""
+        """Give up on these passages: no vector can be made for them."""
         with self._lock:
             for passage in passages:
                 self._waiting.pop(passage, None)
 
     def looking(self, query: Floats) -> Look:
-        """The space as one question sees it."""
+        """A query on the vectors as they are now."""
         with self._lock:
             arrays = (self._rows.all, self._places.all, self._vectors, self._signs, self._middle)
             return Look(VectorArrays(*arrays, self.mixed_norms), query)
 
     def mixed_norms(self, at: Rows, earlier: Rows, vectors: NDArray[Any]) -> Floats:
-        """How long each vector is once it is mixed with that of what was said before it.
+        """The norm of each vector after mixing it with that of the passage before.
 
-        Hardly ever does the one before change, so what was worked out is kept.
+        The passage before hardly ever changes, so norms are cached.
         """
         with self._lock:
-            other = self._mates.all.take(at) != earlier
-            if np.count_nonzero(other):  # sooner said than `any`
+            other = self._mixed_with.all.take(at) != earlier
+            if np.count_nonzero(other):  # faster than `any`
                 new = other.nonzero()[0]
                 mixed = widened(vectors[at[new]]) + BEFORE_WEIGHT * widened(vectors[earlier[new]])
-                self._mates.all[at[new]] = earlier[new]
-                # Alone, each is as long as it was when it came, whatever it was mixed with since.
+                self._mixed_with.all[at[new]] = earlier[new]
+                # A vector that is mixed with none is a unit vector.
                 lengths = np.linalg.norm(mixed, axis=1)
                 self._norms.all[at[new]] = np.where(earlier[new] == NONE, 1, lengths)
             norms: Floats = self._norms.all.take(at)
             return norms
 
-    def _begin(self, roster: Roster) -> None:
+    def _reset(self, table: Roster) -> None:
         dimensions = self.embedder.dimensions
-        self._roster = roster
-        self._rows = Column(np.int64)  # of the roster, in the order in which vectors came
-        self._places = Column(np.int64)  # by row of the roster: where its vector is
-        self._mates, self._norms = Column(np.int64), Column(np.float32)
+        self._table = table
+        self._rows = Column(np.int64)  # row in the passage table, by place
+        self._places = Column(np.int64)  # place of the vector, by row in the passage table
+        self._mixed_with, self._norms = Column(np.int64), Column(np.float32)
         self._vectors: NDArray[Any] = np.zeros((1, dimensions), np.float32)
         self._signs: NDArray[np.uint64] = np.zeros((-(-dimensions // 64), 0), np.uint64)
-        self._middle: Floats = np.empty(0, np.float32)  # none where all is searched exactly
+        self._middle: Floats = np.empty(0, np.float32)  # empty where search is exact
         self._upto = self._looked = -1
         self._seen = None
         self._missing, self._waiting = {}, {}
-        self._restore(roster.beside)
+        self._restore(table.beside)
 
-    def arrays(self, roster: Roster) -> Arrays:
-        """All of it, to be kept with its roster; nothing if a row of that has no vector here."""
+    def arrays(self, table: Roster) -> Arrays:
+        """All arrays for a snapshot with the table; nothing if a row of it has no vector."""
         with self._lock:
             used = len(self._rows.all)
-            if self._roster is not roster or used < len(roster):
+            if self._table is not table or used < len(table):
                 return {}
             signs = self._signs[:, :used]
             held = (self._rows.all.copy(), self._vectors[:used], signs, self._middle)
-            return dict(zip(self._kept_as(), held, strict=True))
+            return dict(zip(self._snapshot_names(), held, strict=True))
 
-    def _kept_as(self) -> list[str]:
-        return [f"{name} {self.embedder.name}" for name in KEPT]
+    def _snapshot_names(self) -> list[str]:
+        return [f"{name} {self.embedder.name}" for name in SNAPSHOT_ARRAYS]
 
     def _restore(self, kept: Arrays) -> None:
-        """Begin with what the last process kept, if it was of this model."""
-        held = [kept[name] for name in self._kept_as() if name in kept]
+        """Start from the arrays of a snapshot, if it was made with this model."""
+        held = [kept[name] for name in self._snapshot_names() if name in kept]
         kept.clear()
-        if len(held) < len(KEPT):
+        if len(held) < len(SNAPSHOT_ARRAYS):
             return
         rows, self._vectors, self._signs, self._middle = held
         self._rows.extend(rows[1:])
         self._places.grow(int(rows.max()))
         self._places.all[rows] = np.arange(len(rows))
-        self._mates.grow(len(rows) - 1)
+        self._mixed_with.grow(len(rows) - 1)
         self._norms.extend(np.ones(len(rows) - 1, np.float32))
-        self._upto = int(self._roster.passage.all[rows.max()])
+        self._upto = int(self._table.passage.all[rows.max()])
 
     def add(self, rows: Rows, vectors: Floats) -> None:
-        """Put vectors into the space, each for a row of the roster."""
+        """Add vectors, each for a row of the passage table."""
         start, end = len(self._rows.all), len(self._rows.all) + len(rows)
         if end > len(self._vectors):
             self._grow(max(end, 2 * len(self._vectors), 1_024))
@@ -312,16 +318,16 @@ class VectorSpace:
         if len(self._middle):
             self._signs[:, start:end] = signs_of(rounded(vectors), self._middle)
         elif end - 1 > self._exact_max:
-            self._sign_all(end)
+            self._start_signs(end)
         if len(rows):
             self._places.grow(max(0, int(rows.max()) + 1 - len(self._places.all)))
         self._places.all[rows] = np.arange(start, end)
-        self._mates.grow(len(rows))  # for now with none, and so as long as they are
+        self._mixed_with.grow(len(rows))  # mixed with none for now, so their norm is 1
         self._norms.extend(np.ones(len(rows), np.float32))
-        self._rows.extend(rows)  # last, for its length is the space's
+        self._rows.extend(rows)  # last, because its length is the length of the index
 
     def _grow(self, room: int) -> None:
-        """Make room. Beyond what is searched exactly, half of each number is enough."""
+        """Grow the arrays. Beyond what is searched exactly, vectors are quantised to bfloat16."""
         used = len(self._rows.all)
         kept = self._vectors[:used]
         if room > 2 * self._exact_max and kept.dtype == np.float32:
@@ -334,8 +340,8 @@ class VectorSpace:
             signs[:, :used] = self._signs[:, :used]
             self._signs = signs
 
-    def _sign_all(self, end: int) -> None:
-        """Begin to search by signs. Their middle is that of the first vectors, however it grew."""
+    def _start_signs(self, end: int) -> None:
+        """Start searching by sign bits, relative to the mean of the first `exact_max` vectors."""
         self._middle = rounded(self._vectors[1 : self._exact_max + 1]).mean(axis=0)
         signs = np.empty((len(self._signs), len(self._vectors)), np.uint64)
         for at in range(0, end, SIGNED_TOGETHER):
@@ -344,12 +350,12 @@ class VectorSpace:
         self._signs = signs
 
 
-def _together(digests: Sequence[bytes], said: Mapping[bytes, str]) -> Iterator[list[bytes]]:
-    """The digests of texts that are embedded at once: so many, and not too long together."""
+def _batches(digests: Sequence[bytes], text_of: Mapping[bytes, str]) -> Iterator[list[bytes]]:
+    """Batches of texts, by digest: so many at once, and not too long together."""
     group: list[bytes] = []
     room = BATCH_CHARACTERS
     for digest in digests:
-        size = len(said[digest])
+        size = len(text_of[digest])
         if group and (len(group) == BATCH or size > room):
             yield group
             group, room = [], BATCH_CHARACTERS

@@ -1,8 +1,8 @@
-"""The vectors on the disk: a cache in a file of its own, which can be deleted.
+"""Vector store: embeddings on disk in a SQLite file of their own; a cache that may be deleted.
 
-By model and passage, with the digest of the text that each was made of. A damaged file is thrown
-away, whenever that is found. Whoever has it open meanwhile, in any process, goes on with the file
-that is there then.
+Vectors are stored by model and passage, with the digest of the text each was made from. A damaged
+file is deleted as soon as that is noticed; every process that has it open then switches to the new
+file.
 """
 
 import threading
@@ -20,7 +20,7 @@ from everloop.log.sqlite.file import delete, inode
 from everloop.memory.index.snapshot import Snapshot
 from everloop.memory.text.passages import PASSAGES_MAX
 
-SCAN_FROM = 2_000  # vectors wanted at once from which on it is faster to read all there are
+SCAN_FROM = 2_000  # vectors wanted at once, from which on reading all of a range is faster
 
 Vector = tuple[int, bytes, bytes]  # a passage, the digest of its text, and the vector of that
 
@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 DAMAGED = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
 
-# Vectors lie in the order of their passages, so what comes goes to the end of the file. Sorted by
-# the digests of texts, each would cost a page that lies anywhere.
-ROOM = 2**44  # passages for which a model has places
+# Vectors are sorted by passage, so new ones go to the end of the file. Sorted by the digests of
+# texts, each would cost a page anywhere in the file.
+ROOM = 2**44  # places reserved for each model
 _SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = 1"
 _SCHEMA = """
 DROP TABLE IF EXISTS vectors;
@@ -50,39 +50,39 @@ _FORGET = "DELETE FROM placed WHERE place >= ?1 AND place < ?2"
 
 
 class VectorCache:
-    """Vectors on disk, by model and passage. Losing it costs only the time to make them again.
+    """Vectors on disk, by model and passage. Losing it costs only the time to embed again.
 
-    Each stands beside the digest of the text that it was made of: if the passage has another text
-    by now, as in a log that was restored, it has no vector. The file is opened when it is first
-    used: what needs no vectors goes on without it.
+    Each has the digest of the text it was made from: if the passage has another text by now, as in
+    a restored log, the vector does not count. The file is opened on first use, so whatever needs no
+    vectors works without it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._first: dict[str, int] = {}  # places of models
+        self._first_places: dict[str, int] = {}  # first place of each model
         self._db: apsw.Connection | None = None
-        self._opened = self._inode = 0  # how often it was, and which file that was
+        self._opened_count = self._inode = 0  # how often the file was opened, and its inode
 
     def load(self, model: str, wanted: Mapping[int, bytes]) -> dict[int, bytes]:
         """The vectors of passages whose texts have these digests, in half precision."""
-        kept = self._of(lambda db: self._kept(db, model, wanted))
+        kept = self._run(lambda db: self._select(db, model, wanted))
         there = {p: vector for p, digest, vector in kept if wanted.get(p) == digest}
         return {passage: there[passage] for passage in wanted if passage in there}
 
     def known(self, model: str, wanted: Mapping[int, bytes]) -> set[int]:
-        """Those of these passages, which follow each other, that have a vector of their text."""
+        """Those of a range of passages that have a vector of their current text."""
 
         def found(db: apsw.Connection) -> list[Row]:
-            first = self._find(db, model)
+            first = self._first_place(db, model)
             bounds = (first, min(wanted), max(wanted))
             return rows(db, _KNOWN, bounds) if first else []
 
-        return {passage for passage, digest in self._of(found) if wanted.get(passage) == digest}
+        return {passage for passage, digest in self._run(found) if wanted.get(passage) == digest}
 
-    def _kept(self, db: apsw.Connection, model: str, wanted: Mapping[int, bytes]) -> list[Row]:
-        """What is kept of some passages; if many are wanted, of all between them as well."""
-        first = self._find(db, model)
+    def _select(self, db: apsw.Connection, model: str, wanted: Mapping[int, bytes]) -> list[Row]:
+        """The stored vectors of some passages; if many are wanted, of all between them as well."""
+        first = self._first_place(db, model)
         if not first:
             return []
         if len(wanted) > SCAN_FROM:
@@ -90,64 +90,64 @@ class VectorCache:
         asked = [(first, passage) for passage in wanted]
         return db.executemany(_ONE, asked).fetchall()
 
-    def _find(self, db: apsw.Connection, model: str) -> int:
-        """The first place of a model; 0 if nothing of it was ever kept."""
-        if model not in self._first:
+    def _first_place(self, db: apsw.Connection, model: str) -> int:
+        """The first place of a model; 0 if it has no vectors."""
+        if model not in self._first_places:
             found = number(db, "SELECT number FROM models WHERE name = ?", (model,))
             if not found:
                 return 0
-            self._first[model] = ROOM * found
-        return self._first[model]
+            self._first_places[model] = ROOM * found
+        return self._first_places[model]
 
     @property
     def snapshot(self) -> Snapshot:
-        """Where arrays made of these vectors, and of what they belong to, may be kept."""
+        """The snapshot file for arrays made from these vectors."""
         return Snapshot(self._path.with_suffix(".arrays"))
 
     def state(self) -> tuple[int, int]:
-        """Equal as long as no other process saved anything.
+        """A marker that stays equal as long as no other process writes.
 
-        The first number is equal as long as the file is the same one.
+        Its first number stays equal as long as the file is the same one.
         """
-        return self._of(lambda db: (self._opened, db.data_version()))
+        return self._run(lambda db: (self._opened_count, db.data_version()))
 
     def save(self, model: str, vectors: Sequence[Vector]) -> None:
-        """Keep vectors, in half precision.
+        """Store vectors in half precision.
 
         Raises:
-            Unavailable: they cannot be: the disk is full, say.
+            Unavailable: they cannot be written, for example because the disk is full.
         """
 
         def write(db: apsw.Connection) -> None:
-            if model not in self._first:
+            if model not in self._first_places:
                 db.execute("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
-            first = self._find(db, model)
+            first = self._first_place(db, model)
             kept = [(first + passage, digest, vector) for passage, digest, vector in vectors]
             with db if len(kept) > 1 else nullcontext():
                 db.executemany("REPLACE INTO placed VALUES (?, ?, ?)", kept)
 
-        self._of(write)
+        self._run(write)
 
     def drop(self, model: str, passages: Iterable[int]) -> None:
-        """Throw vectors away that are none, so that they are made again."""
+        """Delete damaged vectors, so that they are made again."""
 
         def delete(db: apsw.Connection) -> None:
-            first = self._find(db, model)
+            first = self._first_place(db, model)
             with db:
                 places = [(first + passage,) for passage in passages]
                 db.executemany("DELETE FROM placed WHERE place = ?", places)
 
-        self._of(delete)
+        self._run(delete)
 
     def carried_out(self) -> bytes | None:
-        """The digest of the newest purge after which vectors were dropped here, if one is known."""
-        found = self._of(lambda db: rows(db, "SELECT purge FROM carried_out"))
+        """The digest of the newest purge that was carried out on this file, if there was one."""
+        found = self._run(lambda db: rows(db, "SELECT purge FROM carried_out"))
         return found[0][0] if found else None
 
     def forget(self, positions: Sequence[int], purge: bytes | None = None) -> None:
-        """Drop the vectors of purged facts, of every model, and whatever was made of them.
+        """Delete the vectors of purged facts, of every model, and the snapshot made from them.
 
-        `purge` is the digest of the newest purge that is carried out with that.
+        `purge` is the digest of the newest purge that this carries out.
         """
         self.snapshot.drop()
 
@@ -159,43 +159,43 @@ class VectorCache:
                 if purge is not None:
                     db.execute("DELETE FROM carried_out")
                     db.execute("INSERT INTO carried_out VALUES (?)", (purge,))
-            rows(db, "PRAGMA wal_checkpoint(TRUNCATE)")  # no copy is left beside the file
+            rows(db, "PRAGMA wal_checkpoint(TRUNCATE)")  # leaves no copy in the write-ahead log
 
-        self._of(delete)
+        self._run(delete)
 
     def close(self) -> None:
         """Close the file."""
         if self._db is not None:
             self._db.close()
 
-    def _of(self, work: Callable[[apsw.Connection], T]) -> T:
-        """What comes of some work with the file. A damaged one is thrown away first.
+    def _run(self, work: Callable[[apsw.Connection], T]) -> T:
+        """The result of some work on the file. If the file is damaged, retries with a new one.
 
         Raises:
-            Unavailable: the disk fails, or is full.
+            Unavailable: the disk failed or is full.
         """
         with self._lock:
             try:
                 try:
                     return work(self._open())
                 except DAMAGED:
-                    self._throw_away()
+                    self._delete_damaged()
                     return work(self._open())
             except (apsw.Error, UnicodeDecodeError) as problem:
                 raise unavailable(problem, self._path) from problem
             except OSError as problem:
-                told = (
-                    f"{self._path.name} is damaged, and cannot be thrown away: {problem.strerror}"
-                )
-                raise Unavailable(told, hint="Delete it.") from problem
+                message = f"{self._path.name} is damaged and cannot be deleted: {problem.strerror}"
+                raise Unavailable(
+                    message, hint="Delete the file by hand; the vectors are made again."
+                ) from problem
 
     def _open(self) -> apsw.Connection:
         if self._db is not None and inode(self._path) != self._inode:
-            self._let_go()  # somebody deleted it, or put another in its place
+            self._disconnect()  # the file was deleted or replaced
         if self._db is None:
-            self._clear()
+            self._delete_leftovers()
             self._db = self._connect()
-            self._opened += 1
+            self._opened_count += 1
         return self._db
 
     def _connect(self) -> apsw.Connection:
@@ -203,32 +203,37 @@ class VectorCache:
         self._inode = inode(self._path)
         try:
             db.set_busy_timeout(5_000)
-            rows(db, _SETTINGS)  # all of them, for SQLite stops at the first row
+            rows(
+                db, _SETTINGS
+            )  # fetch all rows, else SQLite stops after the first statement that has one
             db.execute(_SCHEMA)
         except apsw.Error:
             let_go(db)
             raise
         return db
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._db is not None:
             let_go(self._db)
         self._db = None
-        self._first.clear()
+        self._first_places.clear()
 
-    def _throw_away(self) -> None:
-        """Begin anew, if nobody else did so already."""
-        self._let_go()
+    def _delete_damaged(self) -> None:
+        """Delete the damaged file, unless another process already replaced it."""
+        self._disconnect()
         if inode(self._path) == self._inode:
             delete(self._path)
 
-    def _clear(self) -> None:
-        """Delete what a file that is no more left beside its place.
+    def _delete_leftovers(self) -> None:
+        """Delete the WAL and shared memory that a deleted database file left.
 
-        Whoever has that file open goes on with it, and a new one must share nothing with those.
+        A process that still has the old file open keeps using it, and a new file must share nothing
+        with it.
         """
         beside = [Path(f"{self._path}{end}") for end in ("-wal", "-shm")]
         left = [path for path in beside if path.exists()]
-        if not self._path.exists():  # only now: what is beside a new file came after it
+        if (
+            not self._path.exists()
+        ):  # checked after listing: files beside a new database are its own
             for path in left:
                 path.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""What an asker may see, as a mask over the roster, kept up with the log.
+"""Visibility mask: which rows of the passage table an asker may see, kept up to date with the log.
 
-The sieve decides, in SQL, once for each row; what it decided is kept by asker and sight, and asked
-anew only for what came or changed since. A retraction may change anything, so then all is asked
-anew. A cache: dropping it changes nothing but time.
+SQL decides about access (`Sieve`), once for each row. The result is cached by asker and sight, and
+only rows that were added or changed since are checked again. A retraction may change anything, so
+after one every row is checked again. A cache: dropping it costs only time.
 """
 
 import threading
@@ -24,13 +24,13 @@ from everloop.memory.model.scopes import Asker
 from everloop.memory.projections.queries import Filter, Item, Sieve
 from everloop.memory.text.passages import PASSAGES_MAX
 
-KEPT_MAX = 32
+CACHED_MAX = 32  # masks in memory
 VIEWS_MAX = 8  # filters whose search view is cached
-CHANGES_MAX = 1_000  # more changed items than these, and everything is asked anew
+CHANGES_MAX = 1_000  # changed items; if there are more, every row is checked again
 UNSET, GAVE_WAY = -1, -2
 
-_RETRACTED = "SELECT max(position) FROM log_retractions"
-_CHANGED = """
+_LAST_RETRACTION = "SELECT max(position) FROM log_retractions"
+_CHANGED_ITEMS = """
 SELECT item FROM memory_versions NOT INDEXED WHERE position > ?1 AND position <> item
 UNION SELECT item FROM memory_marks NOT INDEXED WHERE position > ?1
 UNION SELECT d.item FROM memory_marks m NOT INDEXED CROSS JOIN memory_items s ON s.position = m.item
@@ -48,98 +48,101 @@ WHERE m.mark IN ('rated', 'pinned', 'gave_way') AND {visible("m")} ORDER BY m.po
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What one asker sees in one sight. The arrays are never changed, only replaced."""
+    """The visibility mask of one asker in one sight, with ratings and pins.
+
+    The arrays are never changed, only replaced.
+    """
 
     head: int
     roster: Roster
     retracted: int | None
-    allowed: Mask  # by row; the first stands for nothing, one more (False) for what came later
+    allowed: Mask  # by row; row 0 is no row; one more (False) stands for all later rows
     rated: NDArray[np.int8]
-    pinned: NDArray[np.int8]  # 1 and 0 by hand, else UNSET or GAVE_WAY
-    items: int  # how many
-    marked: bool  # whether any is rated or pinned
-    parted: bool  # whether any is in several passages
-    read: dict[int, Item] = {}  # items that were read meanwhile, by position
+    pinned: NDArray[np.int8]  # 1 and 0 as set by hand, else UNSET or GAVE_WAY
+    items: int  # how many are visible
+    marked: bool  # whether any item is rated or pinned
+    parted: bool  # whether any item has several passages
+    read: dict[int, Item] = {}  # cache of items already loaded, by position
     views: dict[Filter, SearchView] = {}  # by filter, those in use
 
 
 class Standings:
-    """The standings in use, by asker, sight, and whether items count that were let go."""
+    """Cache of visibility masks by asker, sight, and whether retired items are included."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Any, Standing] = OrderedDict()
+        self._cached: OrderedDict[Any, Standing] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(
         self, reader: Reader, sight: Sight, who: Asker, register: Register, only: Filter
     ) -> Standing:
-        """The standing of an asker, as of the reader's newest position, before any filter.
+        """The visibility of an asker, as of the reader's newest position, before any filter.
 
-        Of the filter counts only whether it lets through what was let go or stepped back.
+        Of the filter only `retired` and `stepped_back` count: they decide about access.
         """
-        roster, head = register.roster(reader)
+        table, head = register.roster(reader)
         key = (who, sight.key, only.retired, only.stepped_back)
         with self._lock:
-            known = self._kept.get(key)
-            if known is not None and known.head == head and known.roster is roster:
-                self._kept.move_to_end(key)
+            known = self._cached.get(key)
+            if known is not None and known.head == head and known.roster is table:
+                self._cached.move_to_end(key)
                 return known
         chosen = Filter(retired=only.retired, stepped_back=only.stepped_back)
-        now = _brought_up(known, reader, head, roster, Sieve(who, chosen))
+        now = _update(known, reader, head, table, Sieve(who, chosen))
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is None or kept.head <= head or kept.roster is not roster:
-                self._kept[key] = now
-                self._kept.move_to_end(key)
-                while len(self._kept) > KEPT_MAX:
-                    self._kept.popitem(last=False)
+            kept = self._cached.get(key)
+            if kept is None or kept.head <= head or kept.roster is not table:
+                self._cached[key] = now
+                self._cached.move_to_end(key)
+                while len(self._cached) > CACHED_MAX:
+                    self._cached.popitem(last=False)
         return now
 
 
-def _brought_up(
-    known: Standing | None, reader: Reader, head: int, roster: Roster, sieve: Sieve
+def _update(
+    known: Standing | None, reader: Reader, head: int, table: Roster, sieve: Sieve
 ) -> Standing:
-    """The standing at `head`; what is known of it is used if nothing was taken back since."""
-    retracted: int | None = reader.rows(_RETRACTED)[0][0]
-    size = len(roster)
+    """The visibility at `head`, updated from the cached one if nothing was retracted since."""
+    retracted: int | None = reader.rows(_LAST_RETRACTION)[0][0]
+    size = len(table)
     changed: list[int] = []
     usable = (
         known is not None
-        and known.roster is roster
+        and known.roster is table
         and known.head <= head
         and known.retracted == retracted
     )
     if known is not None and usable:
-        changed = [row[0] for row in reader.rows(_CHANGED, (known.head,))]
+        changed = [row[0] for row in reader.rows(_CHANGED_ITEMS, (known.head,))]
     if known is None or not usable or len(changed) > CHANGES_MAX:
         draft = _Draft(size, None)
-        draft.allow(roster, _versions(reader, sieve))
-        draft.mark(roster, reader.rows(_MARKS))
+        draft.allow(table, _visible_versions(reader, sieve))
+        draft.mark(table, reader.rows(_MARKS))
     else:
         draft = _Draft(size, known)
-        draft.allow(roster, _versions(reader, sieve, "v.position > :at", at=known.head))
+        draft.allow(table, _visible_versions(reader, sieve, "v.position > :at", at=known.head))
         if changed:
             wanted = msgspec.json.encode(changed).decode()
-            draft.clear(roster, changed)
+            draft.clear(table, changed)
             where = "v.item IN (SELECT value FROM json_each(:items))"
-            draft.allow(roster, _versions(reader, sieve, where, items=wanted))
-            draft.mark(roster, reader.rows(_MARKS_OF, (wanted,)))
-    items = int(np.count_nonzero(draft.allowed[:-1] & roster.opens.all[:size]))
+            draft.allow(table, _visible_versions(reader, sieve, where, items=wanted))
+            draft.mark(table, reader.rows(_MARKS_OF, (wanted,)))
+    items = int(np.count_nonzero(draft.allowed[:-1] & table.opens.all[:size]))
     parted = items < int(np.count_nonzero(draft.allowed)) - 1
     marked = bool(draft.rated.any() or (draft.pinned != UNSET).any())
     return Standing(
-        head, roster, retracted, draft.allowed, draft.rated, draft.pinned, items, marked, parted
+        head, table, retracted, draft.allowed, draft.rated, draft.pinned, items, marked, parted
     )
 
 
-def _versions(reader: Reader, sieve: Sieve, where: str = "true", **bindings: Any) -> Rows:
-    """The versions that pass, by position. As one text: much faster than a row for each."""
+def _visible_versions(reader: Reader, sieve: Sieve, where: str = "true", **bindings: Any) -> Rows:
+    """Positions of the visible versions. Read as one text: much faster than a row for each."""
     text: str | None = sieve.rows(reader, "group_concat(v.position)", where, **bindings)[0][0]
     return np.fromstring(text or "", np.int64, sep=",")
 
 
 class _Draft:
-    """A standing in the making."""
+    """Arrays of a visibility that is being computed."""
 
     def __init__(self, size: int, known: Standing | None) -> None:
         self.size = size
@@ -153,9 +156,9 @@ class _Draft:
             self.rated[:upto] = known.rated
             self.pinned[:upto] = known.pinned
 
-    def allow(self, roster: Roster, versions: Rows) -> None:
-        """Let the passages of these versions in."""
-        passages = roster.passage.all[: self.size]
+    def allow(self, table: Roster, versions: Rows) -> None:
+        """Make the passages of these versions visible."""
+        passages = table.passage.all[: self.size]
         first = versions * PASSAGES_MAX
         low = np.searchsorted(passages, first)
         high = np.searchsorted(passages, first + PASSAGES_MAX)
@@ -164,17 +167,17 @@ class _Draft:
         starts = np.repeat(low - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
         self.allowed[starts + np.arange(total)] = True
 
-    def clear(self, roster: Roster, items: Sequence[int]) -> None:
-        """Forget what is known of these items."""
-        rows = [row for row in roster.rows_of(items) if row < self.size]
+    def clear(self, table: Roster, items: Sequence[int]) -> None:
+        """Reset the rows of these items, before they are checked again."""
+        rows = [row for row in table.rows_of(items) if row < self.size]
         self.allowed[rows] = False
         self.rated[rows] = 0
         self.pinned[rows] = UNSET
 
-    def mark(self, roster: Roster, marks: Sequence[tuple[int, str, int]]) -> None:
-        """Note how much items matter; of several marks the last one counts."""
+    def mark(self, table: Roster, marks: Sequence[tuple[int, str, int]]) -> None:
+        """Apply ratings and pins; of several marks on an item the last one counts."""
         for item, mark, value in marks:
-            rows = [row for row in roster.rows_of([item]) if row < self.size]
+            rows = [row for row in table.rows_of([item]) if row < self.size]
             if mark == "pinned":
                 self.pinned[rows] = value
                 continue
@@ -190,7 +193,7 @@ def filtered_view(standing: Standing, only: Filter) -> SearchView:
     if known is None:
         known = SearchView(
             standing.roster,
-            _narrowed(standing, only),
+            _filter_mask(standing, only),
             item_count=standing.items,
             split_items=standing.parted,
         )
@@ -200,17 +203,17 @@ def filtered_view(standing: Standing, only: Filter) -> SearchView:
     return known
 
 
-def _narrowed(standing: Standing, only: Filter) -> Mask:
-    roster, size = standing.roster, len(standing.rated)
+def _filter_mask(standing: Standing, only: Filter) -> Mask:
+    table, size = standing.roster, len(standing.rated)
     conditions: list[Mask] = []
     if only.scopes or only.scope_kinds:
         conditions.append(
-            _chosen(roster.scope.all[:size], len(roster.scopes), _scopes(roster, only))
+            _mask_codes(table.scope.all[:size], len(table.scopes), _scope_codes(table, only))
         )
     if only.kinds:
-        kinds = roster.kinds.known(only.kinds)
-        conditions.append(_chosen(roster.kind.all[:size], len(roster.kinds), kinds))
-    happened = roster.happened.all[:size]
+        kinds = table.kinds.known(only.kinds)
+        conditions.append(_mask_codes(table.kind.all[:size], len(table.kinds), kinds))
+    happened = table.happened.all[:size]
     if only.since:
         conditions.append(happened >= microseconds(only.since))
     if only.before:
@@ -224,19 +227,19 @@ def _narrowed(standing: Standing, only: Filter) -> Mask:
     return allowed
 
 
-def _chosen(codes: NDArray[np.int32], known: int, wanted: Sequence[int]) -> Mask:
-    """Which codes are wanted; much faster than `np.isin`."""
+def _mask_codes(codes: NDArray[np.int32], known: int, wanted: Sequence[int]) -> Mask:
+    """A mask of the codes that are wanted; much faster than `np.isin`."""
     chosen = np.zeros(known, np.bool_)
     chosen[list(wanted)] = True
     return chosen[codes]
 
 
-def _scopes(roster: Roster, only: Filter) -> list[int]:
-    """The numbers of the scopes that a filter asks for."""
+def _scope_codes(table: Roster, only: Filter) -> list[int]:
+    """The codes of the scopes that a filter asks for."""
     kinds = set(only.scope_kinds)
     return [
         code
-        for code, scope in enumerate(roster.scopes.names)
+        for code, scope in enumerate(table.scopes.names)
         if (not only.scopes or scope in only.scopes)
         and (not kinds or scope.partition(":")[0] in kinds)
     ]
