@@ -74,7 +74,7 @@ def test_what_is_asked_with_a_slip_is_found_and_told(diary: Diary) -> None:
     found, told = asked(diary, "What is the new adress in Habrour Street?")
     assert found[0] == "wanted"
     assert told == (
-        "Nothing holds “adress” and “Habrour”; words that are spelt nearly so were searched."
+        "No match for “adress” and “Habrour”; similar spellings were searched instead."
     )
 
 
@@ -98,7 +98,7 @@ def test_a_slip_is_told_as_it_was_typed(diary: Diary) -> None:
     diary.say("meant", "Das Frühstück ist nicht im Preis")
     found, told = asked(diary, "Frühtsück")
     assert found == ["meant"]
-    assert told.startswith("Nothing holds “Frühtsück”;")
+    assert told.startswith("No match for “Frühtsück”;")
 
 
 def test_the_whole_of_an_identifier_is_not_taken_for_a_slip(diary: Diary) -> None:

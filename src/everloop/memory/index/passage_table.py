@@ -143,9 +143,7 @@ class Roster:
             setattr(self, name, Column(dtype, known.pop(name, None)))
         self.scopes, self.kinds, self.speakers = (Codes(some) for some in names)
         self._ids = known.pop(IDS, None)
-        self._speakers_by_word: dict[
-            str, list[int]
-        ] = {}  # speakers by the first word of their names
+        self._speakers_by_word: dict[str, list[int]] = {}  # the first word of their names
         for code in range(1, len(self.speakers)):
             self._index_speaker(code)
         self.expiring = bool(self.holds_until.all.any())  # whether any item expires

@@ -110,12 +110,10 @@ class Postings:
         return known
 
     def _reset(self, table: Roster, upto: int = -1) -> None:
-        self._roster = table
+        self._table = table
         # Rows covered by the lists (those up to the passage `upto`), and rows known in all.
         self._base = self._size = int(np.searchsorted(table.passage.all, upto, "right")) or 1
-        self._head = (
-            table.head
-        )  # read after its rows, which may reach further by now, never less far
+        self._head = table.head  # read after the rows, so it is never older than they are
         self._by_term: OrderedDict[str, Posting] = OrderedDict()
         self._recent: dict[str, Recent] = {}
         self._cached_rows = 0
@@ -124,7 +122,7 @@ class Postings:
     def _refresh(self, reader: Reader, table: Roster) -> None:
         """Add the terms of passages that were recorded since."""
         size = len(table)
-        if table is not self._roster or size - self._base > RECENT_MAX:
+        if table is not self._table or size - self._base > RECENT_MAX:
             self._reset(table, indexed_upto(reader))
         if size == self._size:
             return
@@ -147,7 +145,7 @@ class Postings:
         texts = [text or "" for (text,) in reader.rows(_LISTS, (wanted,))]
         sizes = [text.count(",") + 1 if text else 0 for text in texts]
         numbers = np.fromstring(",".join(filter(None, texts)), np.int64, sep=",")
-        passages: Rows = self._roster.passage.all[: self._base]
+        passages: Rows = self._table.passage.all[: self._base]
         every = passages.searchsorted(numbers)
         there = passages.take(every, mode="clip") == numbers
         whole = bool(there.all())
@@ -163,7 +161,7 @@ class Postings:
 
     def _unindexed(self, reader: Reader, term: str) -> Posting:
         """The posting list of a term in passages that wait to be indexed, as far as lists reach."""
-        passages = self._roster.passage.all[: self._base]
+        passages = self._table.passage.all[: self._base]
         found = [(number, terms.split(" ").count(term)) for number, terms in reader.rows(WAITING)]
         rows = np.searchsorted(passages, np.array([number for number, _ in found], np.int64))
         held = [

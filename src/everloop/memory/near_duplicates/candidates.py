@@ -1,8 +1,8 @@
-"""Which items share many words with something new.
+"""Near-duplicate candidates: finds the items that share many words with a new item.
 
-Only those for the very same audience are compared with it, and each audience is kept apart: what
-others see counts nowhere. The sieve decides about those that share enough, before any of their
-words is looked at.
+Only items for exactly the same audience are compared, and each audience has an index of its own:
+what others see never counts. Access control (`Sieve`) decides about the candidates before any of
+their text is read.
 """
 
 import threading
@@ -37,8 +37,8 @@ from everloop.memory.projections.queries import Filter, Sieve
 from everloop.memory.text.analysis import document
 from everloop.memory.text.passages import PASSAGES_MAX
 
-TOGETHER = 32  # passages that are looked at together, then twice as many
-AUDIENCES_MAX = 256  # for which sketches are kept
+TOGETHER = 32  # candidate passages checked at once, then twice as many
+AUDIENCES_MAX = 256  # for which term signatures are cached
 
 _NEW = """
 SELECT p.passage, p.terms FROM memory_passages p
@@ -51,18 +51,18 @@ ORDER BY p.passage
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
 """
-_SAID = "v.position, i.item_id, v.title, v.text, i.author, i.happened_at, i.holds_until"
-_AMONG = "v.position IN (SELECT value FROM json_each(:wanted))"
+_COMPARED_COLUMNS = "v.position, i.item_id, v.title, v.text, i.author, i.happened_at, i.holds_until"
+_IN_VERSIONS = "v.position IN (SELECT value FROM json_each(:wanted))"
 
 
 class Sharing:
-    """The words of all that there is, by who it is for. A cache: dropping it costs only time."""
+    """Near-duplicate index: term signatures of all passages, by audience. A cache."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._log = Recognised()
-        self._seen: State | None = None  # what was read last
-        self._parts = OrderedDict[Audience, _Part]()
+        self._seen: State | None = None  # the state read last
+        self._by_audience = OrderedDict[Audience, _AudienceIndex]()
 
     def compared(
         self,
@@ -72,10 +72,10 @@ class Sharing:
         author: str,
         now: datetime,
     ) -> list[Alike]:
-        """What each of some new items is like, of what is for the same audience, nearest first.
+        """The near duplicates of each new item among items for the same audience, nearest first.
 
-        Those that come earlier among them count as if they were there already. What was made from
-        others is like them, and is compared with nothing.
+        Earlier ones of the same batch count as if they were recorded already. An item that was
+        derived from others resembles them by design, and is compared with nothing.
         """
         found, batch = list[Alike](), Batch(author, now)
         for each in new:
@@ -90,63 +90,63 @@ class Sharing:
         return found
 
     def take_in(self, facts: Iterable[Fact]) -> None:
-        """Take in what was recorded just now, which then need not be read."""
+        """Add facts that were recorded just now, so that they need not be read."""
         with self._lock:
             for fact in facts:
-                for audience, part in self._parts.items():
-                    part.take_in(fact, audience)
+                for audience, index in self._by_audience.items():
+                    index.take_in(fact, audience)
 
     def _near(
         self, reader: Reader, who: Asker, new: RememberItem, terms: Sequence[str]
     ) -> list[Said]:
-        """The items for the same audience that share most words with something new."""
+        """The items for the same audience that share most words with a new item."""
         if not terms:
             return []
         least = least_shared(terms)
         with self._lock:
-            passages = self._part(reader, Audience.of(new)).holding(terms, least)
+            passages = self._audience_index(reader, Audience.of(new)).holding(terms, least)
         found = list[Said]()
         start, count = 0, TOGETHER
         while start < len(passages) and len(found) < COMPARED_MAX:
             some = passages[start : start + count]
-            found += _seen(reader, who, _best(reader, some, terms, least))
+            found += _visible(reader, who, _confirm(reader, some, terms, least))
             start, count = start + count, 2 * count
         return found[:COMPARED_MAX]
 
-    def _part(self, reader: Reader, audience: Audience) -> "_Part":
-        """What is known of an audience, with all that a reader sees."""
+    def _audience_index(self, reader: Reader, audience: Audience) -> "_AudienceIndex":
+        """The index of an audience, with everything that a reader sees."""
         head = self._head(reader)
-        part = self._parts.pop(audience, None) or _Part()
-        part.load(reader, audience, head)
-        self._parts[audience] = part  # not if that was broken off in the middle
-        if len(self._parts) > AUDIENCES_MAX:
-            self._parts.popitem(last=False)
-        return part
+        index = self._by_audience.pop(audience, None) or _AudienceIndex()
+        index.load(reader, audience, head)
+        self._by_audience[audience] = index  # only after a complete load
+        if len(self._by_audience) > AUDIENCES_MAX:
+            self._by_audience.popitem(last=False)
+        return index
 
     def _head(self, reader: Reader) -> int:
-        """A reader's newest position. If it sees another log, nothing is kept of the old one."""
+        """The newest position of a reader. If it sees another log, drop the old one's index."""
         state = reader.state
         if state is not None and state is self._seen:
             return state.head
         head, same = self._log.newest(reader)
         if not same:
-            self._parts.clear()
+            self._by_audience.clear()
         if head > self._log.head:
             self._log.note(reader, head)
         self._seen = state
         return head
 
 
-class _Part:
-    """The passages for one audience."""
+class _AudienceIndex:
+    """The passages of one audience with their term signatures."""
 
     def __init__(self) -> None:
-        self._head = 0  # all up to there are in
+        self._head = 0  # all passages up to this position are in
         self._passages = array("q")
         self._sketches = Sketches()
 
     def load(self, reader: Reader, audience: Audience, head: int) -> None:
-        """Take in what came since, up to `head`."""
+        """Load the passages recorded since, up to `head`."""
         if head <= self._head:
             return
         witnesses = msgspec.json.encode(audience.witnesses).decode()
@@ -157,11 +157,11 @@ class _Part:
         self._head = head
 
     def take_in(self, fact: Fact, audience: Audience) -> None:
-        """Take in a fact, if it is the next one."""
+        """Add a fact, if it is the next one."""
         if fact.position != self._head + 1:
             return
         new = fact.event
-        if isinstance(new, Revised):  # of which only the views know who it is for
+        if isinstance(new, Revised):  # its audience is only in the projections
             return
         if isinstance(new, Remembered) and (new.scope, new.kind, new.witnesses) == audience:
             texts = titled_passages(new.title, new.text)
@@ -171,7 +171,7 @@ class _Part:
         self._head = fact.position
 
     def holding(self, terms: Sequence[str], least: int) -> list[int]:
-        """The passages that may hold so many of the terms: most of them first, then the newest."""
+        """The passages that may contain `least` of the terms: most terms first, then the newest."""
         shared = self._sketches.shared(terms)[::-1]
         places = (shared >= least).nonzero()[0]
         if not len(places):
@@ -180,8 +180,10 @@ class _Part:
         return [self._passages[-1 - place] for place in places.take(most_first).tolist()]
 
 
-def _best(reader: Reader, passages: Sequence[int], terms: Sequence[str], least: int) -> list[int]:
-    """The versions of those passages that do hold so many: those that share the rarest first."""
+def _confirm(
+    reader: Reader, passages: Sequence[int], terms: Sequence[str], least: int
+) -> list[int]:
+    """The versions of those passages that do contain `least` terms; rarest shared terms first."""
     wanted = msgspec.json.encode(passages).decode()
     own = ((passage, set(held.split(" "))) for passage, held in reader.rows(_TERMS, (wanted,)))
     shared = {passage: [term for term in terms if term in held] for passage, held in own}
@@ -195,12 +197,12 @@ def _best(reader: Reader, passages: Sequence[int], terms: Sequence[str], least: 
     return list(dict.fromkeys(passage // PASSAGES_MAX for passage in best))
 
 
-def _seen(reader: Reader, who: Asker, versions: Sequence[int]) -> Iterator[Said]:
-    """Those of some versions that the asker may see, and that hold."""
+def _visible(reader: Reader, who: Asker, versions: Sequence[int]) -> Iterator[Said]:
+    """Those of some versions that the asker may see and that are not retired."""
     if not versions:
         return
     rows = Sieve(who, Filter()).rows(
-        reader, _SAID, _AMONG, wanted=msgspec.json.encode(versions).decode()
+        reader, _COMPARED_COLUMNS, _IN_VERSIONS, wanted=msgspec.json.encode(versions).decode()
     )
     known = {row[0]: row for row in rows}
     for version in versions:
@@ -211,22 +213,22 @@ def _seen(reader: Reader, who: Asker, versions: Sequence[int]) -> Iterator[Said]
 
 
 class Batch:
-    """What was said earlier in a batch, found by the words that it shares with something new."""
+    """Near-duplicate index of the earlier items of one batch, which are not recorded yet."""
 
     def __init__(self, author: str, now: datetime) -> None:
         self._author, self._now = author, now
         self._sketches = defaultdict[Audience, Sketches](Sketches)
-        self._said = defaultdict[Audience, list[tuple[RememberItem, frozenset[str]]]](list)
+        self._items = defaultdict[Audience, list[tuple[RememberItem, frozenset[str]]]](list)
 
     def add(self, new: RememberItem, terms: Sequence[str]) -> None:
-        """Take something in that has these terms."""
+        """Add a new item with these terms."""
         audience = Audience.of(new)
         self._sketches[audience].extend([terms])
-        self._said[audience].append((new, frozenset(terms)))
+        self._items[audience].append((new, frozenset(terms)))
 
     def near(self, new: RememberItem, terms: Sequence[str]) -> list[Said]:
-        """Those for the same audience that share most words."""
-        said = self._said.get(audience := Audience.of(new))
+        """The earlier items for the same audience that share most words."""
+        said = self._items.get(audience := Audience.of(new))
         if not said or not terms:
             return []
         least = least_shared(terms)

@@ -1,6 +1,7 @@
-"""What something new repeats, varies or contradicts: among what there is, and what came with it.
+"""Near-duplicate detection: which items a new one repeats, varies or contradicts.
 
-Only what is for the same audience and shares a good part of its words is compared with it.
+Pure. Compares a new item with candidates for the same audience that share many of its words, both
+recorded ones and earlier ones of the same batch.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,15 +17,15 @@ from everloop.memory.text.analysis import EITHER, question
 from everloop.memory.text.passages import passages
 from everloop.memory.text.similarity import likeness
 
-Alike = list[tuple[str, str, float]]  # the id of an item, how it relates, and how near it is
+Alike = list[tuple[str, str, float]]  # item id, relation, and similarity from 0 to 1
 
-SHARED = 0.4  # of the words of a text, numbers and grammar aside: what is like it holds as many
-COMPARED_MAX = 8  # texts that something new is compared with
-APART = timedelta(days=1)  # what lies further apart in time is not the same event
+SHARED = 0.4  # share of a text's words that a near duplicate has, without numbers and stop words
+COMPARED_MAX = 8  # items that a new one is compared with
+APART = timedelta(days=1)  # items further apart in time are not the same event
 
 
 class Audience(NamedTuple):
-    """Who something is for, and of which kind it is: only what is for the same is compared."""
+    """Audience and kind of an item: only items with an equal one are compared."""
 
     scope: str
     kind: str
@@ -32,26 +33,26 @@ class Audience(NamedTuple):
 
     @classmethod
     def of(cls, new: RememberItem) -> "Audience":
-        """Who something new is for."""
+        """The audience of a new item."""
         return cls(new.scope, new.kind, tuple(sorted(set(new.witnesses))))
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """The terms of a text, or of the beginning of a long one, by which others are like it."""
+    """The terms by which a text is compared; of a long text, those of its first passage."""
     asked = question("".join(passages(text)[:1])).terms
     return tuple(dict.fromkeys(term.split(EITHER)[0] for term in asked))
 
 
 def least_shared(terms: Sequence[str]) -> int:
-    """How many of its terms a text shares with whatever may be like it.
+    """How many of its terms a text must share with a near duplicate, at least.
 
-    A number says little about what a text is like.
+    Numbers do not count: they say little about what a text is about.
     """
     return max(1, ceil(SHARED * sum(not term[0].isdigit() for term in terms)))
 
 
 class Said(NamedTuple):
-    """What something new is compared with: an item, or what came earlier in the same batch."""
+    """An item that a new one is compared with: recorded, or earlier in the same batch."""
 
     item_id: str
     title: str
@@ -62,39 +63,42 @@ class Said(NamedTuple):
 
     @classmethod
     def newly(cls, other: RememberItem, author: str, now: datetime) -> "Said":
-        """Something that will be an item from now on."""
-        happened = _moment(other.happened_at) if other.happened_at else now
-        holds = _moment(other.durability)
+        """An earlier item of the same batch, as it will be recorded."""
+        happened = _parse_time(other.happened_at) if other.happened_at else now
+        holds = _parse_time(other.durability)
         return cls(other.item_id, other.title, other.text, author, happened, holds)
 
     def titled_as(self, new: RememberItem) -> bool:
-        """Whether no title says that it is about another thing, as of two short answers."""
+        """Whether the titles allow that both are about the same thing, unlike two short answers."""
         if not new.title or self.title in {"", title_of(self.text)}:
             return True
         return likeness(new.title, self.title)[0] in {"repeats", "varies"}
 
     def may_stand_for(self, new: RememberItem, author: str) -> bool:
-        """Whether something new need not be kept beside it.
+        """Whether a new item that repeats this one need not be recorded.
 
-        What a user says is theirs: nobody else's item stands for it, which others may change.
+        A user's words are always recorded: an item of another author, which others may change,
+        never replaces them.
         """
         theirs = written_by_user(author) and not written_by_user(self.author)
         return not theirs and self.of_one_time(new)
 
     def of_one_time(self, new: RememberItem) -> bool:
-        """Whether it holds as long as something new does, and happened when that did.
+        """Whether both have the same validity and happened at the same time.
 
-        What comes without a time is simply true, whenever that was said before.
+        A new item without a time is true at any time, so it matches whenever this one happened.
         """
-        if new.durability != DURABLE and not _close(self.holds_until, _moment(new.durability)):
+        if new.durability != DURABLE and not _is_close(
+            self.holds_until, _parse_time(new.durability)
+        ):
             return False
-        return not new.happened_at or _close(self.happened_at, _moment(new.happened_at))
+        return not new.happened_at or _is_close(self.happened_at, _parse_time(new.happened_at))
 
 
 def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetime) -> Alike:
-    """What something new repeats, varies or contradicts, of what still holds, nearest first."""
-    holding = [said for said in near if said.holds_until is None or said.holds_until > now]
-    found = [(said, *likeness(new.text, said.text)) for said in holding if said.titled_as(new)]
+    """What a new item repeats, varies or contradicts among items not expired, nearest first."""
+    valid = [said for said in near if said.holds_until is None or said.holds_until > now]
+    found = [(said, *likeness(new.text, said.text)) for said in valid if said.titled_as(new)]
     related = [
         (said.item_id, how, similarity)
         for said, how, similarity in found
@@ -104,12 +108,12 @@ def relations(new: RememberItem, author: str, near: Iterable[Said], now: datetim
     return sorted(related, key=lambda entry: (-entry[2], entry[0]))
 
 
-def _close(one: datetime | None, other: datetime | None) -> bool:
+def _is_close(one: datetime | None, other: datetime | None) -> bool:
     return one is not None and other is not None and abs(one - other) <= APART
 
 
-def _moment(text: str) -> datetime | None:
-    """A time as it was given; none if it is not one, which the decision will say."""
+def _parse_time(text: str) -> datetime | None:
+    """A time parsed from text; None if it is not one, which the decider rejects later."""
     with suppress(ValueError):
         at = datetime.fromisoformat(text)
         return at if at.tzinfo else None

@@ -1,9 +1,9 @@
-"""Which of many texts may hold most of some words: a few bits for each, compared all at once.
+"""Term signatures (Bloom filters): which of many texts may contain most of some terms.
 
-Every word sets two bits of its text. Where one of them is not set, the text does not hold the word;
-where both are, it probably does. So what holds enough of some words is never missed, and little
-else is left to be looked at. Bits lie by word and not by text: what is read is only what the words
-in question set.
+Every term sets two bits of its text. If one of them is not set, the text does not contain the term;
+if both are, it probably does. So a text with enough of the terms is never missed, and few others
+are left to check. The bits are stored by bit and not by text, so a query reads only the bits that
+its terms set.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,21 +15,21 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-BITS = 1_024  # of a text
-ROOM = 128  # texts for which there is room at first
-TOGETHER = 4_096  # texts taken in at once
-UNPACKED_MAX = 2**22  # bits looked at in one step
-TERMS_KEPT = 65_536  # whose numbers are remembered
-MANY = 255  # terms, to which one byte can count
+BITS = 1_024  # of a signature
+ROOM = 128  # texts that the first allocation has room for
+TOGETHER = 4_096  # texts added at once
+UNPACKED_MAX = 2**22  # bits unpacked in one step
+TERMS_KEPT = 65_536  # terms whose hashes are cached
+MANY = 255  # terms that one byte can count
 
 Places = NDArray[np.int64]
-Counts = NDArray[Any]  # of bytes, or of pairs of them
+Counts = NDArray[Any]  # uint8 or uint16
 
 _GOLDEN = 11_400_714_819_323_198_485
 
 
 class Sketches:
-    """The bits of texts, in the order in which these came."""
+    """The signatures of texts, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -40,13 +40,13 @@ class Sketches:
         return self._size
 
     def extend(self, texts: Iterable[Sequence[str]]) -> None:
-        """Take texts in, each by its terms."""
+        """Add texts, each given by its terms."""
         coming = iter(texts)
         while some := list(islice(coming, TOGETHER)):
-            self._take(some)
+            self._add(some)
 
     def shared(self, terms: Sequence[str]) -> Counts:
-        """How many of some terms each text holds, at most."""
+        """An upper bound of how many of some terms each text contains."""
         found: Counts = np.zeros(self._size, np.uint8 if len(terms) <= MANY else np.uint16)
         first, second = _bits(terms)
         step = max(1, UNPACKED_MAX // (8 * len(terms) or 1))
@@ -58,7 +58,7 @@ class Sketches:
             np.add.reduce(held, axis=0, dtype=found.dtype, out=part)
         return found
 
-    def _take(self, texts: Sequence[Sequence[str]]) -> None:
+    def _add(self, texts: Sequence[Sequence[str]]) -> None:
         byte, start = divmod(self._size, 8)
         self._size += len(texts)
         self._grow(-(-self._size // 8))
@@ -82,11 +82,11 @@ class Sketches:
 
 def _bits(terms: Sequence[str]) -> tuple[Places, Places]:
     """The two bits that each term sets."""
-    numbers = np.fromiter(map(_number, terms), np.int64, len(terms))
+    numbers = np.fromiter(map(_hash, terms), np.int64, len(terms))
     return numbers % BITS, numbers // BITS
 
 
 @lru_cache(TERMS_KEPT)
-def _number(term: str) -> int:
-    """A number below the square of `BITS`; those of like words are not alike."""
+def _hash(term: str) -> int:
+    """A hash below the square of `BITS`; similar words have unrelated ones."""
     return crc32(term.encode()) * _GOLDEN % 2**64 * BITS**2 >> 64

@@ -1,9 +1,8 @@
-"""Hits in the order in which a person should read them: what contradicts itself stands together.
+"""Groups search hits that contradict each other, so that a reader sees them side by side.
 
-Pure. A group takes the place of its best hit; within it the newest comes first, because what was
-said last is usually what holds. Only what fits the question much less stands after what fits it, or
-what is not of the time that was asked for, or no longer holds. Nothing is left out and nothing is
-merged.
+Pure. A group takes the rank of its best hit; within it the newest comes first, because the latest
+statement is usually the valid one. Hits that match the question much less, are outside the time
+that was asked for, or have expired come after the others. No hit is dropped or merged.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +13,12 @@ import msgspec
 
 from everloop.memory.retrieval.results import Recalled
 
-FITS: Final = 0.7  # of the best similarity, from which on another fits the question as well
-TIMELY: Final = {"time", "expired"}  # what is gained or lost by when it was, or until when it held
+FITS: Final = 0.7  # share of the best similarity from which on a hit matches as well
+TIMELY: Final = {"time", "expired"}  # boosts that depend on when an item happened or expired
 
 
 class Abreast(msgspec.Struct, frozen=True):
-    """Hits that belong side by side; one alone if nothing contradicts it here."""
+    """Hits that contradict each other; a single one if nothing contradicts it here."""
 
     hits: tuple[Recalled, ...]
 
@@ -35,37 +34,37 @@ class Abreast(msgspec.Struct, frozen=True):
 
 
 def side_by_side(hits: Sequence[Recalled]) -> list[Abreast]:
-    """The hits in groups, the best group first."""
+    """Group hits by contradiction, the best group first."""
     waiting = {hit.item.item_id: hit for hit in hits}
     groups: list[Abreast] = []
     for hit in hits:
         if hit.item.item_id in waiting:
-            members = _against(hit, waiting)
-            groups.append(Abreast(tuple(sorted(members, key=_place(members), reverse=True))))
+            members = _take_contradicting(hit, waiting)
+            groups.append(Abreast(tuple(sorted(members, key=_sort_key(members), reverse=True))))
     return groups
 
 
-def _place(members: Sequence[Recalled]) -> Callable[[Recalled], tuple[bool, datetime, int]]:
-    """What decides where a hit stands in its group.
+def _sort_key(members: Sequence[Recalled]) -> Callable[[Recalled], tuple[bool, datetime, int]]:
+    """The sort key of a hit in its group.
 
-    Points would tell those apart that fit alike: they fall with the rank, however near it is.
+    Points are no good here: they fall with the rank, even between hits that match equally well.
     """
     least = FITS * max(hit.similarity for hit in members)
-    timely = max(map(_timeliness, members))
+    timely = max(map(_time_points, members))
 
     def place(hit: Recalled) -> tuple[bool, datetime, int]:
-        fits = hit.similarity >= least and _timeliness(hit) >= timely
+        fits = hit.similarity >= least and _time_points(hit) >= timely
         return fits, hit.item.happened_at, hit.item.position
 
     return place
 
 
-def _timeliness(hit: Recalled) -> float:
+def _time_points(hit: Recalled) -> float:
     return sum(points for reason, points in hit.why.boosts if reason in TIMELY)
 
 
-def _against(hit: Recalled, waiting: dict[str, Recalled]) -> list[Recalled]:
-    """A hit and what contradicts it, or contradicts what does; they no longer wait."""
+def _take_contradicting(hit: Recalled, waiting: dict[str, Recalled]) -> list[Recalled]:
+    """Remove from `waiting` a hit and everything that contradicts it, directly or not."""
     members = [waiting.pop(hit.item.item_id)]
     for member in members:  # it grows while we go through it
         members += [waiting.pop(other) for other in member.item.contradicts if other in waiting]

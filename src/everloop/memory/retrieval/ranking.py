@@ -1,4 +1,8 @@
-"""A ranking in the making: what the legs found, what was said around it, and what else counts."""
+"""Ranking of one search: fuses keyword and semantic hits, neighbours and boosts into one order.
+
+Boosts are small: significance, pins, recency, the time and the speaker that a question names. Works
+on visible rows only.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -27,9 +31,9 @@ from everloop.memory.retrieval.results import Why
 from everloop.memory.retrieval.retrievers import NOTHING, Found
 from everloop.memory.time_query import parse
 
-TOLD_WITHIN = timedelta(days=7)  # what happened then is often told a few days later
+TOLD_WITHIN = timedelta(days=7)  # an event is often told of a few days later
 TIMELY_MAX = 200
-SHARERS = 60  # the best finds of each leg share points with their neighbours
+SHARERS = 60  # best hits of each retriever that share points with their neighbours
 SIGNIFICANCE_BOOST = 0.05  # for each step from 0 to 3
 PIN_BOOST = 0.1
 RECENCY_BOOST = 0.03
@@ -42,7 +46,7 @@ Boosts = dict[str, NDArray[Any]]  # by reason, for each row
 
 
 class Ranking:
-    """A ranking in the making, among the rows of a roster that an asker may see."""
+    """The ranking of one search, among the rows that the asker may see."""
 
     def __init__(self, standing: Standing, view: SearchView) -> None:
         self.roster = standing.roster
@@ -59,9 +63,9 @@ class Ranking:
         return len(self._places)
 
     def settle(self, text: str, hints: Sequence[parse.TimeHint], now: datetime) -> None:
-        """Bring what was found into an order."""
+        """Rank the hits of all retrievers."""
         near = self._neighbours()
-        found = (self.words.rows, self.meaning.rows, near[1], *self._timely(hints))
+        found = (self.words.rows, self.meaning.rows, near[1], *self._rows_in_time(hints))
         rows = distinct(self.view.size, *found)
         words, meaning = self.words, self.meaning
         legs = (
@@ -70,34 +74,35 @@ class Ranking:
         )
         fused = fuse(rows, legs, neighbours=near, boosts=self._boosts(rows, text, hints, now))
         self._fused, self._places = fused, np.arange(len(fused))
-        if self.view.split_items:  # of several passages of an item, the best one counts
+        if self.view.split_items:  # of several passages of an item, only the best one counts
             self._places = best_of(self.roster.item.all.take(fused.keys(self._places)))
         if hints:
-            self._put_in_order(hints)
+            self._sort_by_time(hints)
 
     def items(self, limit: int | None = None) -> list[int]:
-        """The items by rank, each by the position at which it was taken in."""
+        """The items by rank, each by the position at which it was recorded."""
         assert self._fused is not None
         rows = self._fused.keys(self._places[:limit])
         found: list[int] = self.roster.item.all.take(rows).tolist()
         return found
 
     def whys(self, first: int, last: int) -> list[Why]:
-        """Why the items at these places are there."""
+        """Explanations of the ranks from `first` to `last`."""
         assert self._fused is not None
         return self._fused.whys(self._places[first:last], first + 1)
 
     def _neighbours(self) -> tuple[Keys, Keys]:
-        """The best finds, and for each of them what was said right before and after it."""
+        """The best hits, and the passages around each of them."""
         words, meaning = self.words.rows[:SHARERS], self.meaning.rows[:SHARERS]
         best = distinct(self.view.size, words, meaning)
         return best, self.view.neighbours(best)
 
-    def _timely(self, hints: Sequence[parse.TimeHint]) -> Iterable[Rows]:
-        """What happened in the time that a question names: a bounded number of items.
+    def _rows_in_time(self, hints: Sequence[parse.TimeHint]) -> Iterable[Rows]:
+        """Rows in the time that a question names: a bounded number of items for each hint.
 
-        It may be all that the question says: "what did we talk about yesterday". Of many, those
-        that matter come first. A time without an end counts if it filters, and then the nearest do.
+        The time may be all that the question says: "what did we talk about yesterday". Of many, the
+        significant ones come first. A time without an end counts only if it filters; then the
+        nearest come first.
         """
         size = self.view.size - 1
         for hint in hints:
@@ -117,27 +122,29 @@ class Ranking:
     def _boosts(
         self, rows: Rows, text: str, hints: Sequence[parse.TimeHint], now: datetime
     ) -> Boosts:
-        """What else counts: significance, pins, age, the time and the people that it names."""
-        roster, standing = self.roster, self.standing
+        """Boosts by reason: significance, pins, recency, and the time and speakers named."""
+        table, standing = self.roster, self.standing
         now_us = now.timestamp() * 1e6
-        happened = roster.happened.all.take(rows)
-        given: Boosts = {"recency": _recency(happened, now_us)}
+        happened = table.happened.all.take(rows)
+        boosts: Boosts = {"recency": _recency_boost(happened, now_us)}
         if standing.marked:
             rated, pinned = standing.rated[rows], standing.pinned[rows]
-            given["significance"] = SIGNIFICANCE_BOOST * rated
-            given["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned > 0)
-        if roster.expiring and (holds := roster.holds_until.all.take(rows)).any():
-            given["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
+            boosts["significance"] = SIGNIFICANCE_BOOST * rated
+            boosts["pinned"] = PIN_BOOST * np.where(pinned == UNSET, rated == PIVOTAL, pinned > 0)
+        if table.expiring and (holds := table.holds_until.all.take(rows)).any():
+            boosts["expired"] = EXPIRED * ((holds > 0) & (holds < now_us))
         if hints:
-            given["time"] = TIME_BOOST * _fit(happened, hints) + _nearness(happened, hints)
-        if named := roster.named_in(text):
-            given["named"] = NAMED_BOOST * np.isin(roster.speaker.all.take(rows), named)
-        return given
+            boosts["time"] = TIME_BOOST * _time_fit(happened, hints) + _nearness_boost(
+                happened, hints
+            )
+        if named := table.named_in(text):
+            boosts["named"] = NAMED_BOOST * np.isin(table.speaker.all.take(rows), named)
+        return boosts
 
-    def _put_in_order(self, hints: Iterable[parse.TimeHint]) -> None:
-        """If the question asks for the first or the last, the good ones come by time.
+    def _sort_by_time(self, hints: Iterable[parse.TimeHint]) -> None:
+        """If the question asks for the first or the last, sort the good hits by time.
 
-        A summary comes after them: its time is that of all it sums up, not of what was said.
+        A summary comes after them: its time is that of everything it covers, not of one statement.
         """
         order = next((hint.order for hint in hints if hint.order), None)
         if order is None or not len(self) or self._fused is None:
@@ -146,15 +153,15 @@ class Ranking:
         good = int(np.count_nonzero(points >= ORDERED_SHARE * points[0]))
         rows = self._fused.keys(self._places[:good])
         way = -1 if order == "newest" else 1
-        roster, summary = self.roster, self.roster.kinds.known((SUMMARY,))
-        summed_up = np.isin(roster.kind.all[rows], summary)
-        said = (way * roster.item.all[rows], way * roster.happened.all[rows], summed_up)
+        table, summary = self.roster, self.roster.kinds.known((SUMMARY,))
+        summed_up = np.isin(table.kind.all[rows], summary)
+        said = (way * table.item.all[rows], way * table.happened.all[rows], summed_up)
         by_time = np.lexsort(said)
         self._places[:good] = self._places[:good][by_time]
 
 
-def _recency(happened_us: NDArray[np.int64], now_us: float) -> Points:
-    """More for what happened of late; nothing for what happened long ago."""
+def _recency_boost(happened_us: NDArray[np.int64], now_us: float) -> Points:
+    """A boost that decays with age, down to nothing."""
     recency = np.subtract(happened_us, now_us, dtype=np.float64)
     np.minimum(recency, 0.0, out=recency)
     recency /= RECENCY_US
@@ -164,8 +171,8 @@ def _recency(happened_us: NDArray[np.int64], now_us: float) -> Points:
     return recency
 
 
-def _nearness(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -> Points:
-    """A little more for what happened shortly before a time that was asked for what was before."""
+def _nearness_boost(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -> Points:
+    """A small boost for items shortly before the end of a filter such as "before May"."""
     near = np.zeros(len(happened_us))
     for hint in hints:
         if hint.kind == "filter" and hint.start is None and hint.end is not None:
@@ -174,8 +181,8 @@ def _nearness(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -
     return near
 
 
-def _fit(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -> Points:
-    """1 within a stretch that is named, a half shortly after it, else 0."""
+def _time_fit(happened_us: NDArray[np.int64], hints: Iterable[parse.TimeHint]) -> Points:
+    """1 within an interval that is named, one half shortly after it, else 0."""
     fit = np.zeros(len(happened_us))
     for hint in hints:
         if hint.kind != "boost" or not (hint.start or hint.end):

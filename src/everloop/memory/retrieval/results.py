@@ -1,4 +1,4 @@
-"""What is asked of a memory, and what it answers. Apart from recall itself, which loads numpy."""
+"""Search query and search result of memory. Apart from the search itself, which loads numpy."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Mode = Literal["text", "semantic", "hybrid"]
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A question to memory."""
+    """A search query to memory: question, limit, mode and filter."""
 
     text: str
     limit: int = 5
@@ -19,11 +19,11 @@ class Asked(msgspec.Struct, frozen=True):
     min_similarity: float = 0.0
 
 
-# Nothing below can be part of a circle, so the garbage collector need not look (`gc=False`).
+# Nothing below can be part of a reference cycle, so the garbage collector skips it (`gc=False`).
 
 
 class LegWhy(msgspec.Struct, frozen=True, gc=False):
-    """What one leg found: its rank there, the raw similarity 0 to 1, and the points it brought."""
+    """What one retriever ("leg") gave a hit: its rank there, similarity 0 to 1, and points."""
 
     leg: str
     rank: int
@@ -41,7 +41,7 @@ class Why(msgspec.Struct, frozen=True, gc=False):
 
 
 class Recalled(msgspec.Struct, frozen=True, gc=False):
-    """An item that was found."""
+    """A search hit: an item, how similar it is, which retriever found it, and why."""
 
     item: Item
     similarity: float
@@ -50,7 +50,7 @@ class Recalled(msgspec.Struct, frozen=True, gc=False):
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
-    """What memory has to say, and what it could not do."""
+    """A search result: the hits, best first, and notes about what could not be searched."""
 
     hits: tuple[Recalled, ...]
     notes: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""The two legs of recall: words and meaning. Each gives scores to passages the asker may see.
+"""The two retrievers of hybrid search: keywords (BM25) and meaning (vectors).
 
-What is hidden is left out before anything is counted: how rare a term is, how long passages are,
-which item was said before, all of it is made only from what passed. So nothing that is hidden can
-be felt in a ranking.
+Each scores visible passages only. Hidden passages are excluded before anything is counted: document
+frequencies, average length and neighbours come from visible rows alone, so a ranking reveals
+nothing about what is hidden.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from everloop.memory.text.analysis import (
     spoken,
 )
 
-POOL = 200  # the best that a leg hands on
-PHRASE_MAX = 2_000  # passages read to see whether they hold a phrase
-SORTED_MAX = 1_500  # scores that are sorted whole; of more, first the best are picked out
+POOL = 200  # best hits that a retriever returns
+PHRASE_MAX = 2_000  # passages read to check for a phrase
+SORTED_MAX = 1_500  # scores that are sorted at once; of more, the best are selected first
 
 _TERMS = """
 SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passage = j.value
@@ -39,15 +39,15 @@ SELECT p.passage, p.terms FROM json_each(?) j JOIN memory_passages p ON p.passag
 
 
 class Found(NamedTuple):
-    """What a leg found: rows, best first, with scores and with similarities from 0 to 1."""
+    """The hits of a retriever: rows, best first, with scores and similarities from 0 to 1."""
 
     rows: Rows
     scores: NDArray[np.float64]
     similarity: NDArray[np.float64]
-    guessed: tuple[str, ...] = ()  # terms that nothing holds, in place of which others were sought
+    guessed: tuple[str, ...] = ()  # terms without a match, replaced by spelling corrections
 
     def above(self, least: float) -> "Found":
-        """What is similar enough."""
+        """The hits that are similar enough."""
         if least <= 0:
             return self
         good = self.similarity >= least
@@ -58,31 +58,31 @@ NOTHING = Found(np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
 def by_words(view: SearchView, text: str, source: TermSource) -> Found:
-    """The passages that fit a question by its words."""
-    asked = _asked(view, text, source)
+    """Search by keywords: the passages that match a question's terms and phrases, by BM25."""
+    asked = _parse_question(view, text, source)
     terms: Sequence[str] = asked.terms
     sizes = view.match_counts(terms, source)
     none = [term for term, size in zip(terms, sizes, strict=True) if not size]
     if len(sizes) > TERMS_MAX or sum(sizes) > ROWS_MAX:
         wanted = rarest(asked, dict(zip(terms, sizes, strict=True))).terms
-        # A term that nothing holds weighs as much as one that only hidden items hold; one that is
-        # too common to be looked for weighs nothing.
+        # A term without a match counts as much as one that only hidden items contain; one that is
+        # too common to be searched for counts nothing.
         terms = [term for term in terms if term in none or term in wanted]
-    # Of an identifier the parts are looked for as well: as a whole it is no word of the question.
-    slips = [term for term in none[:TERMS_MAX] if said_as((term,), text)]
-    guesses = view.corrections(slips, source) if slips else {}
-    if guesses:
-        terms = [term for term in terms if term not in guesses]
-    held = [*view.matches(terms, source), *chain(*guesses.values())]
+    # Of an identifier the parts are searched for as well: the whole is no word of the question.
+    misspelt = [term for term in none[:TERMS_MAX] if said_as((term,), text)]
+    corrections = view.corrections(misspelt, source) if misspelt else {}
+    if corrections:
+        terms = [term for term in terms if term not in corrections]
+    matches = [*view.matches(terms, source), *chain(*corrections.values())]
     if asked.phrases:
-        stand = [_holding(source, view, phrase) for phrase in asked.phrases]
-        held += score_terms(view, stand)
-    found = _scored(view, held)
-    return found._replace(guessed=tuple(guesses)) if guesses else found
+        phrases = [_find_phrase(source, view, phrase) for phrase in asked.phrases]
+        matches += score_terms(view, phrases)
+    found = _sum_scores(view, matches)
+    return found._replace(guessed=tuple(corrections)) if corrections else found
 
 
-def _asked(view: SearchView, text: str, source: TermSource) -> Question:
-    """What a question looks for: in its language, or in all of what it looks at, if none tells."""
+def _parse_question(view: SearchView, text: str, source: TermSource) -> Question:
+    """The terms of a question: in its language, or if that is unclear in all of the view."""
     languages = spoken(text)
     if languages is None:
         languages = view.languages(source)
@@ -90,51 +90,51 @@ def _asked(view: SearchView, text: str, source: TermSource) -> Question:
 
 
 def by_meaning(view: SearchView, space: VectorSpace, query: Floats) -> Found:
-    """The passages nearest in meaning, each taken together with what was said before it."""
+    """Search by meaning: the passages with the nearest vectors, each mixed with the one before."""
     look = space.looking(query)
     nearest = look.nearest(POOL, view)
     rows = distinct(view.size, nearest, view.after(nearest))[1:]
     rows, cosines = look.cosines(rows, view)
     best = best_first(cosines)
     scores = cosines.take(best).astype(np.float64)
-    return Found(rows.take(best), scores, _within(scores))
+    return Found(rows.take(best), scores, _clamp(scores))
 
 
-def _within(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _clamp(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores, highest first, as similarities from 0 to 1."""
     if len(scores) and scores.item(0) <= 1 and scores.item(-1) >= 0:  # as nearly always
         return scores
     return np.minimum(np.maximum(scores, 0.0), 1.0)
 
 
-def _scored(view: SearchView, held: Sequence[TermMatch]) -> Found:
-    """BM25 over what holds each of several terms."""
-    sizes = [len(holding.rows) for holding in held]
+def _sum_scores(view: SearchView, matches: Sequence[TermMatch]) -> Found:
+    """Add up the BM25 scores of several terms; similarity is the share of term weight matched."""
+    sizes = [len(match.rows) for match in matches]
     if not any(sizes):
         return NOTHING
-    where, gained, worth = zip(*held, strict=True)
-    rows, at = _spots(view, np.concatenate(where))
-    scores: Any = np.bincount(at, np.concatenate(gained))
-    best = _best(scores, min(POOL, int(np.count_nonzero(scores))))
-    coverage: Any = np.bincount(at, np.array(worth).repeat(sizes)).take(best)
-    coverage /= sum(worth)
+    rows_by_term, scores_by_term, weights = zip(*matches, strict=True)
+    rows, at = _row_index(view, np.concatenate(rows_by_term))
+    scores: Any = np.bincount(at, np.concatenate(scores_by_term))
+    best = _best_indices(scores, min(POOL, int(np.count_nonzero(scores))))
+    coverage: Any = np.bincount(at, np.array(weights).repeat(sizes)).take(best)
+    coverage /= sum(weights)
     return Found(rows.take(best), scores.take(best), coverage)
 
 
-def _spots(view: SearchView, every: Rows) -> tuple[Rows, Rows]:
-    """Rows in order, and where each of `every` stands there: all rows, unless these are many."""
+def _row_index(view: SearchView, every: Rows) -> tuple[Rows, Rows]:
+    """Distinct rows, and the index of each of `every` among them; all rows if there are few."""
     if view.precomputed:
         return view.rows, every
     there = np.zeros(view.size, np.bool_)
     there[every] = True
     rows: Rows = there.nonzero()[0]
-    places = np.empty(view.size, np.int64)  # what stands at other rows is never looked at
+    places = np.empty(view.size, np.int64)  # only entries at these rows are ever read
     places[rows] = np.arange(len(rows))
     return rows, places.take(every)
 
 
-def _holding(source: TermSource, view: SearchView, phrase: Sequence[str]) -> Posting:
-    """The passages that hold a phrase, among those that hold all its words."""
+def _find_phrase(source: TermSource, view: SearchView, phrase: Sequence[str]) -> Posting:
+    """The posting list of a phrase, checked among the passages that contain all its words."""
     first, *others = source.lookup(phrase)
     rows = first.rows[passing(first.rows, view.allowed)]
     for posting in others:
@@ -149,7 +149,7 @@ def _holding(source: TermSource, view: SearchView, phrase: Sequence[str]) -> Pos
 
 
 def _occurrences(terms: str, phrase: str) -> int:
-    """How often a phrase stands in a row of terms; neighbours share their space."""
+    """How often a phrase occurs in a text of terms; adjacent ones share the space between them."""
     text, needle = f" {terms} ", f" {phrase} "
     count, start = 0, text.find(needle)
     while start >= 0:
@@ -158,8 +158,8 @@ def _occurrences(terms: str, phrase: str) -> int:
     return count
 
 
-def _best(scores: NDArray[np.float64], count: int) -> Rows:
-    """The places of the highest scores, best first; among equals the older passage is first."""
+def _best_indices(scores: NDArray[np.float64], count: int) -> Rows:
+    """The indices of the highest scores, best first; among equals the older passage is first."""
     if len(scores) <= SORTED_MAX:
         return best_first(scores)[:count]
     best = largest(scores, count)

@@ -1,8 +1,8 @@
-"""Recall: a question in, items out, best first, each saying why it is there.
+"""Recall: hybrid search over memory, with an explanation for every hit.
 
-Words and meaning are searched apart and fused by reciprocal rank, weighed by evidence; then what
-matters, what is pinned, what the question says about time and who is named count a little. A leg
-that fails is left out, and the answer says so.
+Keyword and vector search run separately and are merged by reciprocal rank fusion, weighted by
+evidence; significance, pins, times and named speakers add small boosts. If a retriever fails,
+search falls back to the other one, and a note in the result says so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,12 +43,12 @@ from everloop.memory.time_query.format import told
 from everloop.memory.time_query.topic import topic
 
 TEXT_MAX = 10_000
-READ_MAX = 1_000  # items kept with a standing
-ASKERS_MAX = 1_000  # principals whose scopes are kept
+READ_MAX = 1_000  # items cached with a visibility mask
+ASKERS_MAX = 1_000  # principals whose scopes are cached
 
 
 class Memory:
-    """Recall over one log. Holds only caches: what there is, who sees it, where terms stand."""
+    """Hybrid search over one log. Has only caches: passages, visibility, posting lists, vectors."""
 
     def __init__(self, space: VectorSpace | None = None) -> None:
         self.space = space
@@ -56,32 +56,32 @@ class Memory:
         self._standings = Standings()
         self._askers: dict[Any, tuple[Roster, int, Asker]] = {}
         self._postings, self._term_cache_limit = Postings(), TermCacheLimit()
-        self.sharing = Sharing()  # what something new is like
+        self.sharing = Sharing()  # near duplicates of new items
 
     def asker(self, reader: Reader, sight: Sight, principal: str) -> Asker:
-        """Who a principal is. What was read of it holds as long as nothing happens."""
+        """The asker for a principal, cached until something new is recorded."""
         if principal == OWNER:
             return asker(reader, OWNER)
-        roster, head = self.register.roster(reader)
+        table, head = self.register.roster(reader)
         key = (principal, sight.key)
         known = self._askers.get(key)
-        if known is not None and known[0] is roster and known[1] == head:
+        if known is not None and known[0] is table and known[1] == head:
             return known[2]
         if len(self._askers) >= ASKERS_MAX:
             self._askers.clear()
-        self._askers[key] = (roster, head, who := asker(reader, principal))
+        self._askers[key] = (table, head, who := asker(reader, principal))
         return who
 
     def recall(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
     ) -> Answer:
-        """The items that fit a question best. `now` is the user's clock, with its zone.
+        """The items that match a question best. `now` is the user's clock, with its zone.
 
         Raises:
             Invalid: the question is empty or far too long.
         """
         ranking = self._rank(reader, sight, who, asked, now)
-        hits = tuple(_recalled(reader, who, ranking, asked.limit))
+        hits = tuple(_hits(reader, who, ranking, asked.limit))
         if any(hit.item.contradicts for hit in hits):
             hits = tuple(hit for group in side_by_side(hits) for hit in group.hits)
         return Answer(hits, tuple(ranking.notes))
@@ -89,7 +89,7 @@ class Memory:
     def rank_of(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime, item: int
     ) -> Why | None:
-        """Where an item ranks for a question, if a leg or a boost reached it at all."""
+        """Explains the rank of an item for a question; None if nothing gave it points."""
         ranking = self._rank(reader, sight, who, asked, now)
         items = ranking.items()
         if item not in items:
@@ -98,23 +98,23 @@ class Memory:
         return ranking.whys(place, place + 1)[0]
 
     def prepare(self, reader: Reader) -> None:
-        """Read what a search by meaning needs. Then what lacks its vector is known, too."""
-        roster, _ = self.register.roster(reader)
+        """Load passages and vectors before the first search, and find the missing vectors."""
+        table, _ = self.register.roster(reader)
         if self.space is not None:
-            with suppress(Unavailable):  # whoever searches meets the same failure, and says so
-                self.space.refresh(reader, roster)
+            with suppress(Unavailable):  # the next search fails in the same way, and reports it
+                self.space.refresh(reader, table)
 
     def keep(self, reader: Reader) -> None:
-        """Let the next process begin with what this one knows, once every item has its vector."""
-        roster, _ = self.register.roster(reader)
-        if self.space is not None and not self.space.refresh(reader, roster):
+        """Save a snapshot for the next process, once every item has its vector."""
+        table, _ = self.register.roster(reader)
+        if self.space is not None and not self.space.refresh(reader, table):
             self.register.save(reader, self.space.embedder.name, self.space.arrays)
 
     def _rank(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
     ) -> Ranking:
         _check(asked)
-        hints = self._dated(reader, sight, who, asked, now)
+        hints = self._time_hints(reader, sight, who, asked, now)
         return self._ranking(reader, sight, who, asked, now, hints)
 
     def _ranking(
@@ -126,12 +126,12 @@ class Memory:
         now: datetime,
         hints: Sequence[parse.TimeHint],
     ) -> Ranking:
-        only = _narrowed(reader, asked.only, hints)
+        only = _narrow_filter(reader, asked.only, hints)
         standing = self._standings.of(reader, sight, who, self.register, only)
         ranking = Ranking(standing, filtered_view(standing, only))
         if any(hint.kind == "filter" for hint in hints):
-            stretch = told(only.since, only.before)
-            ranking.notes.append(f"Only what happened {stretch} was searched.")
+            interval = told(only.since, only.before)
+            ranking.notes.append(f"Only what happened {interval} was searched.")
         meant = asked.mode != "text" and self._add_meaning(reader, asked, ranking)
         if asked.mode != "semantic" or not meant:
             self._add_words(reader, asked, topic(asked.text, hints), ranking)
@@ -145,11 +145,11 @@ class Memory:
         source = TermSource(reader, lookup, similar, self._term_cache_limit)
         found = by_words(ranking.view, text, source)
         if found.guessed:
-            ranking.notes.append(_guessing(asked.text, found.guessed))
+            ranking.notes.append(_correction_note(asked.text, found.guessed))
         ranking.words = found.above(asked.min_similarity)
 
     def _add_meaning(self, reader: Reader, asked: Asked, ranking: Ranking) -> bool:
-        """Search by meaning; False if something can be found by its words alone."""
+        """Search by meaning; False if some items can be found by their words alone."""
         if self.space is None:
             ranking.notes.append("No embedder is at hand, so only words were searched.")
             return False
@@ -158,9 +158,9 @@ class Memory:
         except ModelFailed as problem:
             ranking.notes.append(f"The embedder failed, so only words were searched: {problem}")
             return False
-        if not query.any():  # everything would be as near as everything else
+        if not query.any():  # a zero vector is equally near to everything
             ranking.notes.append(
-                "The embedder made nothing of the question, so only words were searched."
+                "The embedder returned no vector for the question, so only words were searched."
             )
             return False
         try:
@@ -172,7 +172,7 @@ class Memory:
             return False
         if lacking:
             ranking.notes.append(
-                "Some items are still being embedded; until then words alone find them."
+                "Some items are still being embedded; until then only keyword search finds them."
             )
         found = by_meaning(ranking.view, self.space, query)
         ranking.meaning = found.above(asked.min_similarity)
@@ -181,45 +181,45 @@ class Memory:
     def narrowed(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
     ) -> Filter:
-        """The filter of a question, with the time that its words say."""
-        return _narrowed(reader, asked.only, self._dated(reader, sight, who, asked, now))
+        """The filter of a question, narrowed to the time that its words name."""
+        return _narrow_filter(reader, asked.only, self._time_hints(reader, sight, who, asked, now))
 
-    def _dated(
+    def _time_hints(
         self, reader: Reader, sight: Sight, who: Asker, asked: Asked, now: datetime
     ) -> list[parse.TimeHint]:
-        """The time hints, with the dates of the events that some of them name."""
+        """The time hints of a question; events that they name are looked up for their dates."""
         hints: list[parse.TimeHint] = []
         for hint in parse.hints(asked.text, now):
             if hint.anchor is None:
                 hints.append(hint)
-            elif hint.kind == "filter":  # else the event's words say more than its date
+            elif hint.kind == "filter":  # else the words of the event say more than its date
                 lookup = Asked(hint.anchor, limit=1, mode="text", only=asked.only)
                 found = self._ranking(reader, sight, who, lookup, now, ()).items(1)
-                if found and (dated := _anchored(hint, _when(reader, found[0]))):
+                if found and (dated := _fill_anchor(hint, _happened_at(reader, found[0]))):
                     hints.append(dated)
         return hints
 
 
 def _check(asked: Asked) -> None:
     if not asked.text.strip():
-        raise Invalid("there is no question", hint="Ask in at least one word.")
+        raise Invalid("the question is empty", hint="Write at least one word.")
     if len(asked.text) > TEXT_MAX:
         raise Invalid(
-            f"a question has at most {TEXT_MAX:,} characters", hint="Ask for the gist of it."
+            f"a question may have at most {TEXT_MAX:,} characters", hint="Shorten the question."
         )
 
 
-def _guessing(text: str, terms: Sequence[str]) -> str:
-    """That words were taken for others, in the words of the question."""
+def _correction_note(text: str, terms: Sequence[str]) -> str:
+    """A note that terms were replaced by similar ones, in the words of the question."""
     meant = " and ".join(f"“{word}”" for word in said_as(terms, text))
-    return f"Nothing holds {meant}; words that are spelt nearly so were searched."
+    return f"No match for {meant}; similar spellings were searched instead."
 
 
-def _narrowed(reader: Reader, only: Filter, hints: Iterable[parse.TimeHint]) -> Filter:
-    """The filter with what the question itself says must be.
+def _narrow_filter(reader: Reader, only: Filter, hints: Iterable[parse.TimeHint]) -> Filter:
+    """The filter, narrowed to the time that the question requires.
 
-    A summary has the time of the last thing it was made of. So who asks for a time is answered with
-    what happened then, though it stepped back.
+    A summary has the time of its last source. So a question for a time also searches the sources
+    that were demoted in favour of a summary.
     """
     for hint in hints:
         if hint.kind == "filter":
@@ -231,8 +231,8 @@ def _narrowed(reader: Reader, only: Filter, hints: Iterable[parse.TimeHint]) -> 
     return only
 
 
-def _anchored(hint: parse.TimeHint, at: datetime | None) -> parse.TimeHint | None:
-    """A hint such as "before the release", once the release has a date."""
+def _fill_anchor(hint: parse.TimeHint, at: datetime | None) -> parse.TimeHint | None:
+    """A hint such as "before the release", with the date of the release filled in."""
     if at is None:
         return None
     day = timedelta(days=1)
@@ -245,35 +245,35 @@ def _anchored(hint: parse.TimeHint, at: datetime | None) -> parse.TimeHint | Non
     return parse.TimeHint(hint.span, hint.kind, start, end)
 
 
-def _when(reader: Reader, item: int) -> datetime | None:
+def _happened_at(reader: Reader, item: int) -> datetime | None:
     sql = f"SELECT {COLUMNS} FROM memory_items i JOIN memory_versions v ON v.item = i.position"  # noqa: S608
     found = reader.rows(f"{sql} WHERE i.position = ? LIMIT 1", (item,))
     return item_of(found[0]).happened_at if found else None
 
 
-def _recalled(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> list[Recalled]:
+def _hits(reader: Reader, who: Asker, ranking: Ranking, limit: int) -> list[Recalled]:
     items = ranking.items(limit)
-    known = _known(reader, who, ranking.standing, items)
+    known = _load_items(reader, who, ranking.standing, items)
     both = zip(items, ranking.whys(0, len(items)), strict=True)
-    return [Recalled(known[item], *_source(why.legs), why) for item, why in both]
+    return [Recalled(known[item], *_similarity_and_source(why.legs), why) for item, why in both]
 
 
-def _source(found: Sequence[LegWhy]) -> tuple[float, str]:
-    """How similar an item is to the question, and which leg found it."""
+def _similarity_and_source(found: Sequence[LegWhy]) -> tuple[float, str]:
+    """How similar an item is to the question, and which retriever found it."""
     if not found:
         return 0.0, "context"
     first, last = found[0], found[-1]
     similarity = max(first.similarity, last.similarity)
     if first is last:
         return similarity, first.leg
-    one = (first.points > 0) != (last.points > 0)  # only one of them gave points
+    one = (first.points > 0) != (last.points > 0)  # only one retriever gave points
     return similarity, (first if first.points > 0 else last).leg if one else "both"
 
 
-def _known(
+def _load_items(
     reader: Reader, who: Asker, standing: Standing, items: Sequence[int]
 ) -> Mapping[int, Item]:
-    """The items at these positions. What was read for a standing is as it was, as long as it is."""
+    """The items at these positions, from the cache of this visibility as far as they are there."""
     known = {item: kept for item in items if (kept := standing.read.get(item)) is not None}
     if len(known) < len(items):
         where = "i.position IN (SELECT value FROM json_each(:wanted))"

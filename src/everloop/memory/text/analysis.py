@@ -1,13 +1,13 @@
-"""The word leg's analysis: text to terms for an FTS5 table, and a question to a MATCH expression.
+"""Text analysis for keyword search: text to index terms, and a question to query terms.
 
-Analysis is ours and the index is SQLite's: `document` joins terms with spaces, for a table declared
-with `tokenize='ascii'`, which splits on nothing but those spaces (a term holds only ASCII letters,
-digits and characters beyond ASCII). Promises that what is typed is found: inflected, accented or
-not, inside `snake_case`, `camelCase`, paths and dotted names, in whole and in part, in scripts
-without spaces, and under a name that is spelt like a stop word (Will, May, The Who). Words stand in
-their order and come first, so a quoted phrase matches across styles; marks (whole identifiers,
-names, stems of another language than English) follow them. Knows nothing about SQLite connections,
-scopes or ranking.
+The analyser (tokenizer, stemming, stop words) is ours, the inverted index is SQLite's FTS5:
+`document` joins terms with spaces, for a table declared with `tokenize='ascii'`, which splits on
+nothing but those spaces (a term has only ASCII letters, digits and characters beyond ASCII).
+Guarantees that a word is found however it is typed: inflected, accented or not, inside
+`snake_case`, `camelCase`, paths and dotted names, in whole and in part, in scripts without spaces,
+and as a name that is spelt like a stop word (Will, May, The Who). Words come first and in their
+order, so a quoted phrase matches across styles; marks (whole identifiers, names, stems of another
+language than English) follow them. Knows nothing about SQLite connections, scopes or ranking.
 """
 
 import re
@@ -51,12 +51,12 @@ from everloop.memory.text.tokenise import (
     tokens_of,
 )
 
-TERMS_MAX: Final = 12  # of a question, and phrases
-ASKED_KEPT: Final = 256  # questions; each is taken apart for every hit that is shown
-ROWS_MAX: Final = 20_000  # that a question's terms may match together; bm25 pays for every one
+TERMS_MAX: Final = 12  # terms of a question; also its phrases
+ASKED_KEPT: Final = 256  # analysed questions that are cached; each is needed for every hit shown
+ROWS_MAX: Final = 20_000  # that a question's terms may match together; BM25 has to score each
 
 STOP_WORDS: Final = ENGLISH  # questions drop them, items keep them for phrases
-EITHER: Final = "|"  # between terms any of which will do
+EITHER: Final = "|"  # between alternative terms
 
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]+)[\"“”«»]")
@@ -65,7 +65,7 @@ _SENTENCE_ENDS: Final = frozenset('.!?:;\n"\u201c(¿¡«„')
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a text is found by: `words` in reading order, then `marks`, which have no order."""
+    """The index terms of a text: `words` in reading order, then `marks`, which have no order."""
 
     words: tuple[str, ...]
     marks: tuple[str, ...]
@@ -73,42 +73,42 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question looks for. Phrases are preferred, not required.
+    """The query terms and phrases of a question. Phrases are preferred, not required.
 
-    A term can be several, any of which will do: the stems of a word in several languages, or as it
-    is spelt without umlauts. The first is its English stem.
+    A term may be several alternatives joined by `EITHER`: the stems of a word in several languages,
+    or its spelling without umlauts. The first one is the English stem.
     """
 
     terms: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
 
     def match(self) -> str:
-        """The FTS5 MATCH expression; empty when there is nothing to look for."""
+        """The FTS5 MATCH expression; empty if there are no terms."""
         quoted = [f'"{" ".join(phrase)}"' for phrase in self.phrases]
         either = (term for terms in self.terms for term in terms.split(EITHER))
         return " OR ".join([*quoted, *(f'"{term}"' for term in either)])
 
 
 def analyse(text: str, languages: Languages | None = None) -> Terms:
-    """The terms of a text; in these languages, besides English, or in the one that it tells."""
+    """The index terms of a text, in English and these languages, or in those it is written in."""
     words, marks = _terms(text, languages)
     return Terms(tuple(words), tuple(marks))
 
 
 def document(text: str) -> str:
-    """The terms of a text as one string, ready for the FTS5 table."""
+    """The index terms of a text as one string, ready for the FTS5 table."""
     words, marks = _terms(text)
     return " ".join([*words, *marks])
 
 
 def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], Iterable[str]]:
-    """The words of a text, and its marks, each once. No chunk reaches across white space."""
+    """The words of a text, and its distinct marks. No chunk reaches across white space."""
     folded = unaccented(text)
     runs = folded.split()
     known = list(map(single.get, runs))
     words: list[str] = []
     marks: dict[str, None] = {}
-    marks.update(dict.fromkeys(_spelt(text)))
+    marks.update(dict.fromkeys(_umlaut_terms(text)))
     foreign = False
     for run, word in zip(runs, known, strict=True):
         if word is not None:
@@ -121,29 +121,29 @@ def _terms(text: str, languages: Languages | None = None) -> tuple[list[str], It
             marks |= dict.fromkeys(apart.marks)
             foreign = foreign or apart.foreign
     if languages or (languages is None and (foreign or _perhaps_foreign(text, runs))):
-        told = _said(folded)
-        languages = languages or written_in(told, small_letters(text))
-        marks |= dict.fromkeys(marks_in(told, languages, accented_words(text)))
+        latin = _latin_words(folded)
+        languages = languages or written_in(latin, small_letters(text))
+        marks |= dict.fromkeys(marks_in(latin, languages, accented_words(text)))
     return words, marks
 
 
 def written(text: str) -> Languages:
-    """The languages that a text is marked with, besides English."""
-    return written_in(_said(unaccented(text)), small_letters(text))
+    """The languages besides English that a text is indexed in."""
+    return written_in(_latin_words(unaccented(text)), small_letters(text))
 
 
 @lru_cache(maxsize=ASKED_KEPT)
 def spoken(text: str) -> Languages | None:
-    """The languages that a question may be in; none for English; None if its words do not tell."""
+    """The languages that a question may be in; () for English; None if its words do not show it."""
     folded = unaccented(text)
     words = _WORD.findall(folded.casefold())
     if TELLING.isdisjoint(words):  # as of most
         return None if ENGLISH_ALONE.isdisjoint(words) else ()
-    return languages_of(_said(folded))
+    return languages_of(_latin_words(folded))
 
 
 def said_as(terms: Iterable[str], text: str) -> list[str]:
-    """How a text says some terms: its words, as they stand there, that are found by them."""
+    """The words of a text, as they are written there, that have some of these terms."""
     said = _words_by_stem(text)
     words = (word for term in terms for word in said.get(term.split(EITHER)[0], ()))
     return list(dict.fromkeys(words))
@@ -159,26 +159,26 @@ def _words_by_stem(text: str) -> Mapping[str, Sequence[str]]:
 
 
 def _perhaps_foreign(text: str, runs: Iterable[str]) -> bool:
-    """Whether a text of which no word tells its language may be in another one than English."""
+    """Whether a text without distinctive words may be in another language than English."""
     if not text.isascii() and not LETTERS.isdisjoint(small_letters(text)):
         return True
     return ENGLISH_ALONE.isdisjoint(runs) and not FOREIGN.isdisjoint(runs)
 
 
-def _said(folded: str) -> list[str]:
-    """The words of a text that are in Latin letters, as they stand there."""
+def _latin_words(folded: str) -> list[str]:
+    """The words of a text that are in Latin letters, not stemmed."""
     words = (word for token in tokens_in(folded) for word in token.said)
     return [word for word in words if word < "\u0370" and word.isalpha()] + elided(folded)
 
 
 @lru_cache(maxsize=ASKED_KEPT)
 def question(text: str, languages: Languages = ()) -> Question:
-    """What `text` asks for: no grammar, each term once, in reading order.
+    """Parse a question into query terms: no stop words, each term once, in reading order.
 
-    A stop word counts as a name when it is capitalised inside a sentence or owns something
-    ("Will's"), and is then looked up as that name. If nothing but stop words remain, they are all
-    looked up. Words are looked up by their stems in all these languages, besides English; if it is
-    in one of them itself, without the grammar of that, unless it is capitalised inside a sentence.
+    A stop word counts as a name if it is capitalised inside a sentence or possessive ("Will's"),
+    and is then searched as that name. If there are only stop words, all of them are searched. Words
+    are searched by their stems in English and all these languages. If the question is in one of
+    them, the stop words of that language are dropped, unless capitalised inside a sentence.
     """
     folded = unaccented(text)
     runs = folded.split()
@@ -186,7 +186,7 @@ def question(text: str, languages: Languages = ()) -> Question:
     if not languages and text.isascii() and "" not in known:  # as most are, once they were met
         terms = dict.fromkeys(filterfalse(STOP_STEMS.__contains__, known))
     else:
-        terms = dict.fromkeys(_sought(folded, runs, _manner(text, folded, languages)))
+        terms = dict.fromkeys(_query_terms(folded, runs, _query_style(text, folded, languages)))
     if not terms:  # names first
         tokens = tokens_in(folded)
         terms = dict.fromkeys(term for token in tokens for term in (*token.names, *token.words))
@@ -194,73 +194,73 @@ def question(text: str, languages: Languages = ()) -> Question:
 
 
 def _phrases(text: str) -> Iterable[tuple[str, ...]]:
-    """What is quoted in a text and has more than a word, each once."""
+    """The distinct quoted phrases of a text that have more than one word."""
     quoted = dict.fromkeys(_QUOTED.findall(text))
     words = dict.fromkeys(analyse(phrase, ()).words for phrase in quoted)
     return (phrase for phrase in words if len(phrase) > 1)
 
 
-class _Manner(NamedTuple):
-    """How words are looked for."""
+class _QueryStyle(NamedTuple):
+    """How the words of a question become terms."""
 
     languages: Languages
-    little: Collection[str]  # words of grammar, which are left out
-    accented: Mapping[str, str]  # words with accents, by what they are without
+    stop_words: Collection[str]  # stop words of these languages, which are dropped
+    accented: Mapping[str, str]  # words with accents, by their form without
 
 
-def _manner(text: str, folded: str, languages: Languages) -> _Manner:
-    """How the words of a text are looked for in these languages."""
+def _query_style(text: str, folded: str, languages: Languages) -> _QueryStyle:
+    """How the words of a question become terms in these languages."""
     if not languages:
-        return _Manner((), (), accented_words(text))
-    own = languages_of(_said(folded)) or ()
-    little = frozenset[str]().union(*(GRAMMAR[code] for code in own))
-    return _Manner(languages, little, accented_words(text))
+        return _QueryStyle((), (), accented_words(text))
+    own = languages_of(_latin_words(folded)) or ()
+    stop_words = frozenset[str]().union(*(GRAMMAR[code] for code in own))
+    return _QueryStyle(languages, stop_words, accented_words(text))
 
 
-def _sought(folded: str, runs: Sequence[str], manner: _Manner) -> Iterator[str]:
-    """What to look for of a text, which is these runs with spaces between them."""
+def _query_terms(folded: str, runs: Sequence[str], style: _QueryStyle) -> Iterator[str]:
+    """The query terms of a text, given as these runs with spaces between them."""
     at = 0
-    simply = not manner.languages and not manner.accented
+    plain = not style.languages and not style.accented
     for run in runs:
         at = folded.index(run, at)
-        word = single.get(run) if simply else None
+        word = single.get(run) if plain else None
         if word is None:
-            yield from _asked(run, (folded, at), manner)
+            yield from _run_terms(run, (folded, at), style)
         elif word not in STOP_STEMS:
             yield word
         at += len(run)
 
 
-def _asked(run: str, place: tuple[str, int], manner: _Manner) -> Iterator[str]:
-    """What to look for of what stands between two spaces, at a place in a text."""
+def _run_terms(run: str, place: tuple[str, int], style: _QueryStyle) -> Iterator[str]:
+    """The query terms of one run without spaces, at a place in a text."""
     folded, at = place
     for found in CHUNK.finditer(run):
         for token in tokens_of(found.group()):
-            telling = token.names or (manner.little and _is_title(found.group()))
-            named = bool(telling) and not _opens(folded, at + found.start())
+            telling = token.names or (style.stop_words and _is_capitalised(found.group()))
+            named = bool(telling) and not _begins_sentence(folded, at + found.start())
             yield from token.wholes
-            yield from _either(token, manner, named=named)
+            yield from _alternatives(token, style, named=named)
             if token.owns or named:
                 yield from token.names
 
 
-def _either(token: Token, manner: _Manner, *, named: bool) -> Iterator[str]:
-    """The words of a token that are no grammar, each with its stems in all the languages.
+def _alternatives(token: Token, style: _QueryStyle, *, named: bool) -> Iterator[str]:
+    """The words of a token without stop words, each with its stems in all the languages.
 
-    What is a name is not grammar, however it is spelt: Ella, who is "she" in Spanish. A word with
-    an umlaut is looked for as it is spelt without, too.
+    A name is no stop word, however it is spelt: Ella, which is "she" in Spanish. A word with an
+    umlaut is searched in its spelling without umlauts, too.
     """
     for word, said in zip(token.words, token.said or token.words, strict=True):
-        little = said in manner.little and (not named or said in POLITE)
-        if word not in STOP_STEMS and not little:
-            forms = _forms(said, manner.accented) if token.said else ()
+        is_stop_word = said in style.stop_words and (not named or said in POLITE)
+        if word not in STOP_STEMS and not is_stop_word:
+            forms = _spellings(said, style.accented) if token.said else ()
             also = (stem(form) for form in forms[1:])
-            some = (stems_in(code, form) for code in manner.languages for form in forms)
+            some = (stems_in(code, form) for code in style.languages for form in forms)
             yield EITHER.join(dict.fromkeys((word, *also, *chain(*some))))
 
 
-def _forms(word: str, accented: Mapping[str, str]) -> tuple[str, ...]:
-    """A word with its accents, and as it is spelt where there are no umlauts, if it has one."""
+def _spellings(word: str, accented: Mapping[str, str]) -> tuple[str, ...]:
+    """A word with its accents, and in its spelling without umlauts if it has one."""
     if word not in accented:  # as most are
         return (word,)
     spelt = without_umlauts(accented[word])
@@ -268,10 +268,10 @@ def _forms(word: str, accented: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
-    """The question without its commonest terms, so that its cost stays bounded in a large memory.
+    """The question without its most common terms, so that its cost is bounded in a large memory.
 
-    Drops terms no item holds, then keeps the rarest: at most `TERMS_MAX`, and no more than match
-    `ROWS_MAX` items together. The rarest one always stays, and a small memory drops nothing.
+    Drops terms that match no item, then keeps the rarest: at most `TERMS_MAX`, and only as many as
+    match `ROWS_MAX` items together. The rarest term always stays, and a small memory drops nothing.
     Reading order is kept.
     """
     held = [term for term in asked.terms if items_with.get(term, 0)]
@@ -287,19 +287,19 @@ def rarest(asked: Question, items_with: Mapping[str, int]) -> Question:
     return Question(tuple(term for term in asked.terms if term in kept), asked.phrases)
 
 
-def _spelt(text: str) -> Iterator[str]:
-    """The words with an umlaut, as they are found where there is none."""
+def _umlaut_terms(text: str) -> Iterator[str]:
+    """The terms of words with an umlaut, in their spelling without umlauts."""
     for word in spelt_without_umlauts(text):
         yield from (term for token in tokens_of(word) for term in token.words)
 
 
-def _is_title(chunk: str) -> bool:
-    """Whether something is written with a capital, as a name is."""
+def _is_capitalised(chunk: str) -> bool:
+    """Whether a chunk is capitalised, as a name is."""
     return len(chunk) > 1 and chunk[0].isupper() and not chunk.isupper()
 
 
-def _opens(text: str, at: int) -> bool:
-    """Whether what stands at `at` is the first of its sentence."""
+def _begins_sentence(text: str, at: int) -> bool:
+    """Whether a sentence begins at `at`."""
     while at and text[at - 1] in " \t":
         at -= 1
     return not at or text[at - 1] in _SENTENCE_ENDS

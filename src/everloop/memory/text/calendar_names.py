@@ -1,6 +1,6 @@
 """The names of months and days of the week in English, German and French, each as a pattern.
 
-Comparing texts needs them as much as reading times does, and must load no date library.
+Both time parsing and text comparison need them; the latter must not load a date library.
 """
 
 import re
@@ -36,15 +36,15 @@ FULL_DAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"  # in English, wh
 
 
 def month_number(name: str) -> int:
-    """Which month this is the name of, from 1."""
-    return _place(_MONTHS, name) + 1
+    """The number of the month with this name, from 1."""
+    return _index_of(_MONTHS, name) + 1
 
 
 def day_number(name: str) -> int:
-    """Which day of the week this is the name of, from 0 for Monday."""
-    return _place(_DAYS, name)
+    """The number of the day of the week with this name, from 0 for Monday."""
+    return _index_of(_DAYS, name)
 
 
-def _place(table: Iterable[tuple[str, ...]], name: str) -> int:
+def _index_of(table: Iterable[tuple[str, ...]], name: str) -> int:
     said = name.casefold()
     return next(n for n, names in enumerate(table) if re.fullmatch("|".join(names), said))

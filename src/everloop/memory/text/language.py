@@ -1,9 +1,9 @@
-"""Which language a text in Latin letters is in, as far as its little words tell, and its stems.
+"""Language detection by stop words, and stemming in the detected languages.
 
-Letters of other scripts say it themselves; of Latin ones nobody knows whether "hat" is English or
-German. So the words of grammar are counted, and of a short text it often cannot be told. Words are
-given as the word leg folds them: in small letters, without accents. What accents they had is told
-beside them: ß is German, and ł is Polish.
+For texts in Latin letters: other scripts show the language themselves, but "hat" may be English or
+German. Stop words are counted, so a short text often stays undecided. Words are passed in as
+keyword search folds them, in lower case without accents; the accents they had are passed in
+separately, because ß is German and ł is Polish. Pure.
 """
 
 import re
@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from everloop.memory.text.normalise import unaccented
 
-SURE, AMONG = 2, 3  # words of grammar that tell a language; or one among so many others of it
-MARK: Final = "§"  # before a language's code, in what is in that language
-TIED_MAX = 3  # languages that a question may be in, as far as it tells
-WRITTEN_MAX = 5  # and a text, which is then found in any of them
+SURE, AMONG = 2, 3  # distinctive stop words that decide; or one among so many stop words
+MARK: Final = "§"  # before a language code, in terms of that language
+TIED_MAX = 3  # languages that a question may be in at once
+WRITTEN_MAX = 5  # languages that a text may be indexed in at once
 
 Languages = tuple[str, ...]
 
-# By the code of a language: its stemmer's name, and its commonest words of grammar.
+# By language code: the name of its stemmer, and its most common stop words.
 _GRAMMAR: Final = {
     "cs": (
         "czech",
@@ -159,7 +159,7 @@ FOREIGN: Final = _ELSEWHERE - ENGLISH
 ENGLISH_ALONE: Final = ENGLISH - _ELSEWHERE  # "in" and "was" are German as well
 POLITE: Final = frozenset("de dein dich dir du ihr lei sie".split())  # noqa: SIM905  # as capitals
 
-# By the code of a language: the letters beyond English ones that it is written with.
+# By language code: the letters it has beyond those of English.
 _LETTERS: Final = {
     "cs": "áčďéěíňóřšťúůýž",
     "da": "æøå",
@@ -180,7 +180,7 @@ _LETTERS: Final = {
 _LETTERS_OF: Final = {code: frozenset(letters) for code, letters in _LETTERS.items()}
 LETTERS: Final = frozenset[str]().union(*_LETTERS_OF.values())
 
-# These tell nothing: they are English words, names or abbreviations as well.
+# Not distinctive: they are English words, names or abbreviations as well.
 _ALSO_ENGLISH: Final = frozenset(
     """
     ai al ale alla als ama ar att au aus aux av az bei ben bin bis biz bo bu c ca care ce ces che
@@ -198,49 +198,49 @@ _ALSO_ENGLISH: Final = frozenset(
 
 TELLING: Final = FOREIGN - _ALSO_ENGLISH
 
-# What stands before a vowel in French or Italian: "j'ai", "qu'il". As grammar it has its sign.
+# Elisions in French or Italian: "j'ai", "qu'il". As stop words they keep the apostrophe.
 _ELIDED = re.compile(r"\b([cjln]|qu)['\u2019](?=[aeiouyh])", re.IGNORECASE)
 
 _Stemmer: Any = import_module("Stemmer").Stemmer  # PyStemmer: C, no types; the cache is ours
 
 
 def elided(text: str) -> list[str]:
-    """The words of a text that lost their vowel, each with the sign for that."""
+    """The elided words of a text ("j'", "qu'"), each with its apostrophe."""
     return [f"{word.lower()}'" for word in _ELIDED.findall(text)]
 
 
 def languages_of(words: Collection[str]) -> Languages | None:
-    """The languages that a text may be in, by its words; none for English; None if none tells."""
+    """Detect the languages of a question by its words; () for English; None if it is unclear."""
     said = frozenset(words)
     english = len(said & ENGLISH)
     otherwise = None if said.isdisjoint(ENGLISH_ALONE) else ()
     if said.isdisjoint(FOREIGN):
         return otherwise
-    little = {code: said & grammar for code, grammar in GRAMMAR.items()}
-    told = {code: (len(some), len(some & TELLING)) for code, some in little.items()}
-    most, telling = max(told.values())
+    stop_words = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    scores = {code: (len(some), len(some & TELLING)) for code, some in stop_words.items()}
+    most, telling = max(scores.values())
     if most <= english:
         return otherwise
-    best = tuple(code for code, counts in told.items() if counts == (most, telling))
+    best = tuple(code for code, counts in scores.items() if counts == (most, telling))
     sure = telling >= SURE or (telling and most >= max(AMONG, 2 * english))
     return best if sure and len(best) <= TIED_MAX else None
 
 
 def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
-    """The languages that a text may be in, by its words and its letters; none if it is English.
+    """Detect the languages of a text by its words and its letters; () if it is English.
 
-    One word that tells is enough, or one letter, unless about as many others are English: to be
-    marked with a language in vain costs little, and what is not marked is not found inflected.
+    One distinctive word or letter is enough, unless about as many words are English: indexing a
+    text in a wrong language costs little, and in a missing one inflected words are not found.
     """
     said, accents = frozenset(words), LETTERS.intersection(letters)
-    little = {code: said & grammar for code, grammar in GRAMMAR.items()}
-    told = {
+    stop_words = {code: said & grammar for code, grammar in GRAMMAR.items()}
+    scores = {
         code: (len(some) + seen, len(some & TELLING) + seen)
-        for code, some in little.items()
+        for code, some in stop_words.items()
         for seen in (len(accents & _LETTERS_OF[code]),)
     }
-    most, telling = max(told.values())
-    best = tuple(code for code, counts in told.items() if counts == (most, telling))
+    most, telling = max(scores.values())
+    best = tuple(code for code, counts in scores.items() if counts == (most, telling))
     english = said & ENGLISH
     others = min(len(english - GRAMMAR[code]) for code in best)
     sure = telling or (most >= AMONG and not english)
@@ -249,10 +249,10 @@ def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
 
 
 def marks(words: Sequence[str], languages: Languages, accented: Mapping[str, str]) -> Iterator[str]:
-    """What words in these languages are found by: each language, and the stems of their words.
+    """Index terms of words in these languages: a mark for each language, and stems in it.
 
-    Words of grammar are left out. No stem is taken for a word of another language. `accented` are
-    the words that had accents, by what they are without.
+    Stop words are left out. Stems carry their language, so none is taken for a word of another one.
+    `accented` are the words that had accents, by their form without.
     """
     for code in languages:
         grammar = GRAMMAR[code]
@@ -264,10 +264,10 @@ def marks(words: Sequence[str], languages: Languages, accented: Mapping[str, str
 
 @lru_cache(maxsize=50_000)
 def stems_in(code: str, word: str) -> tuple[str, ...]:
-    """A word without its endings in a language, marked with that; with and without its accents.
+    """Stem a word in a language, with and without its accents; stems carry the language code.
 
-    Endings follow the vowels of a word, so a Turkish word without its dots has others; but who
-    types without accents should find it, too.
+    Endings depend on the vowels of a word, so a Turkish word without its dots has other ones; but a
+    question typed without accents should find it, too.
     """
     stemmer, plain = _stemmer(code), unaccented(word)
     stems = (stemmer.stemWord(plain), unaccented(stemmer.stemWord(word)))

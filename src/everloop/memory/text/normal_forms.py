@@ -1,9 +1,8 @@
-"""What people write in several forms, brought into one: dates, hours, and plain numbers.
+"""Normal forms: writes dates, hours and numbers in one way, so that texts can be compared.
 
 "1 May 2026", "May 1st, 2026", "1. Mai 2026", "1er mai 2026" and "01.05.2026" become "2026-05-01",
-"3 pm" and "15 Uhr" become "15:00", "1,000" and "two" become digits; so two texts can be compared by
-what they say. Pure. What can be read in two ways stays as it is: 1/5/2026 is in January for some
-and in May for others. What is no date of the calendar stays, too.
+"3 pm" and "15 Uhr" become "15:00", "1,000" and "two" become digits. Pure. Ambiguous dates stay as
+they are: 1/5/2026 is in January for some and in May for others. Invalid dates stay, too.
 """
 
 import re
@@ -22,8 +21,8 @@ from everloop.memory.text.calendar_names import (
     month_number,
 )
 
-BEFORE, AFTER = 28, 24  # letters of a date before and after a digit of it, at most
-ANY_DATE: Final = "0000-00-00"  # stands for any date, where it does not matter which
+BEFORE, AFTER = 28, 24  # at most so many letters of a date before and after one of its digits
+ANY_DATE: Final = "0000-00-00"  # replaces every date, where it does not matter which
 NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5} | {
     "six": 6,
     "seven": 7,
@@ -35,49 +34,49 @@ NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "f
 }
 
 Reading = tuple[int, int, int]  # year, month and day; 0 for what was not said
-Readings = tuple[Reading, ...]  # as many as the form lets one take it for
+Readings = tuple[Reading, ...]  # several if the date is ambiguous
 
 
 class Formed(NamedTuple):
-    """A text with each thing in one form, and the dates that it says, in their order."""
+    """A text in normal form, and the dates in it, in order."""
 
     text: str
     dates: tuple[Readings, ...] = ()
 
 
 def in_one_form(text: str) -> Formed:
-    """The text, with every date, hour and number written in one way."""
+    """Rewrite every date, hour and number of a text in normal form."""
     found: list[Readings] = []
-    dated = _near_digits(_DATES, lambda one: _dated(one, found), text)
-    return Formed(_in_digits(dated), (*found,))
+    dated = _replace_near_digits(_DATES, lambda one: _write_date(one, found), text)
+    return Formed(_normalise_numbers(dated), (*found,))
 
 
 def undated(text: str) -> str:
-    """The same, with every date as if it were the same one."""
-    return _in_digits(_near_digits(_DATES, _hidden, text))
+    """Like `in_one_form`, with every date replaced by `ANY_DATE`."""
+    return _normalise_numbers(_replace_near_digits(_DATES, _mask_date, text))
 
 
-def _in_digits(text: str) -> str:
-    """The text with its hours and numbers in one form."""
+def _normalise_numbers(text: str) -> str:
+    """The text with its hours and numbers in normal form."""
     counted = _WORD.sub(lambda word: str(NUMBERS[word.group().casefold()]), text)
-    return _near_digits(_NUMBERS, _plain, counted)
+    return _replace_near_digits(_NUMBERS, _write_number, counted)
 
 
-def _near_digits(
+def _replace_near_digits(
     pattern: re.Pattern[str], instead: Callable[[re.Match[str]], str], text: str
 ) -> str:
-    """Put something in the place of what is found, where digits are: most of a text has none."""
+    """Replace matches near digits only: most of a text has none, and that is faster."""
     parts: list[str] = []
     done = 0
-    for first, last in _ranges(text):
+    for first, last in _ranges_near_digits(text):
         for match in pattern.finditer(text, first, last):
             parts += (text[done : match.start()], instead(match))
             done = match.end()
     return "".join((*parts, text[done:])) if parts else text
 
 
-def _ranges(text: str) -> Iterator[tuple[int, int]]:
-    """The parts of a text that lie near a digit."""
+def _ranges_near_digits(text: str) -> Iterator[tuple[int, int]]:
+    """The ranges of a text near a digit."""
     begins = ends = -1
     for digits in _DIGITS.finditer(text):
         if digits.start() - BEFORE > ends:
@@ -90,22 +89,22 @@ def _ranges(text: str) -> Iterator[tuple[int, int]]:
 
 
 def may_agree(one: tuple[Readings, ...], other: tuple[Readings, ...]) -> bool:
-    """Whether these dates may all be the same, where one says less, or may be read in two ways."""
-    return len(one) == len(other) and all(map(_may_be_one, one, other))
+    """Whether two lists of dates may be equal, given that dates may be incomplete or ambiguous."""
+    return len(one) == len(other) and all(map(_may_be_equal, one, other))
 
 
 def is_unclear(dates: tuple[Readings, ...]) -> bool:
-    """Whether one of them can be read in two ways."""
+    """Whether one of the dates is ambiguous."""
     return any(len(readings) > 1 for readings in dates)
 
 
-def _may_be_one(one: Readings, other: Readings) -> bool:
-    if len(one) == len(other) > 1:  # who writes so twice means the same order
+def _may_be_equal(one: Readings, other: Readings) -> bool:
+    if len(one) == len(other) > 1:  # both ambiguous: assume the same order of day and month
         return one == other
-    return any(_fits(a, b) for a in one for b in other)
+    return any(_is_compatible(a, b) for a in one for b in other)
 
 
-def _fits(a: Reading, b: Reading) -> bool:
+def _is_compatible(a: Reading, b: Reading) -> bool:
     return all(x == y or not (x and y) for x, y in zip(a, b, strict=True))
 
 
@@ -116,7 +115,7 @@ _DIGITS = re.compile(r"\d+")
 _YEAR = r"(?:19|20)\d\d"
 _DAY = r"\d{1,2}"
 _ANY_MONTH = f"{ENGLISH_MONTH}|{GERMAN_MONTH}|{FRENCH_MONTH}"
-_MONTH = f"(?!(?-i:may|mar|march|mars)\\b)(?:{_ANY_MONTH})"  # with a small letter, they are words
+_MONTH = f"(?!(?-i:may|mar|march|mars)\\b)(?:{_ANY_MONTH})"  # in lower case these are words
 _ANY_DAY = f"{ENGLISH_DAY}|{GERMAN_DAY}|{FRENCH_DAY}"
 _WEEKDAY = rf"(?:(?P<weekday>{_ANY_DAY})\.?,? (?:the |den |le )?)?"
 _DATES = re.compile(
@@ -135,7 +134,7 @@ _DATES = re.compile(
 )
 
 
-def _dated(match: re.Match[str], found: list[Readings]) -> str:
+def _write_date(match: re.Match[str], found: list[Readings]) -> str:
     readings = list(_readings(match))
     if readings:
         found.append((*readings,))
@@ -146,13 +145,13 @@ def _dated(match: re.Match[str], found: list[Readings]) -> str:
     return _weekday(match, readings[0]) + "-".join(filter(None, parts))
 
 
-def _hidden(match: re.Match[str]) -> str:
+def _mask_date(match: re.Match[str]) -> str:
     readings = list(_readings(match))
     return _weekday(match, readings[0]) + ANY_DATE if readings else match.group()
 
 
 def _readings(match: re.Match[str]) -> Iterator[Reading]:
-    """What a date may mean; nothing if there is no such date."""
+    """The possible readings of a date; none if it is invalid."""
     said = {name: value for name, value in match.groupdict().items() if value}
     if "a" in said:
         first, second, year = int(said["a"]), int(said["b"]), int(said["y3"])
@@ -162,10 +161,10 @@ def _readings(match: re.Match[str]) -> Iterator[Reading]:
         year = int(part.get("y", 0))
         month = int(part["m"]) if part["m"].isdigit() else month_number(part["m"])
         orders = {(month, int(part.get("d", 0))): None}
-    yield from ((year, month, day) for month, day in orders if _exists(year, month, day))
+    yield from ((year, month, day) for month, day in orders if _is_valid(year, month, day))
 
 
-def _exists(year: int, month: int, day: int) -> bool:
+def _is_valid(year: int, month: int, day: int) -> bool:
     try:
         date(year or 2000, month, day or 1)
     except ValueError:
@@ -174,7 +173,7 @@ def _exists(year: int, month: int, day: int) -> bool:
 
 
 def _weekday(match: re.Match[str], reading: Reading) -> str:
-    """The day of the week as it was said, unless it follows from the date."""
+    """The day of the week as written, unless it follows from the date."""
     name = match["weekday"]
     if not name:
         return ""
@@ -198,7 +197,7 @@ _NUMBERS = re.compile(
 )
 
 
-def _plain(match: re.Match[str]) -> str:
+def _write_number(match: re.Match[str]) -> str:
     if match["grouped"]:
         return match["grouped"].replace(",", "")
     if match["half"]:

@@ -1,4 +1,4 @@
-"""Letters as terms have them: without accents, and as they are spelt where there are none. Pure."""
+"""Text normalisation: strips accents and invisible characters, and spells out umlauts. Pure."""
 
 import re
 import unicodedata
@@ -8,18 +8,18 @@ from typing import Final
 _SPELT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _WITH_UMLAUT = re.compile(r"\b\w*[äöüÄÖÜ]\w*")
 _WORD = re.compile(r"\w+")
-_DOT_ABOVE: Final = "\u0307"  # what is left of a Turkish capital I in small letters
-# Soft hyphens, spaces without width, marks of byte order; joiners only after Latin letters, for in
-# other scripts they tell words apart, and families of emoji hang together by them.
+_DOT_ABOVE: Final = "\u0307"  # what lower-casing leaves of a Turkish capital I
+# Soft hyphens, zero-width spaces, byte order marks; joiners only after Latin letters, because in
+# other scripts they distinguish words, and they join emoji.
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]|(?<=[A-Za-z\u00c0-\u024f])[\u200c\u200d]")
 _VOWEL_SIGNS = re.compile("[\u0591-\u05c7\u0640\u064b-\u065f\u0670]")  # Hebrew and Arabic
 
 
 class _Folding(dict[int, str]):
-    """What letters become, by their numbers. Those that are not known are looked at once."""
+    """Translation table from code points to letters without accents, filled on demand."""
 
     def __missing__(self, number: int) -> str:
-        """What a letter becomes: nothing, if it is an accent; itself in most scripts."""
+        """A letter without its accent: nothing for a bare accent, unchanged in most scripts."""
         letter = chr(number)
         base = unicodedata.normalize("NFD", letter)[0]
         stays = base >= "\u0530" or letter in "йЙ"
@@ -47,10 +47,10 @@ _FOLDED: Final = _Folding(
 
 
 def unaccented(text: str) -> str:
-    """The text without accents on Latin, Greek and Cyrillic, or vowel signs of Hebrew and Arabic.
+    """Strip accents of Latin, Greek and Cyrillic, and vowel signs of Hebrew and Arabic.
 
-    The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts. What is
-    invisible goes.
+    The short i of Cyrillic stays: it is a letter of its own. So do marks of other scripts.
+    Invisible characters are removed.
     """
     if text.isascii():
         return text
@@ -59,17 +59,17 @@ def unaccented(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text without characters inside its words that nobody sees."""
+    """The text without invisible characters inside its words."""
     return _INVISIBLE.sub("", text)
 
 
 def small_letters(text: str) -> str:
-    """The text in small letters, each with its accent."""
+    """The text in lower case, with accents."""
     return unicodedata.normalize("NFC", text).lower()
 
 
 def accented_words(text: str) -> dict[str, str]:
-    """The words of a text that have accents, in small letters, by what they are without."""
+    """The words of a text that have accents, in lower case, by their form without accents."""
     if text.isascii():
         return {}
     whole = unicodedata.normalize("NFKC", visible(text)).casefold().replace(_DOT_ABOVE, "")
@@ -77,12 +77,12 @@ def accented_words(text: str) -> dict[str, str]:
 
 
 def without_umlauts(word: str) -> str:
-    """A word as it is spelt where there are no umlauts: Koeln for Köln."""
+    """A word spelt without umlauts: Koeln for Köln."""
     return word.translate(_SPELT)
 
 
 def spelt_without_umlauts(text: str) -> Iterator[str]:
-    """The words with an umlaut, as they are spelt where there is none."""
+    """The words of a text that have an umlaut, spelt without it."""
     if text.isascii():
         return
     yield from map(

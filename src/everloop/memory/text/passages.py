@@ -1,4 +1,4 @@
-"""Long texts in passages: each short enough to be found for what it says."""
+"""Passage splitting (chunking): cuts long texts into passages short enough to be found."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")  # noqa: RUF001 - full-w
 
 
 def passages(text: str) -> list[str]:
-    """The text in passages, in order; nothing is left out but white space between them."""
+    """Split a text into passages, in order; only white space between them is dropped."""
     if len(text) <= PASSAGE_CHARACTERS:
         return [text]
     found: list[str] = []
@@ -26,7 +26,7 @@ def passages(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Paragraphs; if one is too long, its sentences; if one of those is, cut it at a space."""
+    """Paragraphs; of a too long one its sentences; too long sentences are cut at a space."""
     for paragraph in filter(str.strip, _PARAGRAPH.split(text)):
         if len(paragraph) <= PASSAGE_CHARACTERS:
             yield paragraph

@@ -1,4 +1,4 @@
-"""What bounds a stretch of time: "since May", "two days before Christmas", "from May to July".
+"""Bounds of a time interval: "since May", "two days before Christmas", "from May to July".
 
 Pure, in wall-clock time without a zone. None is an open end.
 """
@@ -19,7 +19,7 @@ OpenStretch = tuple[datetime | None, datetime | None]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """On which side of an expression the time lies that is meant, and how many letters say so."""
+    """A bounding word: on which side of a time expression the interval is, and its length."""
 
     side: str = ""
     length: int = 0
@@ -27,9 +27,9 @@ class Bound:
     unit: str = ""
 
     def of(self, start: datetime, end: datetime) -> OpenStretch:
-        """What is meant, of an expression that means [start, end)."""
+        """Apply the bound to the interval [start, end) of an expression."""
         if self.count:
-            return self._away(start, end)
+            return self._offset(start, end)
         if self.side == "around":
             margin = max(timedelta(days=2), (end - start) / 4)
             return start - margin, end + margin
@@ -41,8 +41,8 @@ class Bound:
             "from": (start, None),
         }.get(self.side, (start, end))
 
-    def _away(self, start: datetime, end: datetime) -> Stretch:
-        """So many days, weeks or months before or after."""
+    def _offset(self, start: datetime, end: datetime) -> Stretch:
+        """The interval so many days, weeks or months before or after."""
         before = self.side == "before"
         if self.unit in {"day", "night"}:
             return day(start - self.count * DAY if before else end + (self.count - 1) * DAY)
@@ -54,7 +54,7 @@ class Bound:
 
 
 def bound(before: str, after: str) -> Bound:
-    """What the words before an expression, and those after it, make of its stretch."""
+    """Parse the bound of an expression from the words before and after it."""
     if away := _OFFSET.search(before):
         words = away["count"].casefold()
         count = int(words) if words.isdigit() else NUMBERS.get(words, 1)  # "the day before"
@@ -70,13 +70,13 @@ def bound(before: str, after: str) -> Bound:
 
 
 def joins(side: str, between: str) -> bool:
-    """Whether two expressions are the ends of one stretch, by what stands between them."""
+    """Whether two expressions are the ends of one interval, by the words between them."""
     join = _JOIN.fullmatch(between)
     return join is not None and (side in {"between", "from"} or not (side or join["both"]))
 
 
 def joined(first: str, second: str, one: Stretch, other: Stretch) -> Stretch:
-    """From one to the other. A year that was said only once counts for both."""
+    """The interval from one expression to the other. A year given only once counts for both."""
     start, end = one[0], other[1]
     from_now = FROM_NOW.search(first) or FROM_NOW.search(second)
     years = bool(re.search(ANY_YEAR, first)), bool(re.search(ANY_YEAR, second))
@@ -105,7 +105,7 @@ _BOUND = re.compile(
     rf"\b(?P<word>{'|'.join(SIDES)})(?: about| around| dem| zum| le| l['\u2019])? ?$",
     re.IGNORECASE,
 )
-# "two days before Christmas" is one day, and no time that goes on.
+# "two days before Christmas" is one day, not an open interval.
 _OFFSET = re.compile(
     r"\b(?P<count>the|an?|one|two|three|four|five|\d{1,2}) (?P<unit>day|night|week|month)s?"
     r" (?P<side>before|after) $",

@@ -1,8 +1,8 @@
-"""What a time is to a question: surely when something was said, or perhaps what it was about.
+"""Certainty of a time in a question: a filter (when something was said), or only a boost.
 
-Pure. A time that keeps items out must be sure, for what it hides wrongly nobody sees. It is not
-where the day is rather what was spoken of ("about Friday"), part of what was said ("did I say that
-we moved in May"), or one of two that may be meant.
+Pure. A time may exclude items only if it is certain, because nobody notices what a wrong filter
+hides. It is not certain if the day is rather the topic ("about Friday"), part of the statement
+("did I say that we moved in May"), or ambiguous.
 """
 
 import re
@@ -17,7 +17,7 @@ from everloop.memory.text.calendar_names import FRENCH_DAY, FULL_DAY, GERMAN_DAY
 from everloop.memory.time_query.expressions import SHORT_DAY
 from everloop.memory.time_query.intervals import ANY_YEAR, Stretch
 
-REACH = 240  # letters within which a German verb comes, at most
+REACH = 240  # characters within which a German verb must come
 _YEARLONG: Final = timedelta(days=365)
 GERMAN_TELLING = "gesagt|erzählt|geschrieben|erwähnt|besprochen|notiert"
 FRENCH_TELLING = "dit|raconté|écrit|mentionné|noté|décidé"
@@ -32,41 +32,41 @@ def asks_what_was_said(text: str) -> bool:
 
 
 def asks_when(text: str) -> bool:
-    """Whether a question asks for a time. Then a date in it is part of what it is about."""
+    """Whether a question asks for a time. Then a date in it is part of the topic."""
     return _WHEN.match(text) is not None
 
 
 def asks_what_happened(text: str) -> bool:
-    """Whether a question says nothing but between which events something happened."""
+    """Whether a question asks only what happened before, after or during an event."""
     return _OPEN.search(text) is not None
 
 
 def is_claimed(before: str) -> bool:
-    """Whether what stands before a time makes it a part of what was said."""
+    """Whether the words before a time make it part of a reported statement."""
     return _CLAIMED.search(before) is not None
 
 
 def period(words: str) -> relativedelta:
-    """After what time the same words mean the next one."""
+    """The period after which the same words mean the next date: a week, a month or a year."""
     if WEEKLY.search(words):
         return relativedelta(weeks=1)
     return relativedelta(months=1) if _MONTHLY.fullmatch(words) else relativedelta(years=1)
 
 
-def is_sure(before: str, words: str, side: str, stretch: Stretch, now: datetime) -> bool:
-    """Whether the words surely say when something was said, and which time is meant."""
-    start, namesake = stretch[0], _NAMESAKE.search(before + words)
+def is_sure(before: str, words: str, side: str, interval: Stretch, now: datetime) -> bool:
+    """Whether a time expression certainly says when something was said, and is unambiguous."""
+    start, namesake = interval[0], _NAMESAKE.search(before + words)
     if is_claimed(before) or (_TOPIC.search(before) and not _LEFT_OVER.search(before)):
         return False
     if namesake and words in namesake.groups():
         return False
-    if not side and stretch[1] - start >= _YEARLONG and _ABOUT.search(before):
+    if not side and interval[1] - start >= _YEARLONG and _ABOUT.search(before):
         return FROM_NOW.search(words) is not None
     if words.casefold().endswith("ago"):
         return not _LIMIT.search(before)
     if side not in {"before", "until"} or re.search(ANY_YEAR, words) or FROM_NOW.search(words):
         return True
-    return now - start < start + period(words) - now  # else the next one is nearer
+    return now - start < start + period(words) - now  # else the next such date is nearer
 
 
 _TOLD = re.compile(
@@ -79,7 +79,7 @@ _TOLD = re.compile(
     rf"|\b(?:ai|as|avons|avez)(?:-\w+)? (?:\w+ )?(?:{FRENCH_TELLING})\b",
     re.IGNORECASE,
 )
-# Such a question has no words to be found by: the event says when, and that is all it says.
+# Such a question has no other words to search for: the event only says when.
 _OPEN = re.compile(
     r"\bwhat(?:'s| is| was| has| had| else| all)* "
     r"(?:happened|happening|changed|new|went on|going on|gone on)"
@@ -90,9 +90,9 @@ _OPEN = re.compile(
     rf" (?:{FRENCH_HAPPENED}) (?=avant|après|depuis|pendant|jusqu)",
     re.IGNORECASE,
 )
-_WHEN = re.compile(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is what it is about
-# In "did I say that Anna was born in 1985" the time is part of what was said; so it is in "did I
-# tell you we moved in May". Of a whole year, "about Japan in 2019" does not say which it is.
+_WHEN = re.compile(r"\W*(?:when|wann|quand)\b", re.IGNORECASE)  # then a date is part of the topic
+# In "did I say that Anna was born in 1985" the time is part of the statement; also in "did I tell
+# you we moved in May". Of a whole year, "about Japan in 2019" is ambiguous.
 _CLAIMED = re.compile(
     r"\b(?:say|said|tell|told|mention(?:ed)?|write|wrote|written|noted?|decided?|remember)"
     r"(?: (?:to )?(?:you|me|us|him|her|them|(?-i:[A-Z]\w+)))?"
@@ -115,14 +115,14 @@ FROM_NOW = re.compile(
     r"|(?:letzte|vorige|diese)\w?|vor|il y a|derni\w+)\b",
     re.IGNORECASE,
 )
-# After these words a day is what something is about or due, and after the next a count is no date
-# but a limit; the last ones may be said of a person, or of a number.
+# After these words a day is a topic or a deadline; after `_LIMIT` a count is no date but a limit;
+# those of `_NAMESAKE` may be a person or a number.
 _TOPIC = re.compile(
     r"\b(?:about|for|regarding|concerning|(?<!up )(?<!prior )to|by|through|and|or"
     r"|über|für|sur|pour) (?:the )?$",
     re.IGNORECASE,
 )
-# Here "about" belongs to what was asked for: "what did we talk about", "the film I spoke about".
+# Here "about" belongs to the question: "what did we talk about", "the film I spoke about".
 _LEFT_OVER = re.compile(
     r"\b(?:what|who|whom|which|that|(?:the|a|an|this|any) [\w' -]+?)"
     r"(?: did| do| have| had| was| were)? (?:I|we|you)(?: \w+)?"

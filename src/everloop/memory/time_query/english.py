@@ -1,6 +1,7 @@
-"""Dates by the calendar, in English: "8 May 2023", "3 to 5 March", "in May", "Q2", "last summer".
+"""English calendar dates: "8 May 2023", "3 to 5 March", "in May", "Q2", "last summer".
 
-What has no year is the latest one that is not in the future; "this December" in November is none.
+A date without a year is the latest one that is not in the future; "this December" asked in November
+gives no interval.
 """
 
 import re
@@ -38,7 +39,7 @@ _EDGES: Final = {"beginning": 0, "start": 0, "early": 0, "middle": 1, "mid": 1, 
 LONGEST_MONTH: Final = 31
 MONTHS: Final = 12
 _MONTH = rf"(?!(?-i:ma|MA)[ry])(?:{ENGLISH_MONTH})\.?"  # "mar" and "may" are words
-_SURE_MONTH = f"(?:{_MONTH}|march|may)"  # in small letters too, where nothing else can be meant
+_SURE_MONTH = f"(?:{_MONTH}|march|may)"  # in lower case too, where it is unambiguous
 _SUFFIXED = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)"
 _NTH = f"{_SUFFIXED}?"
 _DOTTED = rf"\d{{1,2}}\.\d{{1,2}}\.{YEAR}"  # the day comes first
@@ -52,12 +53,12 @@ _WHOLE = (
     rf"(?:(?P<month>{_MONTH})(?:,? (?:of )?(?P<year>{ANY_YEAR}))?"
     rf"|(?P<alone>{YEAR})|(?P<which>last|this|the) (?P<of>year|month))"
 )
-# What a bare "on the 5th" may be followed by, so that it is no "5th floor".
+# What may follow a bare "on the 5th", so that "5th floor" does not match.
 _GOES_ON = r"(?= ?(?:[?.!,;)]|$)| (?:at|about|I|we|you|he|she|they|did|was|were)\b)"
 
 
 def _month_number(text: str) -> int:
-    """Which month a text begins with."""
+    """The number of the month that a text begins with."""
     return month_number(re.split(r"\W", text, maxsplit=1)[0])
 
 
@@ -69,7 +70,7 @@ def _written_date(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def other_reading(written: str) -> Stretch | None:
-    """The day that is meant where the day comes first, of a date such as 3/4/2026; else none."""
+    """The day-first reading of an ambiguous date such as 3/4/2026; None for others."""
     match = re.fullmatch(rf"(\d{{1,2}})/(\d{{1,2}})/({YEAR})", written)
     if not match or match[1] == match[2] or max(int(match[1]), int(match[2])) > MONTHS:
         return None
@@ -77,14 +78,14 @@ def other_reading(written: str) -> Stretch | None:
 
 
 def _days_of_month(match: re.Match[str], now: datetime) -> Stretch | None:
-    """From a day to a day of one month."""
+    """A range of days in one month."""
     first, last = (int(re.sub(r"\D", "", match[part])) for part in ("first", "last"))
     year = re.search(YEAR, match.group())
     return days_of(_month_number(match["month"]), first, last, year.group() if year else "", now)
 
 
 def _day_of_month(match: re.Match[str], now: datetime) -> Stretch:
-    """The latest 5th, or that of last month; not every month has a 31st."""
+    """The latest 5th, or that of last or this month; not every month has a 31st."""
     number = int(re.sub(r"\D", "", match["nth"]))
     this = midnight(now).replace(day=1)
     months = {"last": (1,), "this": (0,)}.get(said(match, "which"), (0, 1, 2))
@@ -96,7 +97,7 @@ def _day_of_month(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _named_nth(match: re.Match[str], now: datetime) -> Stretch | None:
-    """The latest Friday that was a 13th."""
+    """The latest such day of the week with that number: "Friday the 13th"."""
     number = int(re.sub(r"\D", "", match["nth"]))
     weekday = day_number(match["weekday"])
     start = midnight(now).replace(day=1)
@@ -133,7 +134,7 @@ def _named_month(match: re.Match[str], now: datetime) -> Stretch | None:
     if which == "last" and number == now.month:
         year -= 1
     if which == "this" and year < now.year:
-        return None  # it is yet to come
+        return None  # still to come
     start, end = month(year, number)
     part = said(match, "part")
     if part == "early":
@@ -158,13 +159,13 @@ def _part_of(match: re.Match[str], now: datetime) -> Stretch | None:
     if unit in {"month", "quarter"}:
         step = relativedelta(months=3 if unit == "quarter" else 1)
     else:
-        step = relativedelta(days=1 if unit == "day" else 7)  # "the last days" are a few
+        step = relativedelta(days=1 if unit == "day" else 7)  # "the last days" mean a week
     first = end - step if nth < 0 else start + (nth - 1) * step
     return (first, first + step) if start <= first < end else None
 
 
 def _whole(match: re.Match[str], now: datetime) -> Stretch:
-    """What a part is of: a month or a year."""
+    """The month or year that a part belongs to."""
     if name := said(match, "month"):
         number = _month_number(name)
         return month(_year_said(match, number, now), number)
@@ -186,7 +187,7 @@ def _year(match: re.Match[str], _now: datetime) -> Stretch:
 
 
 def _year_said(match: re.Match[str], number: int, now: datetime) -> int:
-    """The year that was said with a month, or that of the latest such month."""
+    """The year given with a month, or that of the latest such month."""
     written = said(match, "year")
     return year_number(written) if written else year_of(number, now)
 
@@ -205,7 +206,7 @@ def _season(match: re.Match[str], now: datetime) -> Stretch | None:
     return None if which == "this" and year < now.year and end <= now else (start, end)
 
 
-# Every pattern below holds a digit, or a word that begins like one of these.
+# Every pattern below has a digit, or a word that begins like one of these.
 CALENDAR_CUES: Final = frozenset(
     """
     0 1 2 3 4 5 6 7 8 9 jan janu feb febr mar marc apr apri may jun june jul july aug augu sep sept
@@ -298,7 +299,7 @@ CALENDAR: Final[tuple[Row, ...]] = (
         ),
         _season,
     ),
-    (  # but one may learn to fall, and be hurt after the fall
+    (  # without "fall", which is a verb and an accident as well
         pattern(
             rf"(?P<lead>{LEAD} )(?:the )?(?P<season>summer|autumn|winter)"
             rf"(?:,? (?:of )?(?P<year>{ANY_YEAR}))?"

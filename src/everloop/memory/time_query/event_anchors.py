@@ -1,13 +1,13 @@
-"""Events that bound a time: "before the release", "vor dem Umzug", "depuis mon mariage".
+"""Event anchors: events that bound a time, as in "before the release" or "vor dem Umzug".
 
-Pure. When the event was has to be looked up. Where English has these words before "the" or "my",
-they mean a time. "Vor" and "nach" mean more ("Angst vor dem Umzug", "vor den Kindern"), so in
-German an event counts only between who spoke and the verb: "habe ich vor dem Umzug über Anna
-gesagt". "Vor" also says to whom and where ("vor dem Notar", "vor dem Museum"), and taken for a time
-it would leave out just what was asked for; so after it only what the table of events has is one.
-In French it counts only right after the verb, for in "dit de partir avant la réunion" it is part of
-what was said. What comes every day, a part of the calendar, a person and a place are no events: the
-tables hold the common ones.
+Pure. The caller has to look up when the event was. In English these words before "the" or "my" mean
+a time. The German "vor" and "nach" mean more ("Angst vor dem Umzug", "vor den Kindern"), so an
+event counts only between the speaker and the verb: "habe ich vor dem Umzug über Anna gesagt". "Vor"
+also says to whom and where ("vor dem Notar", "vor dem Museum"), and taken for a time it would
+exclude just what was asked for; so after it only events of the table count. In French an event
+counts only right after the verb, because in "dit de partir avant la réunion" it is part of the
+statement. Daily routines, calendar words, persons and places are no events: the tables have the
+common ones.
 """
 
 import re
@@ -26,30 +26,30 @@ from everloop.memory.time_query.certainty import (
 
 
 class Anchor(NamedTuple):
-    """An event that was named: on which side of it a time lies, and where it stands."""
+    """An event named in a question: on which side of it the time is, and its place in the text."""
 
     side: str
-    start: int  # of the word that says the side
-    event: int  # of its name
+    start: int  # of the bounding word
+    event: int  # start of its name
     end: int
-    named: Callable[[str], str]  # what it is looked up by; empty if that is no name
+    named: Callable[[str], str]  # makes the search text; empty if it is no name
 
 
 def anchors(text: str) -> Iterator[Anchor]:
-    """The events that bound a time, in any language."""
+    """Find the events that bound a time, in all languages."""
     for pattern, named in _PATTERNS:
         for match in pattern.finditer(text):
             side = _SIDES[match["word"].casefold().replace("\u2019", "'")]
             yield Anchor(side, match.start("word"), *match.span("event"), named)
 
 
-def _just_so(event: str) -> str:
-    """In quotes, for it is best where it is said just so; "the" alone is no event."""
+def _quote(event: str) -> str:
+    """The event as a quoted phrase, which ranks exact matches first; one word is no event."""
     return f'"{event}"' if " " in event else ""
 
 
 def _without_articles(event: str) -> str:
-    """The other words alone: elsewhere the event is declined, and has another article."""
+    """The event without articles: in other sentences it is declined."""
     return " ".join(_ARTICLES.sub(" ", event).split())
 
 
@@ -163,7 +163,7 @@ _ARTICLES = re.compile(
 _PATTERNS: Final = tuple(
     (re.compile(words, re.IGNORECASE), named)
     for words, named in (
-        (_ENGLISH, _just_so),
+        (_ENGLISH, _quote),
         (_GERMAN, _without_articles),
         (_FRENCH, _without_articles),
     )

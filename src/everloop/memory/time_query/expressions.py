@@ -1,10 +1,9 @@
-"""Dated expressions, and the stretch of time each one means.
+"""Time expressions and their intervals: "last Tuesday", "in May", "two weeks ago", "8 May 2023".
 
-`dated(text, now)` finds "last Tuesday", "in May", "two weeks ago", "8 May 2023" and the like. Pure;
-works in wall-clock time without a zone, because people do: the caller puts the zone back. A date
-without a year is the latest one that is not in the future. Patterns stand in one table at the end,
-each with the function that reads what it matched; where two match, the one that begins first wins,
-then the longest. What counts from now is here; the other tables are joined to it.
+`dated(text, now)` finds them. Pure; works in wall-clock time without a zone, as people do: the
+caller adds the zone. A date without a year is the latest one that is not in the future. Patterns
+are in tables, each with the function that reads its match; of overlapping matches the first wins,
+then the longest. This module has the expressions relative to now, and combines all tables.
 """
 
 import re
@@ -39,7 +38,7 @@ from everloop.memory.time_query.intervals import (
 
 
 def dated(text: str, now: datetime) -> Iterator[tuple[tuple[int, int], Stretch]]:
-    """Every dated expression: where it stands, and its stretch in naive local time."""
+    """Find every dated expression: its place in the text, and its interval in naive local time."""
     local = now.replace(tzinfo=None)
     found = [
         (_begin(match), match, read)
@@ -54,18 +53,18 @@ def dated(text: str, now: datetime) -> Iterator[tuple[tuple[int, int], Stretch]]
         if begin < reached:
             continue
         try:
-            stretch = read(match, local)
-        except (ValueError, OverflowError):  # a 31 June, or a year that the calendar does not have
+            interval = read(match, local)
+        except (ValueError, OverflowError):  # 31 June, or a year out of range
             continue
         reached = match.end()
-        if stretch and stretch[0] < stretch[1]:
-            yield (begin, reached), stretch
+        if interval and interval[0] < interval[1]:
+            yield (begin, reached), interval
 
 
 def counted_back(text: str) -> tuple[relativedelta, str] | None:
-    """How far back from now "two weeks ago" is, and in which unit; None for other words.
+    """Parse "two weeks ago" to a duration and its unit; None for other words.
 
-    Who asks what was a week ago means the days around it; who says that it was then means that day.
+    A question about a week ago means the days around it; a statement means that very day.
     """
     for words, count in ((_AGO, _span), (_HALF_AGO, _span), (COUNTED_BACK, counted)):
         if match := words.fullmatch(text):
@@ -75,12 +74,12 @@ def counted_back(text: str) -> tuple[relativedelta, str] | None:
 
 
 def cued(text: str, cues: frozenset[str]) -> bool:
-    """Whether a digit or a beginning of a word is among these. Most texts are soon done with."""
+    """Whether a text has one of these digits or word beginnings: a fast check before any regex."""
     return not text.isascii() or not cues.isdisjoint(_BEGINNINGS.findall(text.lower()))
 
 
 def _begin(match: re.Match[str]) -> int:
-    """Where the expression begins: after the word that leads in to it, if there is one."""
+    """The start of an expression, after its leading preposition if there is one."""
     return match.start() + len(said(match, "lead"))
 
 
@@ -94,7 +93,7 @@ _HALVES: Final = {
     "hour": ("30", "minute"),
     "minute": ("one", "minute"),
 }
-# Short names of days, where no name goes on after them; "sat" and "sun" are words.
+# Short names of days that are not part of a longer name; "sat" and "sun" are words.
 SHORT_DAY = r"(?:mon|tues?|weds?|thu(?:rs?)?|fri|(?-i:Sat|Sun))(?! (?-i:[A-Z][a-z]))"
 _COUNT = (
     r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -128,10 +127,10 @@ def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
     found = weekday(day_number(match["weekday"]), which, now)
     if not found:
         return None
-    if said(match, "twice"):  # the one before last
+    if said(match, "twice"):  # "the Tuesday before last"
         return day(found[0] - 7 * DAY)
     start, end = hours(part, found[0]) if part else found
-    early = 7 * DAY if start > now and not which else timedelta()  # that of today is yet to come
+    early = 7 * DAY if start > now and not which else timedelta()  # today's is still to come
     return start - early, end - early
 
 
@@ -146,7 +145,7 @@ def _relative_unit(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _counts(words: str) -> tuple[int, int]:
-    """How many there may be, at least and at most."""
+    """The least and the greatest number that words such as "a few" may mean."""
     for vague, counts in _VAGUE.items():
         if vague in words:
             return counts
@@ -155,7 +154,7 @@ def _counts(words: str) -> tuple[int, int]:
 
 
 def _span(match: re.Match[str]) -> tuple[int, int, str]:
-    """How many of which unit ago it was, at least and at most."""
+    """How long ago: least and greatest count, and the unit."""
     words, unit = said(match, "count"), said(match, "unit")
     if said(match, "half"):
         words, unit = _HALVES[unit]
@@ -168,13 +167,13 @@ def _span(match: re.Match[str]) -> tuple[int, int, str]:
 
 
 def _ago(match: re.Match[str], now: datetime) -> Stretch:
-    """Around then, from the most that may have passed to the least."""
+    """The interval around so long ago, from the greatest count to the least."""
     least, most, unit = _span(match)
     return ago(most, unit, now)[0], ago(least, unit, now)[1]
 
 
 def _day_ago(match: re.Match[str], now: datetime) -> Stretch | None:
-    """That one day: three years ago today, a week ago on Tuesday."""
+    """A single day: "three years ago today", "a week ago on Tuesday"."""
     (least, most), unit = _counts(said(match, "count")), said(match, "unit")
     weeks = unit in {"week", "fortnight"}
     if least < most or (match["weekday"] and not weeks):
@@ -196,12 +195,12 @@ def _past_span(match: re.Match[str], now: datetime) -> Stretch:
     return (start if unit in {"minute", "hour"} else midnight(start)), now
 
 
-def _to_come(_match: re.Match[str], _now: datetime) -> None:
-    """Nothing was said then yet, and no part of it is to be taken for something else."""
+def _future(_match: re.Match[str], _now: datetime) -> None:
+    """No interval, because it is in the future; matched so that no part of it is misread."""
 
 
-# Every pattern below holds one of these words of three letters, or a longer word that begins like
-# one of the others.
+# Every pattern below has one of these words of three letters, or a longer word that begins like one
+# of the others.
 _FROM_NOW_CUES: Final = frozenset(
     """
     mond tues wedn thur frid satu sund mon tue wed weds thu fri sat sun day days toda toni tomo yest
@@ -231,7 +230,7 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
         ),
         _weekday,
     ),
-    (  # "every Monday morning" is none of them, "Saturday Night Live" neither
+    (  # not "every Monday morning", nor "Saturday Night Live"
         pattern(rf"(?<!every )(?<!each )(?P<weekday>{FULL_DAY}) (?-i:{_PART})"),
         _weekday,
     ),
@@ -282,10 +281,10 @@ _FROM_NOW: Final[tuple[Row, ...]] = (
         pattern(rf"(?:(?:in|over|during|within) )?the (?:last|past) {_UNIT}(?! of|['\u2019])"),
         _past_span,
     ),
-    (pattern(rf"in (?:about |around )?{_COUNT} {_UNIT}(?! (?:ago|earlier|back))"), _to_come),
+    (pattern(rf"in (?:about |around )?{_COUNT} {_UNIT}(?! (?:ago|earlier|back))"), _future),
     (
         pattern(rf"{_COUNT} {_UNIT} from (?:(?:this |next |the )?{FULL_DAY}|now|today|tomorrow)"),
-        _to_come,
+        _future,
     ),
 )
 _TABLES: Final = (

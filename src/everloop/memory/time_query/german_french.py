@@ -1,7 +1,7 @@
-"""Dates and days in German and French, as far as no English word can be meant.
+"""German and French dates, as far as they cannot be English words.
 
 "3. März 2026", "le 3 mars", "im Mai", "zwischen März und Juni", "gestern Abend", "vor drei Tagen",
-"letzten Dienstag", "letzten Sommer", "il y a deux semaines". A table like that of English, smaller.
+"letzten Dienstag", "letzten Sommer", "il y a deux semaines". Like the English table, but smaller.
 Accents may be left out where people do.
 """
 
@@ -79,7 +79,7 @@ _TURN = "|".join((*_LONGER, _WEEKEND))
 _BACK = "|".join((_DAY, *_LONGER))
 _COUNT = rf"\d{{1,3}}|{'|'.join(_NUMBERS)}|{_SOME.pattern}"
 _PART = rf"(?P<part>{'|'.join(_PARTS.values())})"
-# What only stands in French: "hier" is also German, for "here".
+# Words that show French: "hier" is also German, for "here".
 _FRENCH = re.compile(
     r"\b(?:qu['\u2019]|j['\u2019]ai|est-ce|ai|as-tu|avons|avez|nous|vous|quoi)\b"
     r"|\bhier (?:soir|matin)\b",
@@ -88,7 +88,7 @@ _FRENCH = re.compile(
 
 
 def _name(match: re.Match[str]) -> str:
-    """The month or day of the week that was said."""
+    """The matched month or day of the week."""
     return said(match, "german") or said(match, "french")
 
 
@@ -107,10 +107,10 @@ def _month(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _months(match: re.Match[str], now: datetime) -> Stretch:
-    """From a month to another; a year that was said only once counts for both."""
+    """A range of months; a year given only once counts for both."""
     first, last = (month_number(said(match, part)) for part in ("first", "last"))
     begins, ends = said(match, "from_year"), said(match, "year")
-    turned = first > last  # of the year
+    turned = first > last  # over the end of the year
     year = int(ends or (int(begins) + turned if begins else year_of(last, now)))
     start = month(int(begins or year - turned), first)[0]
     return start, month(year, last)[1]
@@ -171,7 +171,7 @@ def _weekday(match: re.Match[str], now: datetime) -> Stretch | None:
 
 
 def counted(match: re.Match[str]) -> tuple[int, int, str]:
-    """How many of which unit ago it was, at least and at most."""
+    """How long ago: least and greatest count, and the unit."""
     words = said(match, "count") or said(match, "counted")
     if said(match, "half"):
         return 6, 6, "month"
@@ -187,7 +187,7 @@ def _ago(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _past_span(match: re.Match[str], now: datetime) -> Stretch:
-    """The past so many days, weeks or months, up to now."""
+    """The past N days, weeks or months, up to now."""
     _, most, unit = counted(match)
     return midnight(now - back(most, unit)), now
 
@@ -297,7 +297,7 @@ LANGUAGES: Final[tuple[Row, ...]] = (
     (pattern(rf"(?P<lead>(?:depuis) )(?P<french>{FRENCH_DAY})"), _weekday),
     (COUNTED_BACK, _ago),
 )
-# Texts with other letters than those of English are read in any case.
+# Texts with other letters than those of English are always parsed.
 LANGUAGE_CUES: Final = frozenset(
     """
     janu febr marz maer apri mai juni juli augu sept okt okto nove dez deze janv fevr mars avri juin

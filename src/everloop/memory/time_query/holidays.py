@@ -1,8 +1,7 @@
-"""Feasts that people date things by: "at Christmas", "since Easter", "last New Year's Eve".
+"""Holidays as dates: "at Christmas", "since Easter", "last New Year's Eve".
 
-A feast is only a time where a word before it or a year after it says so: "for Halloween" names
-what something is about. Easter Island and other names that go on are none. When Easter is, dateutil
-knows.
+A holiday is a time only with such a word before it or a year after it: "for Halloween" names a
+topic. Easter Island and other longer names are none. dateutil computes the date of Easter.
 """
 
 import re
@@ -45,31 +44,31 @@ _SEASONAL: Final = {
     "zu",
     "über",
     "à",
-}  # the days around it are meant as well
+}  # the days around the holiday are meant as well
 _LEAD = (
     "on|at|over|during|around|since|before|after|until|till|by|from|between|and|to"
     "|an|zu|über|seit|vor|nach|bis|à|avant|après|depuis"
 )
 _NAME = rf"(?P<feast>{'|'.join((*_DATES, *_DAYS_FROM_EASTER))})"
 _YEAR = rf",? (?:of |in )?(?P<year>{ANY_YEAR}|last year)"
-_ENDS = r"(?! (?-i:[A-Z]\w))(?!-\w)"  # no name goes on after it
+_ENDS = r"(?! (?-i:[A-Z]\w))(?!-\w)"  # not the beginning of a longer name
 
 
-def _in_year(year: int, feast: str) -> datetime:
-    number = place((*_DATES, *_DAYS_FROM_EASTER), feast)
+def _date_in_year(year: int, holiday: str) -> datetime:
+    number = place((*_DATES, *_DAYS_FROM_EASTER), holiday)
     if number < len(_DATES):
         return datetime(year, *list(_DATES.values())[number])  # noqa: DTZ001  # wall-clock time
     days = list(_DAYS_FROM_EASTER.values())[number - len(_DATES)]
     return datetime.combine(easter(year), datetime.min.time()) + days * DAY
 
 
-def _feast(match: re.Match[str], now: datetime) -> Stretch | None:
-    """The latest one that is not in the future; "this" Christmas may be yet to come."""
-    feast, year, which = said(match, "feast"), said(match, "year"), said(match, "which")
+def _holiday(match: re.Match[str], now: datetime) -> Stretch | None:
+    """The latest one that is not in the future; None for "this" one if it is still to come."""
+    holiday, year, which = said(match, "feast"), said(match, "year"), said(match, "which")
     if year:
-        date = _in_year(now.year - 1 if year == "last year" else year_number(year), feast)
+        date = _date_in_year(now.year - 1 if year == "last year" else year_number(year), holiday)
     else:
-        date, coming = _around(feast, now - DAY if which.startswith("l") else now)
+        date, coming = _latest_and_next(holiday, now - DAY if which.startswith("l") else now)
         if which == "this" and coming - now < now - date:
             return None
     start, end = day(date)
@@ -77,9 +76,9 @@ def _feast(match: re.Match[str], now: datetime) -> Stretch | None:
     return start - margin, end + margin
 
 
-def _around(feast: str, now: datetime) -> tuple[datetime, datetime]:
-    """The latest one and the next."""
-    known = [_in_year(now.year + step, feast) for step in (-1, 0, 1)]
+def _latest_and_next(holiday: str, now: datetime) -> tuple[datetime, datetime]:
+    """The dates of the latest holiday of this name and of the next one."""
+    known = [_date_in_year(now.year + step, holiday) for step in (-1, 0, 1)]
     gone = [date for date in known if date <= now]
     return gone[-1], known[len(gone)]
 
@@ -90,9 +89,9 @@ FEASTS: Final[tuple[Row, ...]] = (
             rf"(?:(?P<lead>(?:{_LEAD}) )|(?P<which>last|this|letzten?|letztes) ){_NAME}"
             rf"(?:{_YEAR})?{_ENDS}"
         ),
-        _feast,
+        _holiday,
     ),
-    (pattern(rf"{_NAME}{_YEAR}"), _feast),
+    (pattern(rf"{_NAME}{_YEAR}"), _holiday),
 )
 FEAST_CUES: Final = frozenset(
     "chri boxi hall vale east year frid weih heil silv neuj oste karf noel nouv sain vend".split()  # noqa: SIM905

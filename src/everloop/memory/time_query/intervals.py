@@ -1,8 +1,8 @@
-"""Stretches of time: the calendar arithmetic that all expressions of time are read with.
+"""Time intervals: the calendar arithmetic behind all time expressions.
 
-Pure, and in wall-clock time without a zone. A stretch is [start, end). What has no year, month or
-week said with it is the latest one that is not in the future. A reader makes a stretch of what a
-pattern matched; it answers None where the words are about time, but name no stretch of the past.
+Pure, in wall-clock time without a zone. An interval is [start, end). A date without a year, month
+or week is the latest one that is not in the future. A reader turns a regex match into an interval;
+it returns None if the words are about time but name no interval of the past.
 """
 
 import re
@@ -19,12 +19,12 @@ Row = tuple[re.Pattern[str], Reader]
 
 DAY: Final = timedelta(days=1)
 YEAR: Final = r"(?:19|20)\d\d"
-ANY_YEAR: Final = rf"(?:{YEAR}|['\u2019]\d\d\b)"  # or the end of one: "May '24"
+ANY_YEAR: Final = rf"(?:{YEAR}|['\u2019]\d\d\b)"  # or its last two digits: "May '24"
 LEAD: Final = (
     "(?:in|during|since|before|after|until|till|by|of|from|between|and|or|to|through|around)"
 )
 TO: Final = r" ?(?:and|to|until|till|through|-|\u2013) ?"
-PARTS: Final = {  # from one hour to another
+PARTS: Final = {  # parts of the day, by their hours
     "morning": (5, 12),
     "noon": (11, 15),
     "afternoon": (12, 18),
@@ -36,17 +36,17 @@ LEAP_YEARS_APART: Final = 8  # at most: 1896 and 1904
 
 
 def pattern(words: str) -> re.Pattern[str]:
-    """These words, whole and in any case."""
+    """Compile a pattern that matches whole words, in upper or lower case."""
     return re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
 
 
 def said(match: re.Match[str], part: str) -> str:
-    """What a named part of the pattern matched, in lower case; empty if it did not."""
+    """The text of a named group in lower case; empty if it did not match."""
     return (match.groupdict().get(part) or "").casefold()
 
 
 def year_number(written: str) -> int:
-    """A year as it is written, in full or as its last two digits."""
+    """A year written in full or as its last two digits."""
     if len(written) == 4:
         return int(written)
     end = int(written[1:])
@@ -54,23 +54,23 @@ def year_number(written: str) -> int:
 
 
 def place(names: Iterable[str], name: str) -> int:
-    """Which of these patterns a name is, counted from 0; it is one of them."""
+    """The index of the pattern that matches a name; one of them must."""
     return next(number for number, words in enumerate(names) if re.fullmatch(words, name))
 
 
 def midnight(moment: datetime) -> datetime:
-    """Where its day begins."""
+    """The beginning of the day of a moment."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def day(moment: datetime, days: int = 1) -> Stretch:
-    """The day that a moment lies in, and some days after it."""
+    """The day of a moment, or several days from there on."""
     start = midnight(moment)
     return start, start + days * DAY
 
 
 def week(moment: datetime) -> Stretch:
-    """The week that a moment lies in; it begins on Monday."""
+    """The week of a moment; it begins on Monday."""
     return day(moment - moment.weekday() * DAY, 7)
 
 
@@ -100,7 +100,7 @@ def year_of(number: int, now: datetime) -> int:
 
 
 def days_of(number: int, first: int, last: int, year: str, now: datetime) -> Stretch | None:
-    """From a day to another of a month; None if they stand the wrong way round.
+    """The days from `first` to `last` of a month; None if they are in the wrong order.
 
     Raises:
         ValueError: there is no such day.
@@ -115,13 +115,13 @@ def days_of(number: int, first: int, last: int, year: str, now: datetime) -> Str
 
 
 def hours(part: str, date: datetime) -> Stretch:
-    """A part of a day; a night ends in the next morning."""
+    """A part of a day; a night ends the next morning."""
     first, last = PARTS[part]
     return date + timedelta(hours=first), date + timedelta(hours=last)
 
 
 def weekday(number: int, which: str, now: datetime) -> Stretch | None:
-    """The latest such day, today included; "this" one is of this week and may be yet to come."""
+    """The latest such day, today included; None for "this" one if it is still to come."""
     back = (now.weekday() - number) % 7
     if which == "next":
         return day(now + (7 - back) * DAY)
@@ -133,7 +133,7 @@ def weekday(number: int, which: str, now: datetime) -> Stretch | None:
 
 
 def weekend(which: str, now: datetime) -> Stretch | None:
-    """The latest weekend that has begun. From Wednesday on, "this" one is rather the next."""
+    """The latest weekend that has begun. From Wednesday on, "this weekend" is the next one."""
     if which == "this" and 2 <= now.weekday() < 5:
         return None
     monday, _ = week(now)
@@ -141,7 +141,7 @@ def weekend(which: str, now: datetime) -> Stretch | None:
 
 
 def turn(unit: str, step: int, now: datetime) -> Stretch:
-    """A week, weekend, month, quarter or year, so many before (or after) the present one."""
+    """The week, weekend, month, quarter or year that is `step` units from the current one."""
     if unit == "week":
         return week(now + 7 * step * DAY)
     if unit == "weekend":
@@ -156,7 +156,7 @@ def turn(unit: str, step: int, now: datetime) -> Stretch:
 
 
 def back(count: int, unit: str) -> relativedelta:
-    """So many minutes, hours, days, weeks, fortnights, months or years."""
+    """A duration of so many minutes, hours, days, weeks, fortnights, months or years."""
     if unit == "fortnight":
         return relativedelta(weeks=2 * count)
     parts: dict[str, float] = {f"{unit}s": count}
@@ -164,7 +164,7 @@ def back(count: int, unit: str) -> relativedelta:
 
 
 def ago(count: int, unit: str, now: datetime) -> Stretch:
-    """Around then: the day itself for days, and as coarse as it was said for the rest."""
+    """The interval around so long ago: the day itself for days, coarser for longer units."""
     then = now - back(count, unit)
     if unit in {"minute", "hour"}:
         return then - back(count, unit), now

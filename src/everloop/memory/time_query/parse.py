@@ -1,16 +1,15 @@
-"""Time in a question: "last Tuesday", "in May", "before the release", "what did I first say".
+"""Time query parser: finds "last Tuesday", "in May", "before the release" in a question.
 
-`hints(text, now)` is pure: the user's clock and zone come in with `now`; if that tells no more than
-how far from UTC it is, and this machine's zone is as far, it is taken for that zone. Each hint says
-where in the text it stands and what it asks for: a stretch of time [start, end), an order, or an
-event whose date the caller has to look up. A stretch is a filter only when the question is about
-when something was *said* ("what did I tell you yesterday"), or about nothing but an event ("what
-happened before the release"); otherwise the day may be the event's, told of later, and the stretch
-is a boost. So it is where it is not sure what is meant (`saying.py`), or where two times exclude
-each other: what hides a right answer must be sure. Dates without a year are the latest ones that
-are not in the future, and a time that has not come filters nothing. Reads English and some German
-and French; what it does not recognise it leaves alone. Calendar arithmetic and the reading of
-written dates are dateutil's.
+`hints(text, now)` is pure: `now` brings the user's clock and zone; if it has only a UTC offset that
+equals this machine's, this machine's zone is used. Each hint has its place in the text and what it
+asks for: an interval [start, end), an order ("first", "last"), or an event whose date the caller
+has to look up. An interval is a filter only if the question is about when something was *said*
+("what did I tell you yesterday"), or about nothing but an event ("what happened before the
+release"); otherwise the day may be that of an event told of later, and the interval is a boost. It
+is also a boost if the meaning is not certain (`certainty.py`), or if two times exclude each other:
+a filter must not hide a right answer. Dates without a year are the latest ones that are not in the
+future, and a future time filters nothing. Reads English and some German and French, and ignores
+everything else. Calendar arithmetic and written dates are parsed by dateutil.
 """
 
 import re
@@ -38,9 +37,11 @@ from everloop.memory.time_query.event_anchors import anchors
 from everloop.memory.time_query.expressions import CUES, cued, dated
 from everloop.memory.time_query.intervals import Stretch
 
-READ = 10_000  # characters of a question in which times are looked for
-LEAD = 120  # characters before a time that tell what it is to the question
-_RECENT: Final = timedelta(hours=3)  # what is so near is counted as time passes, not by the wall
+READ = 10_000  # characters at the beginning of a question that are searched for times
+LEAD = 120  # characters before a time that decide about its meaning
+_RECENT: Final = timedelta(
+    hours=3
+)  # so near to now, elapsed time counts instead of wall-clock time
 
 Kind = Literal["filter", "boost", "order"]
 Order = Literal["oldest", "newest"]
@@ -50,7 +51,7 @@ Order = Literal["oldest", "newest"]
 class TimeHint:
     """One time expression. `anchor` names an event whose date only the caller can find.
 
-    `side` says on which side of that event the time lies.
+    `side` is the side of that event on which the time is.
     """
 
     span: tuple[int, int]
@@ -63,32 +64,32 @@ class TimeHint:
 
 
 def hints(text: str, now: datetime) -> list[TimeHint]:
-    """The time expressions of `text`, in reading order. What is far into a long text is not read.
+    """Parse the time expressions of `text`, in reading order; of a long text only the beginning.
 
     `now` is what the user's clock shows, zone included; every moment returned is in that zone.
     """
-    assert now.tzinfo is not None, "a question is asked in somebody's time zone"
+    assert now.tzinfo is not None, "`now` must have a time zone"
     text = text[:READ]
-    if not _may_tell(text):
-        return []  # most questions say nothing about time, and this is soon said
-    told: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
-    event: Kind = "filter" if asks_what_happened(text) else told
-    times = list(_stretches(text, in_zone(now), told))
-    events = list(_anchors(text, event, times))
-    times = [_boosting(time) if _is_of(time, events) else time for time in times]
-    found = [*times, *_orders(text), *(event for event, _ in events)]
-    return sorted(_agreeing(list(_apart(found))), key=lambda hint: hint.span)
+    if not _may_have_time(text):
+        return []  # fast path: most questions name no time
+    speech_kind: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
+    event: Kind = "filter" if asks_what_happened(text) else speech_kind
+    times = list(_date_hints(text, in_zone(now), speech_kind))
+    events = list(_event_hints(text, event, times))
+    times = [_as_boost(time) if _is_event_date(time, events) else time for time in times]
+    found = [*times, *_order_hints(text), *(event for event, _ in events)]
+    return sorted(_without_conflicts(list(_without_overlaps(found))), key=lambda hint: hint.span)
 
 
 @lru_cache(maxsize=ASKED_KEPT)
-def _may_tell(text: str) -> bool:
+def _may_have_time(text: str) -> bool:
     return cued(text, _CUES)
 
 
 def in_zone(now: datetime) -> datetime:
-    """A clock in its zone, where it shows no more than an offset, and that is this machine's.
+    """The clock in this machine's zone, if it has only a UTC offset that equals this machine's.
 
-    Berlin in November is an hour ahead, but what was said there in May was two hours ahead.
+    Berlin is one hour ahead of UTC in November, but was two hours ahead in May.
     """
     zone = tz.gettz()
     if zone is None or not isinstance(now.tzinfo, timezone):
@@ -97,7 +98,7 @@ def in_zone(now: datetime) -> datetime:
     return here if here.utcoffset() == now.utcoffset() else now
 
 
-# Whatever is found below holds a digit, or a word that begins like one of these.
+# Every match below has a digit, or a word that begins like one of these.
 _CUES: Final = CUES.union(
     """
     befo afte sinc unti duri firs orig init earl last late most newe zuer zule erst letz prem dern
@@ -107,7 +108,7 @@ _CUES: Final = CUES.union(
 _CLAUSE = re.compile(r"(?:[^?.!,;]|(?<=\d)\.)*")
 _TRAILING = re.compile(r"(?: (?:in|on|at|of|from|by|but|and|or|then|the))+ ?$| $", re.IGNORECASE)
 _LIST = re.compile(r",? (?:and|or|und|oder|et|ou) (?:(?:on|in|am|im|en) )?", re.IGNORECASE)
-_ALSO = re.compile(  # what comes then is another time: "before the release and after it"
+_ALSO = re.compile(  # another time follows: "before the release and after it"
     r"\b(?:and|or|und|oder|sowie|et|ou)(?: (?:also|auch|aussi))? (?:before|after|since|until|during"
     r"|then|vor|nach|seit|bis|während|danach|davor|seither|seitdem|später|avant|après|depuis|pendant"
     r"|ensuite|jusqu)\b",
@@ -142,37 +143,37 @@ _ORDERS: Final[tuple[tuple[re.Pattern[str], Order], ...]] = (
 )
 
 
-def _stretches(text: str, now: datetime, told: Kind) -> Iterator[TimeHint]:
-    """The dated expressions, each with the word before it that bounds it."""
+def _date_hints(text: str, now: datetime, speech_kind: Kind) -> Iterator[TimeHint]:
+    """The hints of dated expressions, each with the bounding word before it."""
     local = now.replace(tzinfo=None)
-    found = list(_narrowed(text, list(dated(text, now))))
+    found = list(_merge_narrowing(text, list(dated(text, now))))
     while found:
-        (first, last), stretch = found.pop(0)
+        (first, last), interval = found.pop(0)
         before, words = text[max(0, first - LEAD) : first], text[first:last]
         limit = bound(before, text[last:])
-        readings = [stretch, *filter(None, [other_reading(words)])]
-        to_come = stretch[0] > local
-        sure = is_sure(before, words, limit.side, stretch, local)
+        readings = [interval, *filter(None, [other_reading(words)])]
+        to_come = interval[0] > local
+        sure = is_sure(before, words, limit.side, interval, local)
         if found and joins(limit.side, text[last : found[0][0][0]]):
             (second, end), other = found.pop(0)
             sure = not (is_claimed(before) or other_reading(text[second:end]))
-            stretch = joined(words, text[second:end], stretch, other)
-            readings, last, limit = [stretch] * len(readings), end, Bound(length=limit.length)
+            interval = joined(words, text[second:end], interval, other)
+            readings, last, limit = [interval] * len(readings), end, Bound(length=limit.length)
         elif found and _LIST.fullmatch(text, last, found[0][0][0]):
-            sure = False  # this time is not the only one
-        if to_come and (limit.length or told == "filter"):
-            continue  # nothing was said then yet
-        kind: Kind = told if sure and len(readings) == 1 else "boost"
+            sure = False  # one of several times
+        if to_come and (limit.length or speech_kind == "filter"):
+            continue  # nothing was said in the future
+        kind: Kind = speech_kind if sure and len(readings) == 1 else "boost"
         for reading in dict.fromkeys(readings):
-            start, stop = (_zoned(moment, now) for moment in limit.of(*reading))
+            start, stop = (_in_user_zone(moment, now) for moment in limit.of(*reading))
             yield TimeHint((first - limit.length, last), kind, start, stop)
 
 
 Placed = tuple[tuple[int, int], Stretch]
 
 
-def _narrowed(text: str, found: list[Placed]) -> Iterator[Placed]:
-    """The expressions; "Tuesday last week" and "last year, in May" are one."""
+def _merge_narrowing(text: str, found: list[Placed]) -> Iterator[Placed]:
+    """Merge expressions that narrow each other: "Tuesday last week", "last year, in May"."""
     while found:
         one = found.pop(0)
         if found and _NARROWING.fullmatch(text, one[0][1], found[0][0][0]):
@@ -188,14 +189,14 @@ def _narrowed(text: str, found: list[Placed]) -> Iterator[Placed]:
 
 
 def _named_day(text: str, name: Placed, date: Placed) -> Stretch | None:
-    """The date, where a day of the week only says which day that was: "Tuesday, 10 November"."""
+    """The date, if a day of the week only repeats it: "Tuesday, 10 November"."""
     weekly = [bool(WEEKLY.search(text[slice(*one[0])])) for one in (name, date)]
     days = {(one[1][1] - one[1][0]).days for one in (name, date)}
     return date[1] if weekly == [True, False] and days == {1} else None
 
 
 def _within(text: str, inner: Placed, outer: Placed) -> Stretch | None:
-    """The day of the week within that week, or the date within that year."""
+    """The day of the week within a week, or the date within a year."""
     words, days = text[slice(*inner[0])], (outer[1][1] - outer[1][0]).days
     weekly = bool(WEEKLY.search(words))
     if days != 7 if weekly else days < 365 or "easter" in words.casefold():
@@ -209,16 +210,16 @@ def _within(text: str, inner: Placed, outer: Placed) -> Stretch | None:
     return (start, end) if start < outer[1][1] else None
 
 
-def _orders(text: str) -> Iterator[TimeHint]:
+def _order_hints(text: str) -> Iterator[TimeHint]:
     for pattern, order in _ORDERS:
         for match in pattern.finditer(text):
             yield TimeHint(match.span(), "order", order=order)
 
 
-def _anchors(
+def _event_hints(
     text: str, kind: Kind, times: Sequence[TimeHint]
 ) -> Iterator[tuple[TimeHint, tuple[int, int]]]:
-    """The events that are named, and up to where the words go that may say when they were."""
+    """The hints of named events, each with the text range that may say when the event was."""
     for found in anchors(text):
         inside = [time.span[0] for time in times if found.event < time.span[0]]
         end = min([at for at in inside if at < found.end], default=found.end)
@@ -228,44 +229,48 @@ def _anchors(
             hint = TimeHint((found.start, end), kind, anchor=named, side=found.side)
             claimed = is_claimed(text[max(0, found.start - LEAD) : found.start])
             unsure = claimed or _ALSO.search(text, found.event, found.end + LEAD)
-            yield _boosting(hint) if unsure else hint, (end, clause.end())
+            yield _as_boost(hint) if unsure else hint, (end, clause.end())
 
 
-def _is_of(time: TimeHint, events: Sequence[tuple[TimeHint, tuple[int, int]]]) -> bool:
-    """Whether a time may be that of an event: "before the release in May"."""
+def _is_event_date(time: TimeHint, events: Sequence[tuple[TimeHint, tuple[int, int]]]) -> bool:
+    """Whether a time may be the date of an event: "before the release in May"."""
     bounded = time.start is None or time.end is None
     return not bounded and any(first <= time.span[0] < last for _, (first, last) in events)
 
 
-def _boosting(hint: TimeHint) -> TimeHint:
+def _as_boost(hint: TimeHint) -> TimeHint:
     return replace(hint, kind="boost")
 
 
-def _apart(found: list[TimeHint]) -> Iterator[TimeHint]:
-    """Hints that do not overlap; dates are listed first and so win over anchors."""
+def _without_overlaps(found: list[TimeHint]) -> Iterator[TimeHint]:
+    """Drop overlapping hints; dates come first and so win over anchors."""
     taken: list[tuple[int, int]] = []
     for hint in found:
-        again = bool(taken) and hint.span == taken[-1] and not hint.anchor  # it may mean two days
+        again = (
+            bool(taken) and hint.span == taken[-1] and not hint.anchor
+        )  # an ambiguous date has two hints
         if again or all(hint.span[1] <= first or last <= hint.span[0] for first, last in taken):
             taken.append(hint.span)
             yield hint
 
 
-def _agreeing(found: list[TimeHint]) -> list[TimeHint]:
-    """The hints; what no moment can fulfil at once ("on Monday or in May") does not filter."""
+def _without_conflicts(found: list[TimeHint]) -> list[TimeHint]:
+    """Turn filters into boosts if no moment satisfies all of them ("on Monday or in May")."""
     filters = [hint for hint in found if hint.kind == "filter"]
     starts = [hint.start for hint in filters if hint.start]
     ends = [hint.end for hint in filters if hint.end]
     if not starts or not ends or max(starts) < min(ends):
         return found
-    return [_boosting(hint) if hint in filters else hint for hint in found]
+    return [_as_boost(hint) if hint in filters else hint for hint in found]
 
 
-def _zoned(moment: datetime | None, now: datetime) -> datetime | None:
-    """A wall-clock moment in the user's zone, whose offset may differ from today's."""
+def _in_user_zone(moment: datetime | None, now: datetime) -> datetime | None:
+    """A wall-clock moment in the user's zone, whose UTC offset may differ from today's."""
     if moment is None:
         return None
     passed = now.replace(tzinfo=None) - moment
     if timedelta() <= passed < _RECENT and moment.time() != datetime.min.time():
         return (now.astimezone(UTC) - passed).astimezone(now.tzinfo)
-    return tz.resolve_imaginary(moment.replace(tzinfo=now.tzinfo))  # a day may begin at one
+    return tz.resolve_imaginary(
+        moment.replace(tzinfo=now.tzinfo)
+    )  # with daylight saving a day may begin at one o'clock

@@ -1,8 +1,8 @@
-"""What a question is about: its words without those that only say when.
+"""Topic of a question: its words without those that only say when.
 
-Pure. In "what did I first say about the garden", "first" asks for an order; looked up as a word, it
-would find my first car. So it is with "say" there, and with "happened" beside a time. A time that
-filters has done its work. All else stays, for whoever tells of a day names it: "when did she first
+Pure. In "what did I first say about the garden", "first" asks for an order; searched as a word, it
+would find my first car. The same goes for "say" there, for "happened" next to a time, and for a
+time that filters. Everything else stays, because a text about a day names it: "when did she first
 see the sea", "what did she see last year".
 """
 
@@ -25,7 +25,7 @@ _HAPPENED: Final = re.compile(
 )
 
 
-# That something was said is what is asked for; whoever says something hardly says that.
+# These verbs belong to the question; the statement that is searched for hardly has them.
 _SAYING: Final = re.compile(
     r"\b(?P<who>(?:I|we|you)(?: +(?:ever|just|already|once))?)"
     r" +(?:say|said|tell|told|mention|mentioned|note|noted)\b"
@@ -35,31 +35,31 @@ _SAYING: Final = re.compile(
 
 
 def topic(text: str, hints: Sequence[TimeHint]) -> str:
-    """The text of a question without its words of time, as far as something else is left."""
-    told = asks_what_was_said(text)
-    if not (hints or told):
+    """The question without its words of time, if other words are left."""
+    about_speech = asks_what_was_said(text)
+    if not (hints or about_speech):
         return text
     timed = any(hint.start or hint.end for hint in hints)
-    left = [_without(text, hints), text]
+    left = [_without_times(text, hints), text]
     if timed:
         left = [_HAPPENED.sub(" ", each) for each in left]
-    if told:
-        left = [_SAYING.sub(lambda said: said["who"] or " ", each) for each in left]
-    return next(filter(_asks, left), text)
+    if about_speech:
+        left = [_SAYING.sub(lambda remaining: remaining["who"] or " ", each) for each in left]
+    return next(filter(_has_terms, left), text)
 
 
-def _without(text: str, hints: Sequence[TimeHint]) -> str:
-    """The text without times that filter, and without the order in which things were said."""
-    said, told = text, asks_what_was_said(text)
+def _without_times(text: str, hints: Sequence[TimeHint]) -> str:
+    """The text without times that filter, and without words that ask for an order."""
+    remaining, about_speech = text, asks_what_was_said(text)
     for hint in reversed(hints):
         first, last = hint.span
         words = "" if hint.kind == "filter" else text[first:last]
-        if hint.order and told:
+        if hint.order and about_speech:
             words = _ORDER.sub(" ", words)
-        said = said[:first] + words + said[last:]
-    return said
+        remaining = remaining[:first] + words + remaining[last:]
+    return remaining
 
 
-def _asks(text: str) -> bool:
-    """Whether more than grammar is in it."""
+def _has_terms(text: str) -> bool:
+    """Whether a text has more than stop words."""
     return any(term not in STOP_STEMS for term in question(text).terms)
