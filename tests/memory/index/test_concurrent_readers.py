@@ -52,7 +52,7 @@ def change(diary: Diary, number: int) -> None:
         diary.engine.do(RetireItem(f"note-{number}", force=True))
 
 
-def test_an_older_reader_sees_the_older_state_whatever_newer_readers_brought(diary: Diary) -> None:
+def test_an_older_reader_sees_the_older_state_after_newer_readers_loaded_more(diary: Diary) -> None:
     memory = diary.keeper.memory
     with diary.log.reading() as older:
         before = answers(memory, older, sight := diary.log.sight(older))
@@ -65,7 +65,7 @@ def test_an_older_reader_sees_the_older_state_whatever_newer_readers_brought(dia
             assert answers(memory, older, sight) == before
 
 
-def test_a_reader_between_two_states_that_were_read_is_served_from_the_same_roster(
+def test_a_reader_between_two_loaded_states_shares_the_passage_table(
     diary: Diary,
 ) -> None:
     memory = diary.keeper.memory
@@ -82,7 +82,7 @@ def test_a_reader_between_two_states_that_were_read_is_served_from_the_same_rost
         assert answers(memory, between, sight) == by_itself(diary, between, sight)
 
 
-def test_readers_in_threads_are_told_what_they_would_be_told_alone(diary: Diary) -> None:
+def test_concurrent_readers_get_the_same_results_as_alone(diary: Diary) -> None:
     memory, wrong, done = diary.keeper.memory, list[object](), threading.Event()
 
     def ask() -> None:
@@ -104,7 +104,7 @@ def test_readers_in_threads_are_told_what_they_would_be_told_alone(diary: Diary)
     assert not wrong
 
 
-def test_what_was_said_before_an_item_and_is_gone_leaves_no_trace(diary: Diary) -> None:
+def test_a_retracted_predecessor_does_not_influence_the_ranking(diary: Diary) -> None:
     said = [
         diary.say(f"said-{n}", f"note garden {n} oak {n * n}", f"said-{n - 1}") for n in range(40)
     ]

@@ -53,7 +53,7 @@ def slow(diary: Diary, each: Callable[[], None]) -> Slow:
     return made
 
 
-def test_who_asks_waits_a_little_and_the_next_one_finds_more_vectors(diary: Diary) -> None:
+def test_a_search_waits_briefly_and_the_next_one_finds_more_vectors(diary: Diary) -> None:
     slow(diary, lambda: diary.stage.clock.tick(seconds=4))
     total = len(passages(diary.keeper.find("user", "long").text)) + 1
     made = [diary.keeper.embed_briefly()]
@@ -67,7 +67,7 @@ def test_who_asks_waits_a_little_and_the_next_one_finds_more_vectors(diary: Diar
     assert diary.keeper.recall("user", Asked("windmill")).notes == ()
 
 
-def test_who_waits_is_not_told_of_a_failure_that_recall_will_tell_of(diary: Diary) -> None:
+def test_waiting_for_vectors_hides_a_failure_that_the_search_reports(diary: Diary) -> None:
     def fails() -> None:
         raise Unavailable("the disk is full")
 
@@ -77,7 +77,7 @@ def test_who_waits_is_not_told_of_a_failure_that_recall_will_tell_of(diary: Diar
         diary.keeper.embed_missing()
 
 
-def test_what_was_made_until_it_was_broken_off_is_kept(diary: Diary) -> None:
+def test_vectors_made_before_an_interruption_are_stored(diary: Diary) -> None:
     calls = iter(range(100))
 
     def third_breaks_off() -> None:
@@ -110,7 +110,7 @@ class Picky(WordEmbedder):
         return super().embed(texts)
 
 
-def test_a_text_that_the_embedder_refuses_keeps_no_other_from_its_vector(diary: Diary) -> None:
+def test_a_refused_text_does_not_cost_the_others_their_vectors(diary: Diary) -> None:
     for number in range(20):
         diary.say(f"box-{number}", f"The box {number} is in the attic.")
     space = diary.keeper.memory.space
@@ -125,7 +125,7 @@ def test_a_text_that_the_embedder_refuses_keeps_no_other_from_its_vector(diary: 
     assert diary.keeper.embed_missing() == 1
 
 
-def test_an_embedder_that_is_away_is_not_asked_for_every_text(diary: Diary) -> None:
+def test_an_unreachable_embedder_is_not_called_for_every_text(diary: Diary) -> None:
     for number in range(100):
         diary.say(f"box-{number}", f"The box {number} is in the attic.")
     space = diary.keeper.memory.space
@@ -136,7 +136,7 @@ def test_an_embedder_that_is_away_is_not_asked_for_every_text(diary: Diary) -> N
     assert away.calls < 12
 
 
-def test_without_vectors_a_question_by_meaning_is_answered_by_words_and_says_so(
+def test_without_vectors_semantic_search_falls_back_to_keywords_and_says_so(
     diary: Diary,
 ) -> None:
     diary.keeper.memory.space = None
@@ -145,13 +145,13 @@ def test_without_vectors_a_question_by_meaning_is_answered_by_words_and_says_so(
     assert answer.notes == ("No embedder is at hand, so only words were searched.",)
 
 
-def test_while_vectors_lack_a_question_by_meaning_is_answered_by_words_too(diary: Diary) -> None:
+def test_while_vectors_are_missing_semantic_search_also_uses_keywords(diary: Diary) -> None:
     answer = diary.keeper.recall("user", Asked("windmill", mode="semantic"))
     assert [hit.item.item_id for hit in answer.hits] == ["short"]
-    assert "words alone find them" in answer.notes[0]
+    assert "only keyword search finds them" in answer.notes[0]
 
 
-def test_what_is_purged_while_its_vector_is_made_leaves_none(diary: Diary, tmp_path: Path) -> None:
+def test_an_item_purged_while_it_is_embedded_leaves_no_vector(diary: Diary, tmp_path: Path) -> None:
     secret = diary.say("secret", "The code is 4711.")
     once = iter([secret])
 

@@ -12,7 +12,7 @@ Scores = st.lists(st.sampled_from([-0.5, 0.0, 0.25, 0.3, 0.7, 1.0, 12.5]), max_s
 
 
 @given(scores=Scores, dtype=st.sampled_from([np.float32, np.float64]))
-def test_the_best_come_first_and_among_equals_the_lower_place(
+def test_the_best_scores_come_first_and_ties_keep_their_order(
     scores: list[float], dtype: type[np.floating]
 ) -> None:
     values = np.array(scores, dtype)
@@ -20,13 +20,13 @@ def test_the_best_come_first_and_among_equals_the_lower_place(
 
 
 @pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 70_000])
-def test_scores_that_hardly_differ_are_told_apart(size: int) -> None:
+def test_scores_that_hardly_differ_are_distinguished(size: int) -> None:
     values = np.linspace(0.0, 1.0, size)
     assert best_first(values).tolist() == list(range(size))[::-1]
 
 
 @pytest.mark.parametrize("size", [9, SPARSE_FROM + 1])
-def test_the_row_for_nothing_is_always_there_and_stands_first(size: int) -> None:
+def test_row_zero_is_always_included_and_comes_first(size: int) -> None:
     rows = distinct(size, np.array([7, 3]), np.array([3, 5]), np.array([0]))
     assert rows.tolist() == [0, 3, 5, 7]
     assert distinct(size).tolist() == [0]
@@ -34,7 +34,7 @@ def test_the_row_for_nothing_is_always_there_and_stands_first(size: int) -> None
 
 @pytest.mark.parametrize("size", [300, 5_000, 60_000])
 @pytest.mark.parametrize("count", [1, 200, 299])
-def test_the_largest_of_many_are_the_largest_of_all(size: int, count: int) -> None:
+def test_largest_returns_the_largest_values(size: int, count: int) -> None:
     chance = np.random.default_rng(size)
     for values in (chance.random(size), chance.integers(0, 9, size) / 8, np.arange(size) % 2 / 2):
         least = np.sort(values)[size - count]
@@ -43,7 +43,7 @@ def test_the_largest_of_many_are_the_largest_of_all(size: int, count: int) -> No
 
 @pytest.mark.parametrize("size", [300, 60_000])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_the_smallest_are_as_many_as_are_asked_for_and_none_is_passed_over(
+def test_smallest_returns_enough_values_and_misses_none(
     size: int, dtype: type[np.unsignedinteger]
 ) -> None:
     values = np.random.default_rng(size).integers(0, 190, size).astype(dtype)

@@ -70,7 +70,7 @@ def begun_anew(diary: Diary) -> Keeper:
     return Keeper(diary.log, do, do_many, diary.stage.clock, diary.stage.ids, space)
 
 
-def test_what_was_kept_answers_like_what_is_read_anew(filled: Diary) -> None:
+def test_a_restored_snapshot_gives_the_same_results_as_a_fresh_index(filled: Diary) -> None:
     assert file_of(filled).exists()
     restored = told(begun_anew(filled))
     kept = file_of(filled).read_bytes()
@@ -79,14 +79,14 @@ def test_what_was_kept_answers_like_what_is_read_anew(filled: Diary) -> None:
     file_of(filled).write_bytes(kept)
 
 
-def test_what_came_since_is_found_too(filled: Diary) -> None:
+def test_items_recorded_after_the_snapshot_are_found(filled: Diary) -> None:
     filled.say("later", "Anna: a xylophone in the garden")
     filled.keeper.embed_missing()
     hits = begun_anew(filled).recall("user", Asked("xylophone")).hits
     assert [hit.item.item_id for hit in hits][:1] == ["later"]
 
 
-def test_a_damaged_snapshot_is_thrown_away(filled: Diary) -> None:
+def test_a_damaged_snapshot_is_deleted(filled: Diary) -> None:
     before, whole = told(filled.keeper), file_of(filled).read_bytes()
     for damaged in (whole[:-7], whole[:900] + b"?" + whole[901:], b"", b"not at all", whole[:200]):
         file_of(filled).write_bytes(damaged)
@@ -95,7 +95,7 @@ def test_a_damaged_snapshot_is_thrown_away(filled: Diary) -> None:
     file_of(filled).write_bytes(whole)
 
 
-def test_a_snapshot_of_another_log_is_thrown_away(filled: Diary, tmp_path: Path) -> None:
+def test_a_snapshot_of_another_log_is_deleted(filled: Diary, tmp_path: Path) -> None:
     other = Diary(tmp_path / "other")
     other.say_all()
     file_of(other).write_bytes(file_of(filled).read_bytes())
@@ -109,7 +109,7 @@ def test_purged_texts_leave_no_snapshot(filled: Diary) -> None:
     assert not file_of(filled).exists()
 
 
-def test_only_what_is_asked_for_is_loaded(tmp_path: Path) -> None:
+def test_a_snapshot_with_another_header_is_not_loaded(tmp_path: Path) -> None:
     snapshot = Snapshot(tmp_path / "some.arrays")
     assert snapshot.header() is None
     snapshot.save(HEADER, {"a": np.arange(5), "b": np.ones((2, 3), np.float32)})
@@ -121,7 +121,7 @@ def test_only_what_is_asked_for_is_loaded(tmp_path: Path) -> None:
     assert snapshot.load(Header(4, "ab", None, "model", (1, 1))) is None
 
 
-def test_wherever_a_byte_of_it_is_another_one_it_is_thrown_away(tmp_path: Path) -> None:
+def test_a_snapshot_with_any_changed_byte_is_deleted(tmp_path: Path) -> None:
     path = tmp_path / "a.arrays"
     snapshot = Snapshot(path)
     snapshot.save(HEADER, {"numbers": np.arange(20)})

@@ -30,7 +30,7 @@ def random_unit(count: int, dimensions: int = 64) -> Floats:
     return unit
 
 
-def test_vectors_come_back_from_the_disk_by_model_and_passage(tmp_path: Path) -> None:
+def test_vectors_are_loaded_by_model_and_passage(tmp_path: Path) -> None:
     rows = random_unit(3)
     cache = VectorCache(tmp_path / "vectors.db")
     halves = [half.tobytes() for half in rows.astype(np.float16)]
@@ -49,7 +49,7 @@ def test_vectors_come_back_from_the_disk_by_model_and_passage(tmp_path: Path) ->
     again.close()
 
 
-def test_many_vectors_are_read_at_once_as_they_are_one_by_one(tmp_path: Path) -> None:
+def test_reading_many_vectors_equals_reading_them_one_by_one(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.db")
     for model in ("one", "other"):
         cache.save(model, [(n, b"%d" % n, model.encode()) for n in range(0, 4 * SCAN_FROM, 2)])
@@ -61,7 +61,7 @@ def test_many_vectors_are_read_at_once_as_they_are_one_by_one(tmp_path: Path) ->
     cache.close()
 
 
-def test_a_vector_of_another_text_at_the_same_place_does_not_count(tmp_path: Path) -> None:
+def test_a_vector_of_another_text_is_not_loaded(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.db")
     cache.save("one", [(5_000, b"before", b"old")])
     assert cache.known("one", {5_000: b"restored"}) == set()
@@ -71,7 +71,7 @@ def test_a_vector_of_another_text_at_the_same_place_does_not_count(tmp_path: Pat
     cache.close()
 
 
-def test_a_text_that_comes_twice_is_embedded_once(tmp_path: Path) -> None:
+def test_a_duplicate_text_is_embedded_once(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     for name in ("one", "two"):
         diary.say(name, "The very same words about a garden.")
@@ -82,7 +82,7 @@ def test_a_text_that_comes_twice_is_embedded_once(tmp_path: Path) -> None:
     diary.log.close()
 
 
-def test_a_forgotten_vector_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
+def test_a_purged_vector_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.db")
     cache.save("one", [(1_000, b"a", b"\x07secret\x07" * 90), (2_000, b"b", b"other" * 150)])
     cache.forget([1])
@@ -92,7 +92,7 @@ def test_a_forgotten_vector_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     assert b"other" in (tmp_path / "vectors.db").read_bytes()
 
 
-def test_what_was_made_is_not_made_again_though_nobody_searched_yet(tmp_path: Path) -> None:
+def test_stored_vectors_are_not_made_again_before_the_first_search(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     assert diary.keeper.embed_missing() == 4
@@ -105,7 +105,7 @@ def test_what_was_made_is_not_made_again_though_nobody_searched_yet(tmp_path: Pa
     diary.log.close()
 
 
-def test_a_damaged_cache_is_thrown_away(tmp_path: Path) -> None:
+def test_a_damaged_vector_cache_is_deleted(tmp_path: Path) -> None:
     (tmp_path / "vectors.db").write_bytes(b"not a database at all, but long enough" * 100)
     cache = VectorCache(tmp_path / "vectors.db")
     assert cache.load("one", {1_000: b"a"}) == {}
@@ -119,9 +119,7 @@ def overwrite(path: Path, begin: int, what: bytes) -> None:
 
 
 @pytest.mark.parametrize("what", [bytes(4_096), b"\xff" * 4_096])
-def test_a_cache_that_is_damaged_inside_is_thrown_away_when_that_is_found(
-    tmp_path: Path, what: bytes
-) -> None:
+def test_a_vector_cache_damaged_inside_is_deleted_when_noticed(tmp_path: Path, what: bytes) -> None:
     cache, wanted = VectorCache(tmp_path / "vectors.db"), dict.fromkeys(range(3_000), b"d")
     cache.save("one", [(n, b"d", b"v" * 100) for n in wanted])
     cache.close()
@@ -135,7 +133,7 @@ def test_a_cache_that_is_damaged_inside_is_thrown_away_when_that_is_found(
     cache.close()
 
 
-def test_a_cache_that_cannot_be_opened_says_so_and_words_go_on(tmp_path: Path) -> None:
+def test_an_unreadable_vector_cache_is_reported_and_keyword_search_works(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     (tmp_path / "diary" / "vectors.db").mkdir()
     diary.say_all()
@@ -148,7 +146,7 @@ def test_a_cache_that_cannot_be_opened_says_so_and_words_go_on(tmp_path: Path) -
     diary.log.close()
 
 
-def test_a_cache_that_cannot_be_written_says_so_and_words_go_on(tmp_path: Path) -> None:
+def test_an_unwritable_vector_cache_is_reported_and_keyword_search_works(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say("first", "The first thing of all.")
     diary.keeper.embed_missing()
@@ -159,12 +157,12 @@ def test_a_cache_that_cannot_be_written_says_so_and_words_go_on(tmp_path: Path) 
         diary.keeper.embed_missing()
     answer = diary.keeper.recall("user", Asked("red roses"))
     assert answer.hits[0].item.item_id == "item-0"
-    assert "words alone find them" in answer.notes[0]
+    assert "only keyword search finds them" in answer.notes[0]
     other.close()
     diary.log.close()
 
 
-def test_a_vector_that_no_embedder_made_is_made_again(tmp_path: Path) -> None:
+def test_a_damaged_vector_is_made_again(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     diary.keeper.embed_missing()
@@ -179,14 +177,16 @@ def test_a_vector_that_no_embedder_made_is_made_again(tmp_path: Path) -> None:
     other.close()
     cache = VectorCache(tmp_path / "diary" / "vectors.db")
     diary.keeper.memory.space = VectorSpace(cache, WordEmbedder())
-    assert "words alone find them" in diary.keeper.recall("user", Asked("red roses")).notes[0]
+    assert (
+        "only keyword search finds them" in diary.keeper.recall("user", Asked("red roses")).notes[0]
+    )
     assert diary.keeper.embed_missing() == 3
     assert [hit.why for hit in diary.keeper.recall("user", Asked("red roses")).hits] == right
     cache.close()
     diary.log.close()
 
 
-def test_changing_the_embedder_embeds_anew_and_words_go_on(tmp_path: Path) -> None:
+def test_changing_the_embedder_embeds_again_and_keyword_search_works(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
     assert diary.keeper.embed_missing() == 4
@@ -206,7 +206,7 @@ def test_changing_the_embedder_embeds_anew_and_words_go_on(tmp_path: Path) -> No
     diary.log.close()
 
 
-def test_a_large_space_finds_what_an_exact_search_finds(tmp_path: Path) -> None:
+def test_a_large_index_finds_what_an_exact_search_finds(tmp_path: Path) -> None:
     space = VectorSpace(VectorCache(tmp_path / "vectors.db"), WordEmbedder(), exact_max=100)
     rows = random_unit(5_000)
     space.add(np.arange(len(rows)) + 1, rows)
@@ -242,7 +242,7 @@ def large_space(path: Path, rows: Floats, together: int) -> VectorSpace:
     return space
 
 
-def test_vectors_that_are_all_alike_are_told_apart(tmp_path: Path) -> None:
+def test_very_similar_vectors_are_distinguished(tmp_path: Path) -> None:
     rows = alike(20_000)
     space = large_space(tmp_path / "vectors.db", rows, len(rows))
     everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
@@ -254,7 +254,7 @@ def test_vectors_that_are_all_alike_are_told_apart(tmp_path: Path) -> None:
     assert hits / 500 >= 0.99
 
 
-def test_a_space_finds_the_same_however_it_grew(tmp_path: Path) -> None:
+def test_an_index_finds_the_same_however_it_grew(tmp_path: Path) -> None:
     rows = alike(6_000)
     everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
     found = [
@@ -271,7 +271,7 @@ def test_a_space_finds_the_same_however_it_grew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [2, 3, 50, 900])
-def test_a_large_space_finds_only_what_is_allowed_and_as_many_as_there_are(
+def test_a_large_index_finds_enough_vectors_and_only_visible_ones(
     tmp_path: Path, share: int
 ) -> None:
     rows = alike(9_000)
@@ -287,7 +287,7 @@ def test_a_large_space_finds_only_what_is_allowed_and_as_many_as_there_are(
         assert found.all()
 
 
-def test_a_purge_takes_the_vector_of_the_text_with_it(tmp_path: Path) -> None:
+def test_a_purge_deletes_the_vector_of_the_text(tmp_path: Path) -> None:
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))
     with Engine.open(tmp_path, settings=settings) as engine:
         receipt = engine.do(RememberItem("secret", "The code is 4711."))
@@ -299,7 +299,7 @@ def test_a_purge_takes_the_vector_of_the_text_with_it(tmp_path: Path) -> None:
         cache.close()
 
 
-def test_a_purge_that_could_not_reach_the_vectors_reaches_them_the_next_time(
+def test_a_purge_that_failed_to_delete_vectors_deletes_them_on_retry(
     tmp_path: Path,
 ) -> None:
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"))

@@ -51,7 +51,7 @@ def another_process(path: Path) -> Generator[Other]:
         yield Other(process)
 
 
-def test_vectors_that_were_deleted_are_kept_anew_though_another_process_has_them_open(
+def test_a_deleted_vector_file_is_recreated_while_another_process_has_it_open(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "vectors.db"
@@ -70,7 +70,7 @@ def test_vectors_that_were_deleted_are_kept_anew_though_another_process_has_them
         cache.close()
 
 
-def test_vectors_that_another_process_found_damaged_are_kept_anew_by_both(tmp_path: Path) -> None:
+def test_both_processes_switch_to_the_file_that_replaced_a_damaged_one(tmp_path: Path) -> None:
     path = tmp_path / "vectors.db"
     first = VectorCache(path)
     first.save("one", SAVED)
@@ -86,7 +86,7 @@ def test_vectors_that_another_process_found_damaged_are_kept_anew_by_both(tmp_pa
         cache.close()
 
 
-def test_vectors_that_went_with_their_file_are_made_again_in_the_background(
+def test_vectors_lost_with_their_file_are_made_again_in_the_background(
     tmp_path: Path,
 ) -> None:
     diary = Diary(tmp_path / "diary")
@@ -102,7 +102,7 @@ def test_vectors_that_went_with_their_file_are_made_again_in_the_background(
     diary.log.close()
 
 
-def test_what_comes_after_a_backup_was_restored_gets_its_vectors_though_nobody_searches(
+def test_items_recorded_after_a_restore_are_embedded_without_a_search(
     tmp_path: Path,
 ) -> None:
     diary = Diary(tmp_path / "diary")

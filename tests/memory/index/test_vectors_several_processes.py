@@ -36,7 +36,7 @@ def kept(diary: Diary, position: int) -> bool:
 
 
 @pytest.mark.parametrize("search", [True, False])
-def test_what_another_node_purged_has_no_vector_here_once_vectors_are_used(
+def test_a_purge_by_another_node_deletes_vectors_here_on_next_use(
     tmp_path: Path, search: bool
 ) -> None:
     diary = Diary(tmp_path / "diary")
@@ -55,7 +55,7 @@ def test_what_another_node_purged_has_no_vector_here_once_vectors_are_used(
     diary.log.close()
 
 
-def test_a_purge_that_was_killed_in_the_middle_is_carried_out_by_the_next_process(
+def test_the_next_process_finishes_an_interrupted_purge(
     tmp_path: Path,
 ) -> None:
     diary = Diary(tmp_path / "diary")
@@ -77,14 +77,14 @@ def test_a_purge_that_was_killed_in_the_middle_is_carried_out_by_the_next_proces
     diary.log.close()
 
 
-def test_an_unfinished_snapshot_goes_with_what_is_purged(tmp_path: Path) -> None:
+def test_a_purge_deletes_an_unfinished_snapshot(tmp_path: Path) -> None:
     begun = tmp_path / "vectors.arrays.new"
     begun.write_bytes(b"as far as it came before it was killed")
     Snapshot(tmp_path / "vectors.arrays").drop()
     assert not begun.exists()
 
 
-def test_logs_that_lie_together_keep_their_vectors_apart(
+def test_logs_in_one_folder_have_separate_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choose, "chosen_embedder", in_words)

@@ -47,7 +47,7 @@ def check_neighbours(standing: Standing) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_standing_that_was_kept_up_equals_one_made_anew(tmp_path: Path, seed: int) -> None:
+def test_an_updated_visibility_mask_equals_a_recomputed_one(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
     register, standings = Register(), Standings()
     for _ in range(STEPS):

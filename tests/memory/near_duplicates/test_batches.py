@@ -66,7 +66,7 @@ commands: st.SearchStrategy[Command] = st.one_of(
 
 
 @given(asked=st.lists(commands, min_size=2, max_size=15))
-def test_a_batch_of_commands_leaves_what_they_leave_one_by_one(asked: list[Command]) -> None:
+def test_a_batch_of_commands_equals_the_commands_one_by_one(asked: list[Command]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="everloop-memory-", dir=scratch_place()))
     try:
         together = memory_after(folder / "together", [asked])
@@ -76,7 +76,7 @@ def test_a_batch_of_commands_leaves_what_they_leave_one_by_one(asked: list[Comma
         shutil.rmtree(folder)
 
 
-def test_a_batch_in_which_groups_close_leaves_the_same_index(tmp_path: Path) -> None:
+def test_a_batch_that_closes_groups_gives_the_same_index(tmp_path: Path) -> None:
     many = [RememberItem(f"item-{n}", f"The {n}th oak. {LONG * (n % 9 == 0)}") for n in range(250)]
     together = memory_after(tmp_path / "together", [many, many[:3]])
     assert together == memory_after(tmp_path / "apart", [[each] for each in many])

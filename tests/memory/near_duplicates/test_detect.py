@@ -29,7 +29,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 
 @given(st.lists(st.lists(WORDS, max_size=40), max_size=40), st.data())
-def test_what_holds_some_words_is_never_missed_however_it_came(
+def test_signatures_never_miss_a_text_that_contains_the_terms(
     texts: list[list[str]], data: st.DataObject
 ) -> None:
     sketches, taken = Sketches(), 0
@@ -42,7 +42,7 @@ def test_what_holds_some_words_is_never_missed_however_it_came(
     assert all(may >= does for may, does in zip(sketches.shared(asked), exactly, strict=True))
 
 
-def test_what_does_not_hold_some_words_is_hardly_ever_taken_for_what_does() -> None:
+def test_signatures_have_few_false_positives() -> None:
     texts = [[f"word{number}" for number in range(at, at + 20)] for at in range(0, 200_000, 20)]
     sketches = Sketches()
     sketches.extend(texts)
@@ -53,14 +53,14 @@ def test_what_does_not_hold_some_words_is_hardly_ever_taken_for_what_does() -> N
     assert (shared >= 2).sum() < 5
 
 
-def test_more_words_than_a_byte_can_count_are_counted() -> None:
+def test_signatures_count_more_terms_than_fit_into_a_byte() -> None:
     sketches, words = Sketches(), [f"word{number}" for number in range(300)]
     sketches.extend([words, []])
     assert sketches.shared(words).tolist() == [300, 0]
     assert sketches.shared([]).tolist() == [0, 0]
 
 
-def test_among_many_of_one_pattern_each_is_told_from_the_others(diary: Diary) -> None:
+def test_items_of_one_pattern_are_not_taken_for_each_other(diary: Diary) -> None:
     new = [f"The code of locker {n} in the hall is {7 * n + 1000}." for n in range(1, 200)]
     kept = [diary.keeper.remember(RememberItem("", text), by=Context()) for text in new]
     assert all(each.new and not each.contradicts for each in kept)
@@ -70,7 +70,7 @@ def test_among_many_of_one_pattern_each_is_told_from_the_others(diary: Diary) ->
     assert diary.keeper.remember(other, by=Context()).contradicts == (kept[77].item_id,)
 
 
-def test_what_is_hidden_keeps_nothing_that_may_be_seen_from_being_noticed(diary: Diary) -> None:
+def test_hidden_items_do_not_mask_a_visible_near_duplicate(diary: Diary) -> None:
     diary.engine.do(GrantAudience("guest", ("user",)))
     text = "The spare key of the cellar hangs behind the clock"
     seen = diary.keeper.remember(RememberItem("", text, witnesses=("guest",)), by=Context())
@@ -83,9 +83,7 @@ def test_what_is_hidden_keeps_nothing_that_may_be_seen_from_being_noticed(diary:
 
 
 @pytest.mark.parametrize("scope", ["user", "project:x"])
-def test_however_many_hidden_items_say_the_same_what_contradicts_is_noticed(
-    diary: Diary, scope: str
-) -> None:
+def test_many_hidden_duplicates_do_not_mask_a_contradiction(diary: Diary, scope: str) -> None:
     text = "The code of the alarm at the front door is"
     diary.engine.do(GrantAudience("guest", ("user",)))
     seen = diary.keeper.remember(RememberItem("", f"{text} 1", witnesses=("guest",)), by=Context())
@@ -96,7 +94,7 @@ def test_however_many_hidden_items_say_the_same_what_contradicts_is_noticed(
     assert diary.keeper.remember(new, by=Context(actor="guest")).contradicts == (seen.item_id,)
 
 
-def test_however_many_were_retired_what_contradicts_is_noticed(diary: Diary) -> None:
+def test_many_retired_duplicates_do_not_mask_a_contradiction(diary: Diary) -> None:
     text = "The code of the alarm at the front door is"
     seen = diary.keeper.remember(RememberItem("", f"{text} 1"), by=Context())
     for n in range(60):
@@ -106,14 +104,14 @@ def test_however_many_were_retired_what_contradicts_is_noticed(diary: Diary) -> 
     assert diary.keeper.remember(new, by=Context()).contradicts == (seen.item_id,)
 
 
-def test_what_an_item_said_before_it_was_reworded_is_not_compared(diary: Diary) -> None:
+def test_the_old_text_of_a_revised_item_is_not_compared(diary: Diary) -> None:
     first = diary.keeper.remember(RememberItem("", "The keys hang behind the clock"), by=Context())
     diary.engine.do(ReviseItem(first.item_id, text="Nobody knows where anything is"))
     again = RememberItem("", "The keys hang behind the clock")
     assert diary.keeper.remember(again, by=Context()).new
 
 
-def test_an_item_that_is_for_others_now_is_compared_with_what_is_for_them(diary: Diary) -> None:
+def test_an_item_moved_to_another_audience_is_compared_there(diary: Diary) -> None:
     text = "The keys hang behind the clock"
     first = diary.keeper.remember(RememberItem("", text), by=Context())
     diary.engine.do(ReviseItem(first.item_id, witnesses=("ann", "bob")))
@@ -122,7 +120,7 @@ def test_an_item_that_is_for_others_now_is_compared_with_what_is_for_them(diary:
     assert diary.keeper.remember(again, by=Context()).item_id == first.item_id
 
 
-def test_what_was_purged_is_not_compared(diary: Diary) -> None:
+def test_a_purged_item_is_not_compared(diary: Diary) -> None:
     text = "The keys hang behind the clock"
     first = diary.keeper.remember(RememberItem("", text), by=Context())
     diary.log.purge([first.position], reason="private", actor="user")
@@ -131,7 +129,7 @@ def test_what_was_purged_is_not_compared(diary: Diary) -> None:
     assert diary.keeper.remember(RememberItem("", text), by=Context()).item_id == second.item_id
 
 
-def test_a_long_text_that_is_said_again_is_noticed(diary: Diary) -> None:
+def test_a_repeated_long_text_is_detected(diary: Diary) -> None:
     lines = [f"Step {n}: turn the {chr(97 + n % 26)}{n} valve by {n} degrees." for n in range(200)]
     text = "\n\n".join(lines)
     first = diary.keeper.remember(RememberItem("", text), by=Context())
@@ -139,13 +137,13 @@ def test_a_long_text_that_is_said_again_is_noticed(diary: Diary) -> None:
 
 
 @pytest.mark.parametrize("text", [" ", " \n" * 3_000])
-def test_a_text_without_words_is_refused_in_words(diary: Diary, text: str) -> None:
+def test_a_text_without_words_is_rejected_with_a_reason(diary: Diary, text: str) -> None:
     assert terms_of(text) == ()
     with pytest.raises(Invalid):
         diary.keeper.remember(RememberItem("", text), by=Context())
 
 
-def test_what_this_process_took_in_is_compared_as_if_it_had_been_read(diary: Diary) -> None:
+def test_facts_added_by_this_process_equal_facts_read_from_the_log(diary: Diary) -> None:
     """Of all that it wrote, in turns with another one that reads everything."""
     other = Keeper(
         diary.log, diary.engine.do, diary.engine.do_many, diary.stage.clock, diary.stage.ids

@@ -42,7 +42,7 @@ def remember(
     return diary.keeper.remember(new, by=Context())
 
 
-def test_what_no_longer_holds_and_is_said_again_is_new(diary: Diary) -> None:
+def test_a_repetition_of_an_expired_item_is_new(diary: Diary) -> None:
     first = remember(diary, "The office is closed", until=2)
     assert not remember(diary, "The office is closed").new
     diary.stage.clock.tick(days=3)
@@ -52,13 +52,13 @@ def test_what_no_longer_holds_and_is_said_again_is_new(diary: Diary) -> None:
     assert again.item_id != first.item_id
 
 
-def test_what_is_said_to_hold_until_another_day_is_new(diary: Diary) -> None:
+def test_the_same_text_with_another_expiry_is_new(diary: Diary) -> None:
     remember(diary, "The office is closed", until=2)
     assert remember(diary, "The office is closed", until=20).new
     assert not remember(diary, "The office is closed", until=20.5).new
 
 
-def test_what_happened_on_another_day_is_another_event(diary: Diary) -> None:
+def test_the_same_text_on_another_day_is_another_event(diary: Diary) -> None:
     first = remember(diary, "I paid Tom 20 euros", days=-100)
     assert not remember(diary, "I paid Tom 20 euros", days=-100.2).new
     later = remember(diary, "I paid Tom 20 euros", days=-40)
@@ -68,7 +68,7 @@ def test_what_happened_on_another_day_is_another_event(diary: Diary) -> None:
     assert len({first.item_id, later.item_id, today.item_id}) == 3
 
 
-def test_in_one_batch_the_same_counts_as_one_by_one(diary: Diary, tmp_path: Path) -> None:
+def test_duplicates_in_a_batch_are_detected_as_one_by_one(diary: Diary, tmp_path: Path) -> None:
     alone, now = Diary(tmp_path / "alone"), diary.stage.clock.now()
     days = [(now - timedelta(days=each)).isoformat() for each in (100, 100.4, 40, 0)]
     over = (now - timedelta(days=1)).isoformat()
@@ -83,13 +83,13 @@ def test_in_one_batch_the_same_counts_as_one_by_one(diary: Diary, tmp_path: Path
     alone.log.close()
 
 
-def test_what_contradicts_does_so_whenever_it_was_said(diary: Diary) -> None:
+def test_a_contradiction_is_detected_whatever_the_times_are(diary: Diary) -> None:
     first = remember(diary, "The humidity target of the workshop is 45 percent.", days=-100)
     later = remember(diary, "The humidity target of the workshop is 50 percent.", days=-10)
     assert later.contradicts == (first.item_id,)
 
 
-def test_what_was_revised_contradicts_only_while_its_words_do(diary: Diary) -> None:
+def test_a_revised_item_contradicts_only_while_its_text_does(diary: Diary) -> None:
     first = remember(diary, "The humidity target of the workshop is 45 percent.").item_id
     later = remember(diary, "The humidity target of the workshop is 50 percent.").item_id
 
@@ -108,13 +108,13 @@ def test_what_was_revised_contradicts_only_while_its_words_do(diary: Diary) -> N
         assert told() == ({(first,), (later,)} if contradict else {()}), text
 
 
-def test_what_is_simply_true_is_the_same_whenever_it_is_said_again(diary: Diary) -> None:
+def test_a_text_without_a_time_is_a_repetition_at_any_time(diary: Diary) -> None:
     remember(diary, "Tom likes football")
     diary.stage.clock.tick(days=300)
     assert not remember(diary, "Tom likes football").new
 
 
-def test_short_answers_under_other_titles_are_each_kept(diary: Diary) -> None:
+def test_short_answers_with_different_titles_are_separate_items(diary: Diary) -> None:
     def answer(title: str, text: str = "The answer is yes.") -> Kept:
         return diary.keeper.remember(RememberItem("", text, title=title), by=Context())
 
@@ -126,13 +126,13 @@ def test_short_answers_under_other_titles_are_each_kept(diary: Diary) -> None:
     assert other.contradicts == ()
 
 
-def test_a_title_alone_makes_nothing_new_of_what_had_none(diary: Diary) -> None:
+def test_adding_only_a_title_is_a_repetition(diary: Diary) -> None:
     first = remember(diary, "The spare key hangs behind the clock.")
     titled = RememberItem("", "The spare key hangs behind the clock.", title="Spare key")
     assert diary.keeper.remember(titled, by=Context()).item_id == first.item_id
 
 
-def test_what_an_agent_said_does_not_stand_for_the_word_of_the_user(diary: Diary) -> None:
+def test_an_agents_item_does_not_replace_a_users_statement(diary: Diary) -> None:
     agent = Context(actor="agent:guide")
     diary.engine.do(GrantAudience("agent:guide", ("user",)))
     said = RememberItem("", "Anna is allergic to nuts.")
@@ -145,7 +145,7 @@ def test_what_an_agent_said_does_not_stand_for_the_word_of_the_user(diary: Diary
     assert diary.keeper.remember(said, by=agent).item_id == mine.item_id
 
 
-def test_what_says_nearly_the_same_is_kept_and_linked_to_it(diary: Diary) -> None:
+def test_a_near_duplicate_is_kept_and_linked(diary: Diary) -> None:
     lines = "we sand it, let it dry for a night, turn the board, and oil the other side as well"
     long = f"Before a board is oiled, {lines}; then the rag goes into the water outside the door."
     first = remember(diary, long)
@@ -167,7 +167,7 @@ def said_twice(diary: Diary) -> tuple[Kept, int]:
     return first, source
 
 
-def test_a_repetition_goes_with_what_it_came_from_and_comes_back_with_it(diary: Diary) -> None:
+def test_a_repetition_is_retracted_and_restored_with_its_cause(diary: Diary) -> None:
     first, source = said_twice(diary)
     before = diary.log.head
     undo = diary.log.retract([source], reason="not that", actor="user").position
@@ -178,7 +178,7 @@ def test_a_repetition_goes_with_what_it_came_from_and_comes_back_with_it(diary: 
         assert life(reader, asker(reader, "user"), first.item_id).item.repeats == 1
 
 
-def test_of_a_repetition_nothing_is_left_when_what_it_came_from_is_purged(diary: Diary) -> None:
+def test_a_repetition_is_purged_with_its_cause(diary: Diary) -> None:
     first, source = said_twice(diary)
     diary.log.purge([source], reason="private", actor="user")
     with diary.log.reading() as reader:
@@ -188,14 +188,14 @@ def test_of_a_repetition_nothing_is_left_when_what_it_came_from_is_purged(diary:
     assert (known.item.text, known.repeats) == ("The spare key hangs behind the clock.", ())
 
 
-def test_of_many_things_alike_the_one_that_is_asked_for_comes_first(diary: Diary) -> None:
+def test_among_similar_items_the_requested_one_comes_first(diary: Diary) -> None:
     kept = [remember(diary, f"Room {n} has a code, it is {540 + n}") for n in range(11, 17)]
     assert not any(each.contradicts for each in kept)
     hits = diary.keeper.recall("user", Asked("what is the code of room 12", mode="text")).hits
     assert hits[0].item.item_id == kept[1].item_id
 
 
-def test_what_hardly_fits_stands_after_what_it_contradicts_though_it_is_newer(diary: Diary) -> None:
+def test_a_weak_match_comes_after_the_item_it_contradicts_though_newer(diary: Diary) -> None:
     fits = remember(diary, "The spare key of the cellar hangs in the kitchen")
     other = remember(diary, "Nothing hangs anywhere")
     diary.engine.do(RelateItems(other.item_id, fits.item_id, "contradicts"))
@@ -204,7 +204,7 @@ def test_what_hardly_fits_stands_after_what_it_contradicts_though_it_is_newer(di
     assert [hit.item.item_id for hit in hits] == [fits.item_id, other.item_id]
 
 
-def test_two_who_say_the_same_at_once_say_it_once(diary: Diary) -> None:
+def test_concurrent_identical_items_are_stored_once(diary: Diary) -> None:
     for n in range(20):
         both = Barrier(2)
 
@@ -219,9 +219,7 @@ def test_two_who_say_the_same_at_once_say_it_once(diary: Diary) -> None:
 
 
 @pytest.mark.parametrize("again", ["The code of the alarm is 4711", "It is out of order"])
-def test_a_request_that_is_made_again_is_answered_as_the_first_time(
-    diary: Diary, again: str
-) -> None:
+def test_a_retried_request_gets_the_same_answer(diary: Diary, again: str) -> None:
     keep = diary.keeper.remember
     other = keep(RememberItem("", "The code of the alarm is 1234"), by=Context())
     text = RememberItem("", "The code of the alarm is 4711", durability="2026-12-31T00:00:00Z")
@@ -234,7 +232,7 @@ def test_a_request_that_is_made_again_is_answered_as_the_first_time(
     assert diary.log.head == head
 
 
-def test_a_repetition_that_is_asked_for_again_is_answered_as_the_first_time(diary: Diary) -> None:
+def test_a_retried_repetition_gets_the_same_answer(diary: Diary) -> None:
     keep = diary.keeper.remember
     text = RememberItem("", "The code of the alarm is 4711")
     item_id = keep(text, by=Context()).item_id
@@ -244,7 +242,7 @@ def test_a_repetition_that_is_asked_for_again_is_answered_as_the_first_time(diar
     assert keep(text, by=Context(), request_id="two") == repeated
 
 
-def test_what_contradicts_is_recorded_with_the_item_or_not_at_all(diary: Diary) -> None:
+def test_a_contradiction_is_recorded_atomically_with_the_item(diary: Diary) -> None:
     keep = diary.keeper.remember
     keep(RememberItem("", "The code of the alarm is 1234"), by=Context())
     new = keep(RememberItem("", "The code of the alarm is 4711"), by=Context(), request_id="one")
@@ -263,7 +261,7 @@ def test_what_contradicts_is_recorded_with_the_item_or_not_at_all(diary: Diary) 
         ("The meeting is at 3 pm", "The meeting is at 15:00", "16:00"),
     ],
 )
-def test_a_day_in_another_form_is_linked_and_another_day_stands_against_both(
+def test_a_date_in_another_form_is_linked_and_another_date_contradicts_both(
     diary: Diary, one: str, same: str, other: str
 ) -> None:
     first, second = remember(diary, one), remember(diary, same)

@@ -55,7 +55,7 @@ def ranked(
 WORDS = leg("words", 1.0, {1: 9.0, 2: 6.0, 3: 3.0}, floor=0.0)
 
 
-def test_one_leg_alone_keeps_its_order() -> None:
+def test_a_single_retriever_keeps_its_order() -> None:
     assert [hit.key for hit in ranked(WORDS)] == [1, 2, 3]
 
 
@@ -63,26 +63,26 @@ def test_the_best_word_hit_is_worth_one_point() -> None:
     assert ranked(WORDS)[0].points == 1.0
 
 
-def test_a_weak_leg_cannot_overturn_a_strong_one_by_its_ranks_alone() -> None:
+def test_a_weak_retriever_cannot_overturn_a_strong_one_by_rank_alone() -> None:
     guesses = leg("meaning", 0.5, {3: 0.31, 2: 0.30, 1: 0.29, 4: 0.0})
     assert ranked(WORDS, guesses)[0].key == 1
 
 
-def test_a_clear_find_of_the_second_leg_lifts_a_hit() -> None:
+def test_a_clear_hit_of_the_second_retriever_raises_an_item() -> None:
     clear = leg("meaning", 0.5, {2: 0.9, 5: 0.31, 1: 0.30})
     assert [hit.key for hit in ranked(WORDS, clear)][:2] == [2, 1]
 
 
-def test_a_hit_at_the_floor_is_listed_and_brings_nothing() -> None:
+def test_a_hit_at_the_floor_is_listed_without_points() -> None:
     last = ranked(leg("meaning", 0.5, {1: 0.9, 2: 0.3}))[-1]
     assert (last.key, last.points, last.found[0].rank) == (2, 0.0, 2)
 
 
-def test_a_lone_hit_counts_in_full() -> None:
+def test_a_single_hit_has_full_evidence() -> None:
     assert ranked(leg("meaning", 0.5, {7: 0.4}))[0].points == 0.5
 
 
-def test_a_hit_gains_a_share_of_its_neighbours() -> None:
+def test_a_hit_gains_a_share_of_its_neighbours_points() -> None:
     hits = ranked(WORDS, near={1: [3], 2: [3]})
     third = next(hit for hit in hits if hit.key == 3)
     own = {hit.key: hit.found[0].points for hit in hits}
@@ -91,12 +91,12 @@ def test_a_hit_gains_a_share_of_its_neighbours() -> None:
     assert points == pytest.approx(NEIGHBOUR_SHARE * (own[1] + own[2]), abs=0.001)
 
 
-def test_a_turn_next_to_a_find_comes_back_without_being_found() -> None:
+def test_a_neighbour_of_a_hit_is_ranked_without_matching() -> None:
     beside = ranked(WORDS, near={1: [4]})[-1]
     assert (beside.key, beside.found, beside.points) == (4, (), NEIGHBOUR_SHARE)
 
 
-def test_a_boosted_item_comes_back_without_being_found() -> None:
+def test_a_boosted_item_is_ranked_without_matching() -> None:
     hits = ranked(WORDS, boosts={"time": {3: 1.0, 8: 0.9}})
     assert [hit.key for hit in hits] == [3, 1, 8, 2]
 
@@ -111,7 +111,7 @@ def test_every_point_is_explained() -> None:
         assert hit.points == pytest.approx(explained, abs=0.003)
 
 
-def test_ties_break_by_key_whatever_the_order_of_arrival() -> None:
+def test_ties_are_broken_by_key_in_any_input_order() -> None:
     for points in ({2: 1.0, 1: 1.0}, {1: 1.0, 2: 1.0}):
         assert [hit.key for hit in ranked(leg("words", 1.0, {}), boosts={"named": points})] == [
             1,
@@ -119,15 +119,15 @@ def test_ties_break_by_key_whatever_the_order_of_arrival() -> None:
         ]
 
 
-def test_nothing_found_is_an_empty_ranking() -> None:
+def test_no_hits_give_an_empty_ranking() -> None:
     assert ranked(leg("words", 1.0, {}, floor=0.0)) == []
 
 
-def test_a_group_stands_where_its_best_hit_stands() -> None:
+def test_a_group_has_the_rank_of_its_best_hit() -> None:
     assert best_of(keys(7, 5, 7, 5, 6)).tolist() == [0, 1, 4]
 
 
-def test_large_keys_are_ranked_as_small_ones_are() -> None:
+def test_large_keys_are_ranked_like_small_ones() -> None:
     far = SPARSE_FROM
     meaning = {3: 0.8, 1: 0.2}
     near, named = {1: [2], 2: [1, 3], 3: [2, 4]}, {2: 0.2}

@@ -24,21 +24,21 @@ def shown(*hits: Recalled) -> list[str]:
     return [each.item.item_id for group in side_by_side(hits) for each in group.hits]
 
 
-def test_of_what_fits_about_as_well_the_newest_comes_first() -> None:
+def test_among_equally_good_matches_the_newest_comes_first() -> None:
     hits = hit("old", OLD, 0.82, 1.0), hit("new", NEW, 0.81, 0.4)
     assert shown(*hits) == ["new", "old"]
     (group,) = side_by_side(hits)
     assert group.newest_first
 
 
-def test_what_fits_much_less_comes_after_what_fits() -> None:
+def test_a_much_weaker_match_comes_last() -> None:
     hits = hit("old", OLD, 1.0, 1.0), hit("new", NEW, 0.4, 0.9)
     assert shown(*hits) == ["old", "new"]
     (group,) = side_by_side(hits)
     assert not group.newest_first
 
 
-def test_what_is_of_the_time_that_was_asked_for_comes_first() -> None:
+def test_a_hit_in_the_requested_time_comes_first() -> None:
     assert shown(hit("old", OLD, 0.8, 1.8, time=1.0), hit("new", NEW, 0.8, 0.8)) == ["old", "new"]
     assert shown(hit("old", OLD, 0.8, 0.8), hit("new", NEW, 0.8, 0.3, expired=-0.5)) == [
         "old",
@@ -46,7 +46,7 @@ def test_what_is_of_the_time_that_was_asked_for_comes_first() -> None:
     ]
 
 
-def test_to_order_what_is_in_order_changes_nothing() -> None:
+def test_grouping_is_idempotent() -> None:
     hits = hit("old", OLD, 0.82, 1.0), hit("else", OLD, 0.5, 0.5), hit("new", NEW, 0.4, 0.4)
     assert shown(*hits) == ["old", "new", "else"]
     again = tuple(each for group in side_by_side(hits) for each in group.hits)

@@ -41,7 +41,7 @@ def diary(tmp_path: Path) -> Diary:
 @pytest.mark.promise("P-MEM-3")
 @pytest.mark.parametrize("only", FILTERS)
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_all_that_may_be_seen_come_back_though_no_word_fits(
+def test_every_visible_item_is_returned_even_if_no_word_matches(
     diary: Diary, mode: Mode, only: Filter
 ) -> None:
     there = {

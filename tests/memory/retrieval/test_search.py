@@ -66,14 +66,14 @@ def found(diary: Diary, text: str, principal: str = USER, **how: object) -> list
         ("كَتَبَ رسالة", "كتب"),
     ],
 )
-def test_words_find_what_was_typed_in_any_form(diary: Diary, text: str, question: str) -> None:
+def test_keyword_search_finds_words_in_any_form(diary: Diary, text: str, question: str) -> None:
     diary.say("wanted", text)
     for number in range(5):
         diary.say(f"noise-{number}", f"Something else entirely, number {number}.")
     assert found(diary, question)[:1] == ["wanted"]
 
 
-def test_a_long_item_is_found_by_a_passage_and_returned_whole(diary: Diary) -> None:
+def test_a_long_item_matches_by_a_passage_and_is_returned_whole(diary: Diary) -> None:
     long = "\n\n".join(f"Paragraph {n} is about topic{n} and nothing else. " * 9 for n in range(30))
     diary.say("long", long)
     diary.say("short", "topic17 in a few words")
@@ -89,7 +89,7 @@ def test_a_message_is_found_by_the_words_of_the_one_before_it(diary: Diary) -> N
     assert "answer" in found(diary, "capital of Iceland")
 
 
-def test_what_stepped_back_for_a_summary_is_there_again_when_that_is_let_go(diary: Diary) -> None:
+def test_sources_of_a_retired_summary_are_found_again(diary: Diary) -> None:
     oak, elm = diary.say("oak", "The old oak fell."), diary.say("elm", "The old elm fell.")
     whole = RememberItem("both", "Two old trees fell.", kind="summary", derived_from=("oak", "elm"))
     made = diary.engine.do(msgspec.structs.replace(whole, because=(oak, elm))).position
@@ -105,7 +105,7 @@ def test_what_stepped_back_for_a_summary_is_there_again_when_that_is_let_go(diar
     assert why.sentence == "It stepped back for its summary, which recall finds in its place."
 
 
-def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diary) -> None:
+def test_items_of_the_time_that_a_question_names_come_first(diary: Diary) -> None:
     diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
     for month in (3, 5, 9):
         at = datetime(2026, month, 10, tzinfo=UTC).isoformat()
@@ -121,7 +121,7 @@ def test_when_a_question_names_a_time_what_was_said_then_comes_first(diary: Diar
     assert found(diary, "What did I last say about hiking?")[:3] == ["m9", "m5", "m3"]
 
 
-def test_words_that_say_when_find_nothing_by_themselves(diary: Diary) -> None:
+def test_time_words_do_not_match_as_keywords(diary: Diary) -> None:
     diary.stage.clock.time = datetime(2026, 11, 17, 12, tzinfo=UTC)
     for item_id, text, at in (
         ("tulips", "Garden: planted tulips.", "2026-03-02T00:00:00Z"),
@@ -135,7 +135,7 @@ def test_words_that_say_when_find_nothing_by_themselves(diary: Diary) -> None:
     assert found(diary, "what happened last Tuesday") == ["dentist"]
 
 
-def test_a_question_for_a_day_alone_is_answered_by_what_was_said_then(diary: Diary) -> None:
+def test_a_question_with_only_a_day_finds_items_of_that_day(diary: Diary) -> None:
     diary.stage.clock.time = datetime(2026, 11, 15, 12, tzinfo=UTC)
     for day in (13, 14, 15):
         at = datetime(2026, 11, day, 10, tzinfo=UTC).isoformat()
@@ -155,7 +155,7 @@ def test_before_an_event_means_before_the_date_that_memory_has_for_it(diary: Dia
     assert found(diary, "what did I say about the budget before the release?") == ["d1"]
 
 
-def test_a_filter_narrows_and_the_rest_is_not_there(diary: Diary) -> None:
+def test_a_filter_excludes_all_other_items(diary: Diary) -> None:
     diary.engine.do(RememberItem("a", "garden plan", scope="project:a"))
     diary.engine.do(RememberItem("b", "garden plan for b", scope="project:b", kind="note"))
     assert found(diary, "garden", only=Filter(scopes=("project:a",))) == ["a"]
@@ -164,7 +164,7 @@ def test_a_filter_narrows_and_the_rest_is_not_there(diary: Diary) -> None:
     assert found(diary, "garden", only=Filter(before=NEW_YEAR)) == []
 
 
-def test_what_matters_and_what_is_pinned_comes_first_among_equals(diary: Diary) -> None:
+def test_significant_and_pinned_items_come_first_among_equals(diary: Diary) -> None:
     for name in ("plain", "rated", "pinned"):
         diary.engine.do(RememberItem(name, f"garden note {name}"))
     diary.engine.do(RateItem("rated", 3))
@@ -176,14 +176,14 @@ def test_what_matters_and_what_is_pinned_comes_first_among_equals(diary: Diary) 
     assert not diary.keeper.find(USER, "rated").pinned
 
 
-def test_what_no_longer_holds_steps_behind_what_does(diary: Diary) -> None:
+def test_an_expired_item_ranks_below_a_valid_one(diary: Diary) -> None:
     until = NEW_YEAR.replace(year=2025).isoformat()
     diary.engine.do(RememberItem("old", "Handoff: the garden gate is open", durability=until))
     diary.engine.do(RememberItem("new", "The garden gate has a lock."))
     assert found(diary, "garden gate") == ["new", "old"]
 
 
-def test_hits_say_which_leg_found_them_and_what_brought_their_points(diary: Diary) -> None:
+def test_hits_explain_their_retriever_and_their_points(diary: Diary) -> None:
     diary.say_all()
     diary.keeper.embed_missing()
     answer = diary.keeper.recall(USER, Asked("red roses"))
@@ -194,7 +194,7 @@ def test_hits_say_which_leg_found_them_and_what_brought_their_points(diary: Diar
     assert best.why.points == pytest.approx(total, abs=0.01)
 
 
-def test_a_minimum_similarity_counts_before_the_legs_are_fused(diary: Diary) -> None:
+def test_a_minimum_similarity_applies_before_fusion(diary: Diary) -> None:
     diary.say_all()
     assert found(diary, "roses zebra quokka", min_similarity=0.9) == []
     assert found(diary, "roses zebra quokka", min_similarity=0.05)
@@ -212,7 +212,7 @@ class Failing:
 
 
 @pytest.mark.promise("P-MEM-4")
-def test_a_failing_embedder_leaves_words_and_the_answer_says_so(diary: Diary) -> None:
+def test_a_failing_embedder_falls_back_to_keywords_and_says_so(diary: Diary) -> None:
     diary.say_all()
     assert diary.keeper.memory.space is not None
     diary.keeper.memory.space.embedder = Failing()
@@ -232,7 +232,7 @@ class Blank(WordEmbedder):
         return vectors * 0 if texts[0].endswith("?") else vectors
 
 
-def test_a_question_without_a_direction_is_near_nothing_and_the_answer_says_so(
+def test_a_question_with_a_zero_vector_falls_back_to_keywords_and_says_so(
     diary: Diary,
 ) -> None:
     diary.say_all()
@@ -245,7 +245,7 @@ def test_a_question_without_a_direction_is_near_nothing_and_the_answer_says_so(
     assert "only words were searched" in answer.notes[0]
 
 
-def test_items_without_a_vector_are_found_by_words_until_they_have_one(diary: Diary) -> None:
+def test_items_without_a_vector_are_found_by_keywords(diary: Diary) -> None:
     diary.say_all()
     answer = diary.keeper.recall(USER, Asked("bees"))
     assert answer.hits[0].item.item_id == "item-2"
@@ -256,7 +256,7 @@ def test_items_without_a_vector_are_found_by_words_until_they_have_one(diary: Di
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 10_001])
-def test_a_question_must_ask_something(diary: Diary, text: str) -> None:
+def test_an_empty_or_too_long_question_is_rejected(diary: Diary, text: str) -> None:
     with pytest.raises(Invalid) as refusal:
         diary.keeper.recall(USER, Asked(text))
     assert refusal.value.hint
@@ -265,19 +265,19 @@ def test_a_question_must_ask_something(diary: Diary, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ['"', "AND OR NOT", "a* NEAR(b)", "col:x", "\x00", "'; DROP", "()"]
 )
-def test_a_question_is_never_taken_for_query_language(diary: Diary, text: str) -> None:
+def test_query_syntax_in_a_question_is_treated_as_text(diary: Diary, text: str) -> None:
     diary.say_all()
     diary.keeper.recall(USER, Asked(text, mode="text"))
 
 
-def test_what_is_said_again_is_linked_and_not_stored_as_new(diary: Diary) -> None:
+def test_a_repetition_is_linked_and_not_stored_again(diary: Diary) -> None:
     first = remember(diary, "The release of the engine is planned for the spring.")
     again = remember(diary, "the release of the engine is planned for the spring")
     assert (again.item_id, again.new) == (first.item_id, False)
     assert diary.keeper.find(USER, first.item_id).repeats == 1
 
 
-def test_what_contradicts_is_kept_and_shown_side_by_side_newest_first(diary: Diary) -> None:
+def test_contradicting_items_are_kept_and_shown_side_by_side_newest_first(diary: Diary) -> None:
     first = remember(diary, "The release of the engine is on 12 May 2027.")
     diary.stage.clock.tick(days=1)
     second = remember(diary, "The release of the engine is on 14 May 2027.")
@@ -294,7 +294,7 @@ def test_the_same_words_for_another_audience_are_another_item(diary: Diary) -> N
     assert second.item_id != first.item_id
 
 
-def test_remembering_under_a_known_id_is_harmless_once_and_a_conflict_with_other_words(
+def test_remembering_an_existing_id_is_idempotent_and_conflicts_with_another_text(
     diary: Diary,
 ) -> None:
     diary.say("x", "one thing")
@@ -315,12 +315,12 @@ def test_remembering_under_a_known_id_is_harmless_once_and_a_conflict_with_other
         RememberItem("x", "text", title="t" * 281),
     ],
 )
-def test_a_malformed_item_is_refused(diary: Diary, bad: RememberItem) -> None:
+def test_an_invalid_item_is_rejected(diary: Diary, bad: RememberItem) -> None:
     with pytest.raises(Invalid):
         diary.engine.do(bad)
 
 
-def test_what_a_user_cites_is_not_retired_without_the_users_force(diary: Diary) -> None:
+def test_an_item_cited_by_a_user_is_not_retired_without_force(diary: Diary) -> None:
     diary.say("x", "a fact")
     diary.engine.do(CiteItem("x", "lesson:1", by_user=True))
     with pytest.raises(Forbidden, match="lesson:1"):
@@ -330,7 +330,7 @@ def test_what_a_user_cites_is_not_retired_without_the_users_force(diary: Diary) 
     assert diary.keeper.find(USER, "x").retired
 
 
-def test_an_item_that_is_revised_is_found_by_its_new_words_only(diary: Diary) -> None:
+def test_a_revised_item_is_found_by_its_new_text_only(diary: Diary) -> None:
     diary.say("x", "The meeting is on Monday.")
     diary.engine.do(ReviseItem("x", text="The meeting is on Thursday."))
     assert found(diary, "Monday") == []
@@ -338,7 +338,7 @@ def test_an_item_that_is_revised_is_found_by_its_new_words_only(diary: Diary) ->
     assert diary.keeper.find(USER, "x").title == "The meeting is on Thursday."
 
 
-def test_why_not_names_what_kept_an_item_out(diary: Diary) -> None:
+def test_why_not_names_the_reason_an_item_is_missing(diary: Diary) -> None:
     diary.say_all()
     diary.say("lonely", "A ship sails past.")
     diary.engine.do(RetireItem("item-3", force=True))
@@ -364,7 +364,7 @@ def test_why_not_names_what_kept_an_item_out(diary: Diary) -> None:
     assert reason("item-0", words, "agent:x") == "unknown"
 
 
-def test_a_time_in_the_question_that_keeps_items_out_is_told(diary: Diary) -> None:
+def test_a_time_filter_in_the_question_is_reported(diary: Diary) -> None:
     diary.say("said", "We talked about the otters of the river.")
     asked = Asked("what did we talk about in March 2019 about otters", mode="text")
     answer = diary.keeper.recall(USER, asked)
@@ -375,7 +375,7 @@ def test_a_time_in_the_question_that_keeps_items_out_is_told(diary: Diary) -> No
     assert (why.reason, stretch in why.sentence) == ("filter", True)
 
 
-def test_why_and_why_not_can_be_asked_as_of_then_and_on_another_branch(diary: Diary) -> None:
+def test_why_and_why_not_work_for_the_past_and_for_other_branches(diary: Diary) -> None:
     diary.say_all()
     then = diary.log.head
     diary.say("later", "Red roses came later.")

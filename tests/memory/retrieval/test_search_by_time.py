@@ -42,7 +42,7 @@ def found(diary: Diary, text: str, limit: int = 20) -> list[str]:
     return [hit.item.item_id for hit in diary.keeper.recall("user", asked).hits]
 
 
-def test_what_was_said_before_an_event_is_found_by_that_alone_the_nearest_first(
+def test_a_question_for_before_an_event_finds_items_before_it_nearest_first(
     diary: Diary,
 ) -> None:
     before = ["docs", "parser", "kitchen", "move", "flat"]
@@ -50,21 +50,21 @@ def test_what_was_said_before_an_event_is_found_by_that_alone_the_nearest_first(
     assert found(diary, "what did I say before May 2026") == before
 
 
-def test_what_happened_since_an_event_is_found_by_that_alone(diary: Diary) -> None:
+def test_a_question_for_since_an_event_finds_items_after_it(diary: Diary) -> None:
     since = {"release", "bugs", "crown", "later", "leak", "epoxy"}
     assert set(found(diary, "what happened since the release")) == since
 
 
-def test_an_event_is_best_where_it_is_said_just_so(diary: Diary) -> None:
+def test_an_event_is_dated_by_the_item_with_the_exact_phrase(diary: Diary) -> None:
     assert set(found(diary, "what did I say before we moved")) == {"flat"}
     assert "kitchen" in found(diary, "what happened since we moved")
 
 
-def test_an_event_is_not_dated_by_when_it_was_to_be(diary: Diary) -> None:
+def test_an_event_is_not_dated_by_its_planned_date(diary: Diary) -> None:
     assert "parser" in found(diary, "what did we discuss before the release in May")
 
 
-def test_an_event_that_nobody_told_of_keeps_nothing_out(diary: Diary) -> None:
+def test_an_unknown_event_excludes_nothing(diary: Diary) -> None:
     diary.engine.do(RememberItem("noon", "We ate before noon", happened_at="2025-01-01T12:00:00Z"))
     assert "epoxy" in found(diary, "what did I say about the boat before the launch")
 
@@ -76,12 +76,12 @@ def test_an_event_that_nobody_told_of_keeps_nothing_out(diary: Diary) -> None:
         ("what did I last say about the boat", "epoxy"),
     ],
 )
-def test_that_something_was_said_is_not_looked_up(diary: Diary, text: str, first: str) -> None:
+def test_verbs_of_saying_are_not_searched_for(diary: Diary, text: str, first: str) -> None:
     assert found(diary, text)[0] == first
     assert "crown" not in found(diary, text)
 
 
-def test_of_a_long_time_what_matters_is_not_passed_over(diary: Diary) -> None:
+def test_significant_items_of_a_long_interval_are_found(diary: Diary) -> None:
     for number in range(250):
         at = f"2024-{1 + number // 25:02}-{1 + number % 25:02}T12:00:00Z"
         diary.engine.do(RememberItem(f"x{number}", f"Nothing much, {number}", happened_at=at))
@@ -90,7 +90,7 @@ def test_of_a_long_time_what_matters_is_not_passed_over(diary: Diary) -> None:
     assert found(diary, "what did I say in 2024", 3)[0] == "sea"
 
 
-def test_what_was_said_to_have_happened_then_is_found_whenever_it_was_said(diary: Diary) -> None:
+def test_an_item_is_found_by_the_time_of_its_event_whenever_it_was_recorded(diary: Diary) -> None:
     assert found(diary, "did I say that we moved to Hamburg in 2019")[0] == "move"
     assert found(diary, "did I say that we moved to Hamburg after the release")[0] == "move"
 
@@ -131,13 +131,13 @@ def abroad(tmp_path: Path) -> Generator[Diary]:
         ("Qu'avons-nous décidé pendant le déménagement ?", {"umzug", "camion"}),
     ],
 )
-def test_an_event_bounds_the_time_in_german_and_french(
+def test_an_event_filters_by_time_in_german_and_french(
     abroad: Diary, text: str, there: set[str]
 ) -> None:
     assert set(found(abroad, text)) == there
 
 
-def test_what_was_said_of_something_before_an_event_comes_first(abroad: Diary) -> None:
+def test_items_on_the_topic_before_an_event_come_first(abroad: Diary) -> None:
     of_the_garden = "was hab ich vor dem umzug alles über den garten gesagt"
     assert found(abroad, of_the_garden) == ["wohnung", "maison"]
     assert found(abroad, "Qu'ai-je noté après le mariage sur le jardin ?")[0] == "jardin"
@@ -151,7 +151,7 @@ def test_what_was_said_of_something_before_an_event_comes_first(abroad: Diary) -
         ("Qu'est-ce que j'ai dit avant la fin du cours sur le jardin ?", "jardin"),
     ],
 )
-def test_an_event_that_nobody_told_of_keeps_nothing_out_in_any_language(
+def test_an_unknown_event_excludes_nothing_in_any_language(
     abroad: Diary, text: str, there: str
 ) -> None:
     for name, said in (
@@ -169,8 +169,6 @@ def test_an_event_that_nobody_told_of_keeps_nothing_out_in_any_language(
         ("Was ist vor dem Museum passiert?", "Vor dem Museum wurde mein Rad gestohlen"),
     ],
 )
-def test_whom_it_was_said_to_and_where_it_happened_hides_nothing(
-    abroad: Diary, text: str, said: str
-) -> None:
+def test_a_person_or_a_place_is_not_taken_for_an_event(abroad: Diary, text: str, said: str) -> None:
     abroad.engine.do(RememberItem("there", said, happened_at="2025-05-01T12:00:00Z"))
     assert found(abroad, text)[0] == "there"

@@ -79,7 +79,7 @@ def found(asked: str, *items: str) -> list[int]:
         ("web-sites", "the website is down"),
     ],
 )
-def test_what_is_typed_is_found(asked: str, item: str) -> None:
+def test_a_word_is_found_however_it_is_typed(asked: str, item: str) -> None:
     assert found(asked, "something else entirely", item) == [1]
 
 
@@ -96,12 +96,12 @@ def test_a_month_spelt_like_a_stop_word_is_kept() -> None:
     assert "·may" in question("What happened in May?").terms
 
 
-def test_grammar_is_dropped_from_questions_and_kept_in_items() -> None:
+def test_stop_words_are_dropped_from_questions_and_kept_in_items() -> None:
     assert question("what did you do about the budget").terms == ("budget",)
     assert "the" in analyse("the budget").words
 
 
-def test_a_question_of_stop_words_only_still_asks_for_something() -> None:
+def test_a_question_of_stop_words_only_still_has_terms() -> None:
     assert question("who will do it").match() == '"who" OR "will" OR "do" OR "it"'
 
 
@@ -110,33 +110,33 @@ def test_a_quoted_phrase_ranks_first() -> None:
     assert found('"lord of the rings"', *items)[0] == 2
 
 
-def test_a_phrase_is_looked_for_once_and_only_so_many_are() -> None:
+def test_phrases_are_deduplicated_and_limited_in_number() -> None:
     assert question('"customer name" ' * 600).phrases == (("custom", "name"),)
     many = " ".join(f'"customer number {n}"' for n in range(100))
     assert question(many).phrases == tuple(("custom", "number", str(n)) for n in range(TERMS_MAX))
 
 
-def test_an_empty_question_has_no_expression() -> None:
+def test_an_empty_question_has_no_match_expression() -> None:
     assert question(" ?! ").match() == ""
 
 
-def test_terms_hold_nothing_that_the_plain_tokenizer_would_split() -> None:
+def test_terms_have_nothing_that_the_ascii_tokenizer_would_split() -> None:
     text = 'a_b c-d e.f/g\\h i\'s C++ C# x::y p->q "r" (s) #t 日本 ไทย naïve 50% & more\u2019s'
     for term in document(text).split(" "):
         assert all(letter.isalnum() or letter > "\x7f" for letter in term), term
 
 
-def test_the_commonest_terms_of_a_long_question_are_left_out() -> None:
+def test_the_most_common_terms_of_a_long_question_are_dropped() -> None:
     asked = Question(("common", "rare", "absent"), ())
     assert rarest(asked, {"common": 900_000, "rare": 2}).terms == ("rare",)
 
 
-def test_a_small_memory_keeps_every_term_it_holds() -> None:
+def test_a_small_memory_keeps_every_term_that_matches() -> None:
     asked = Question(("common", "rare", "absent"), ())
     assert rarest(asked, {"common": 90, "rare": 2}).terms == ("common", "rare")
 
 
-def test_a_common_term_is_kept_when_it_is_all_there_is() -> None:
+def test_a_common_term_is_kept_if_it_is_the_only_one() -> None:
     assert rarest(Question(("common",), ()), {"common": 900_000}).terms == ("common",)
 
 
@@ -146,7 +146,7 @@ def test_a_long_question_keeps_its_rarest_terms_in_reading_order() -> None:
     assert rarest(Question(terms[::-1], ()), held).terms == terms[11::-1]
 
 
-def test_a_very_long_text_without_spaces_is_read_in_one_go() -> None:
+def test_a_very_long_text_without_spaces_is_analysed_in_linear_time() -> None:
     text = "日本" * 200_000
     assert len(document(text)) > len(text)
     assert question(text).terms == ("日", "本", "日本", "本日")

@@ -48,7 +48,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("code", SAID)
-def test_words_are_found_inflected_whether_or_not_the_question_tells_its_language(
+def test_inflected_words_match_whether_or_not_the_question_shows_its_language(
     diary: Diary, code: str
 ) -> None:
     text, word, asked = SAID[code]
@@ -60,7 +60,7 @@ def test_words_are_found_inflected_whether_or_not_the_question_tells_its_languag
 
 
 @pytest.mark.parametrize(("asked", "word"), [("Häusern", "Haus"), ("Büchern", "Buch")])
-def test_a_question_may_be_inflected_another_way_than_what_it_looks_for(
+def test_a_question_matches_words_inflected_in_another_way(
     diary: Diary, asked: str, word: str
 ) -> None:
     diary.keeper.remember(RememberItem("a", f"Ich habe {word} noch nicht gesehen"), by=USER)
@@ -79,7 +79,7 @@ def test_a_question_may_be_inflected_another_way_than_what_it_looks_for(
         ("Nao tenho essas informacoes aqui", "informações"),
     ],
 )
-def test_words_are_found_inflected_with_their_accents_and_without(
+def test_inflected_words_match_with_and_without_accents(
     diary: Diary, text: str, asked: str
 ) -> None:
     diary.say("meant", text)
@@ -118,13 +118,13 @@ def test_words_are_found_inflected_with_their_accents_and_without(
         "We met Zoë and Jürgen at the café in Zürich",
     ],
 )
-def test_english_is_not_taken_for_another_language(text: str) -> None:
+def test_english_is_not_detected_as_another_language(text: str) -> None:
     assert not spoken(text)
     assert "§" not in document(text)
 
 
 @pytest.mark.parametrize("asked", ["Häuser", "Häuser in Berlin", "Bücher am See", "was I: Bücher"])
-def test_a_word_that_is_english_too_keeps_no_question_from_other_languages(
+def test_a_word_that_is_also_english_does_not_make_a_question_english(
     diary: Diary, asked: str
 ) -> None:
     diary.say("book", "Ich habe das Buch in eine Kiste gelegt")
@@ -136,7 +136,7 @@ def test_a_word_that_is_english_too_keeps_no_question_from_other_languages(
 
 
 @pytest.mark.parametrize("asked", ["Who is Anna?", "What's in it", "the house", "Where was I"])
-def test_a_question_is_english_if_a_word_says_so_that_is_nothing_else(asked: str) -> None:
+def test_one_word_that_is_only_english_makes_a_question_english(asked: str) -> None:
     assert spoken(asked) == ()
 
 
@@ -161,22 +161,22 @@ def test_a_question_is_english_if_a_word_says_so_that_is_nothing_else(asked: str
         ("fr", "De\u0301me\u0301nagement pre\u0300s d'ici, c'e\u0301tait long"),
     ],
 )
-def test_one_word_or_letter_tells_the_language_of_a_short_note(code: str, text: str) -> None:
+def test_one_word_or_letter_decides_the_language_of_a_short_note(code: str, text: str) -> None:
     assert code in written(text)
     assert f"§{code}" in document(text).split(" ")
 
 
-def test_a_short_note_is_found_inflected(diary: Diary) -> None:
+def test_a_short_note_matches_inflected_words(diary: Diary) -> None:
     diary.say("shopping", "Brötchen und zwei Bücher kaufen")
     diary.say("other", "The dentist moved to Friday")
     assert found(diary, "Buch") == ["shopping"]
 
 
-def test_a_word_is_not_dropped_because_it_is_grammar_in_another_language() -> None:
+def test_a_stop_word_of_another_language_is_not_dropped() -> None:
     assert question("war stories", ("de",)).terms[0].split("|")[0] == "war"
 
 
-def test_grammar_is_dropped_from_questions_in_their_own_language() -> None:
+def test_stop_words_of_its_own_language_are_dropped_from_a_question() -> None:
     asked = question("Wo habe ich das Auto geparkt?", ("de",))
     assert [term.split("|")[0] for term in asked.terms] == ["auto", "geparkt"]
 
@@ -189,7 +189,7 @@ def test_grammar_is_dropped_from_questions_in_their_own_language() -> None:
         ("Ella", "¿cuando es el cumpleaños de Ella?"),
     ],
 )
-def test_a_name_that_is_spelt_like_grammar_is_looked_for(
+def test_a_name_that_is_spelt_like_a_stop_word_is_searched_for(
     diary: Diary, name: str, asked: str
 ) -> None:
     for each in ("Pablo", "Ella", "Marta"):
@@ -197,19 +197,19 @@ def test_a_name_that_is_spelt_like_grammar_is_looked_for(
     assert found(diary, asked)[0] == name
 
 
-def test_grammar_is_dropped_also_where_it_is_polite_or_begins_a_sentence() -> None:
+def test_stop_words_are_dropped_even_if_polite_or_at_the_start_of_a_sentence() -> None:
     terms = question("Haben Sie das Auto? Wer hat es?", ("de",)).terms
     assert [term.split("|")[0] for term in terms] == ["auto"]
     spanish = question("¿Dónde está el libro?", ("es",)).terms
     assert [term.split("|")[0] for term in spanish] == ["libro"]
 
 
-def test_water_is_no_grammar_in_turkish() -> None:
+def test_the_turkish_word_for_water_is_not_a_stop_word() -> None:
     asked = question("su faturas\u0131 nerede ve ne kadar", ("tr",))
     assert asked.terms[0].split("|")[0] == "su"
 
 
-def test_a_note_in_another_language_changes_nothing_about_english(diary: Diary) -> None:
+def test_a_note_in_another_language_does_not_change_english_search(diary: Diary) -> None:
     for name, text in (("corn", "Corn, corn and more corn"), ("corner", "The shop at the corner")):
         diary.say(name, text)
     before = found(diary, "corner")
@@ -217,7 +217,7 @@ def test_a_note_in_another_language_changes_nothing_about_english(diary: Diary) 
     assert found(diary, "corner") == before == ["corner"]
 
 
-def test_an_asker_does_not_feel_in_which_languages_others_wrote(diary: Diary) -> None:
+def test_hidden_notes_do_not_reveal_the_languages_they_are_in(diary: Diary) -> None:
     """A hidden German note must not make a guest's question look for German stems."""
     guest = RememberItem("theirs", "Kind regards from the team", witnesses=("guest",))
     diary.engine.do(GrantAudience("guest", ("user",)), by=USER)
@@ -229,6 +229,6 @@ def test_an_asker_does_not_feel_in_which_languages_others_wrote(diary: Diary) ->
     assert found(diary, "Kinder", "user") == ["hidden"]
 
 
-def test_what_was_found_by_its_stem_is_marked() -> None:
+def test_the_snippet_marks_a_word_that_matched_by_its_stem() -> None:
     shown = snippet("Wir haben zwei Häuser in der Stadt gekauft", "Haus")
     assert [shown.text[first:last] for first, last in shown.matches] == ["Häuser"]

@@ -43,7 +43,7 @@ def one_slip_apart(one: str, other: str) -> bool:
 
 
 @given(st.lists(WORDS, unique=True, max_size=30), WORDS)
-def test_the_near_words_are_those_that_are_one_slip_apart(words: list[str], word: str) -> None:
+def test_similar_words_are_those_one_typing_error_apart(words: list[str], word: str) -> None:
     expected = {other for other in words if one_slip_apart(word, other)}
     assert set(Spelling(words).near(word)) == expected
 
@@ -59,23 +59,21 @@ def test_the_near_words_are_those_that_are_one_slip_apart(words: list[str], word
         ("kitchem", "kitchen"),
     ],
 )
-def test_common_slips_are_understood(slip: str, meant: str) -> None:
+def test_common_typing_errors_are_corrected(slip: str, meant: str) -> None:
     assert Spelling(["unrelated", meant, "words"]).near(slip) == [meant]
 
 
 @pytest.mark.parametrize(("one", "other"), [("mother", "bother"), ("store", "story"), ("ab", "ba")])
-def test_short_words_that_are_words_of_their_own_are_left_alone(one: str, other: str) -> None:
+def test_short_words_are_not_corrected_to_other_words(one: str, other: str) -> None:
     assert Spelling([other]).near(one) == []
 
 
-def test_what_is_asked_with_a_slip_is_found_and_told(diary: Diary) -> None:
+def test_a_misspelt_question_finds_the_item_and_says_so(diary: Diary) -> None:
     diary.say("wanted", "The new address is Harbour Street 5.")
     diary.say("noise", "The kitchen needs paint.")
     found, told = asked(diary, "What is the new adress in Habrour Street?")
     assert found[0] == "wanted"
-    assert told == (
-        "No match for “adress” and “Habrour”; similar spellings were searched instead."
-    )
+    assert told == ("No match for “adress” and “Habrour”; similar spellings were searched instead.")
 
 
 @pytest.mark.parametrize(
@@ -87,32 +85,32 @@ def test_what_is_asked_with_a_slip_is_found_and_told(diary: Diary) -> None:
         ("Wir haben die Haeuser schon gesehen", "Häusern"),
     ],
 )
-def test_a_word_with_an_umlaut_is_one_word_however_it_is_spelt(
+def test_a_word_with_an_umlaut_matches_both_spellings(
     diary: Diary, item: str, question: str
 ) -> None:
     diary.say("meant", item)
     assert asked(diary, question) == (["meant"], "")
 
 
-def test_a_slip_is_told_as_it_was_typed(diary: Diary) -> None:
+def test_the_note_quotes_a_misspelt_word_as_it_was_typed(diary: Diary) -> None:
     diary.say("meant", "Das Frühstück ist nicht im Preis")
     found, told = asked(diary, "Frühtsück")
     assert found == ["meant"]
     assert told.startswith("No match for “Frühtsück”;")
 
 
-def test_the_whole_of_an_identifier_is_not_taken_for_a_slip(diary: Diary) -> None:
+def test_an_identifier_is_not_treated_as_misspelt(diary: Diary) -> None:
     diary.say("meant", "See the book and the bookmrk")
     assert asked(diary, "book-marked") == (["meant"], "")
 
 
-def test_a_word_that_something_holds_is_not_taken_for_another(diary: Diary) -> None:
+def test_a_word_that_has_a_match_is_not_corrected(diary: Diary) -> None:
     diary.say("sand", "We crossed the desert on foot.")
     diary.say("sweet", "There was ice cream for dessert.")
     assert asked(diary, "desert") == (["sand"], "")
 
 
-def test_a_slip_counts_less_than_what_is_spelt_as_it_was_asked(diary: Diary) -> None:
+def test_a_corrected_match_ranks_below_an_exact_match(diary: Diary) -> None:
     diary.say("near", "Our address is on the door.")
     diary.say("exact", "Our harbour is on the map.")
     answer = diary.keeper.recall("user", Asked("adress harbour", mode="text"))
@@ -121,14 +119,14 @@ def test_a_slip_counts_less_than_what_is_spelt_as_it_was_asked(diary: Diary) -> 
     assert by_id["near"] < by_id["exact"]
 
 
-def test_what_may_be_a_slip_of_many_words_is_taken_for_none(diary: Diary) -> None:
+def test_a_word_similar_to_many_others_is_not_corrected(diary: Diary) -> None:
     for number, word in enumerate(("windmill", "windmall", "windmell", "windmoll")):
         diary.say(f"item-{number}", f"There is a {word}.")
     assert asked(diary, "windmull") == ([], "")
     assert asked(diary, "windimll")[0] == ["item-0"]
 
 
-def test_it_is_found_in_what_waits_and_in_what_the_index_holds(diary: Diary) -> None:
+def test_corrections_come_from_indexed_and_from_waiting_passages(diary: Diary) -> None:
     diary.say("early", "Beginnings are like rhubarb.")
     for number in range(600):
         diary.engine.do(RememberItem(f"n{number}", f"Something else, number {number}."))
@@ -137,7 +135,7 @@ def test_it_is_found_in_what_waits_and_in_what_the_index_holds(diary: Diary) -> 
     assert asked(diary, "marzpian")[0] == ["late"]
 
 
-def test_what_somebody_may_not_see_suggests_nothing(diary: Diary) -> None:
+def test_a_hidden_item_suggests_no_correction(diary: Diary) -> None:
     diary.engine.do(GrantAudience("guest", ("project:x",)))
     diary.engine.do(RememberItem("secret", "The password is rhubarb.", scope="user"))
     diary.engine.do(RememberItem("open", "The kitchen needs paint.", scope="project:x"))
@@ -145,7 +143,7 @@ def test_what_somebody_may_not_see_suggests_nothing(diary: Diary) -> None:
     assert asked(diary, "rhubrab")[0] == ["secret"]
 
 
-def test_what_was_purged_or_retracted_suggests_nothing(diary: Diary) -> None:
+def test_a_purged_or_retracted_item_suggests_no_correction(diary: Diary) -> None:
     first = diary.say("first", "We planted rhubarb.")
     second = diary.say("second", "We planted artichokes.")
     assert asked(diary, "rhubrab")[0] == ["first"]
@@ -155,7 +153,7 @@ def test_what_was_purged_or_retracted_suggests_nothing(diary: Diary) -> None:
     assert asked(diary, "artihcokes") == ([], "")
 
 
-def test_the_part_that_is_shown_marks_the_word_that_was_meant() -> None:
+def test_the_snippet_marks_the_corrected_word() -> None:
     text = f"{'Long before it. ' * 40}The new address is Harbour Street 5."
     parts = snippet(text, "new adress").parts()
     assert [piece for piece, looked_for in parts if looked_for] == ["new", "address"]

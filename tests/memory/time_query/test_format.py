@@ -24,12 +24,12 @@ FIFTH, SIXTH, NINTH = (datetime(2026, 5, day) for day in (5, 6, 9))  # noqa: DTZ
         ),
     ],
 )
-def test_a_stretch_is_told_as_a_person_would(
+def test_an_interval_is_formatted_in_plain_english(
     start: datetime | None, end: datetime | None, words: str
 ) -> None:
     assert told(start, end) == words
 
 
 @pytest.mark.usefixtures("berlin")
-def test_a_moment_from_the_log_is_told_by_the_clock_here() -> None:
+def test_a_utc_moment_is_formatted_in_local_time() -> None:
     assert told(None, datetime(2026, 5, 1, 8, tzinfo=UTC)) == "before 1 May 2026, 10:00"

@@ -37,50 +37,50 @@ def stretch(meant: str) -> tuple[datetime | None, datetime | None]:
 
 
 @pytest.mark.parametrize(("text", "meant"), STRETCHES.items())
-def test_an_expression_means_its_stretch(text: str, meant: str) -> None:
+def test_an_expression_is_parsed_to_its_interval(text: str, meant: str) -> None:
     assert (only(text).start, only(text).end) == stretch(meant)
 
 
 @pytest.mark.parametrize(("text", "meant"), ON_MONDAY.items())
-def test_on_a_monday_it_means_the_latest_that_has_come(text: str, meant: str) -> None:
+def test_on_a_monday_an_expression_means_the_latest_date_in_the_past(text: str, meant: str) -> None:
     hint = only(text, MONDAY)
     assert (hint.start, hint.end) == stretch(meant)
 
 
 @pytest.mark.parametrize("text", TO_COME)
-def test_what_is_yet_to_come_says_nothing_about_the_past(text: str) -> None:
+def test_a_future_time_gives_no_interval(text: str) -> None:
     assert hints(f"what did I say about it {text}", MONDAY) == []
     assert hints(text, MONDAY) == []
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "next week", "on Tuesday next week", "this evening"])
-def test_nothing_was_said_tomorrow(text: str) -> None:
+def test_a_question_about_what_was_said_ignores_future_times(text: str) -> None:
     assert hints(f"what did I say {text}", MONDAY) == []
     assert only(f"what is {text}", MONDAY).kind == "boost"
 
 
-def test_in_the_middle_of_the_week_this_weekend_is_the_next() -> None:
+def test_in_the_middle_of_the_week_this_weekend_means_the_next_one() -> None:
     assert hints("this weekend", MONDAY + timedelta(days=3)) == []
 
 
 @pytest.mark.parametrize("text", UNSURE)
-def test_what_is_not_sure_does_not_filter(text: str) -> None:
+def test_an_uncertain_time_does_not_filter(text: str) -> None:
     assert {hint.kind for hint in hints(text, NOW)} == {"boost"}
 
 
 @pytest.mark.parametrize("text", [*STRETCHES, *ON_MONDAY])
-def test_no_stretch_is_empty_on_any_day(text: str) -> None:
+def test_no_interval_is_empty_on_any_day(text: str) -> None:
     for days in range(0, 1500, 17):
         found = hints(f"what did I say {text}", NOW + timedelta(days=days, hours=5 * days))
         assert all(hint.start < hint.end for hint in found if hint.start and hint.end)
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_what_is_not_a_time_is_left_alone(text: str) -> None:
+def test_text_without_a_time_has_no_hints(text: str) -> None:
     assert hints(text, NOW) == []
 
 
-def test_the_span_covers_the_expression_and_the_word_that_bounds_it() -> None:
+def test_the_span_covers_the_expression_and_its_bounding_word() -> None:
     text = "what changed since last Tuesday, and why"
     first, last = only(text).span
     assert text[first:last] == "since last Tuesday"
@@ -101,7 +101,7 @@ def test_a_question_about_what_was_said_then_filters(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Was habe ich gestern gesagt?", "Qu'est-ce que j'ai dit hier ?"])
-def test_so_it_does_in_other_languages(text: str) -> None:
+def test_a_question_about_what_was_said_then_filters_in_german_and_french(text: str) -> None:
     assert only(text).kind == "filter"
 
 
@@ -115,7 +115,7 @@ def test_so_it_does_in_other_languages(text: str) -> None:
         "What was the book you chatted about in May?",
     ],
 )
-def test_a_time_after_what_was_spoken_about_is_no_topic(text: str) -> None:
+def test_a_time_after_talk_about_is_not_the_topic(text: str) -> None:
     assert only(text).kind == "filter"
 
 
@@ -146,7 +146,7 @@ def test_asking_for_the_latest_orders_newest_first(text: str) -> None:
     assert only(text).order == "newest"
 
 
-def test_an_event_without_a_date_is_named_for_the_caller() -> None:
+def test_an_event_without_a_date_is_returned_as_an_anchor() -> None:
     hint = only("what did we decide before the release?")
     assert (hint.anchor, hint.kind, hint.start) == ('"the release"', "filter", None)
 
@@ -161,7 +161,7 @@ def test_an_event_without_a_date_is_named_for_the_caller() -> None:
         ("what else has changed after she left", '"she left"'),
     ],
 )
-def test_a_question_about_nothing_but_an_event_filters_by_it(text: str, event: str) -> None:
+def test_a_question_about_only_an_event_filters_by_it(text: str, event: str) -> None:
     assert (only(text).kind, only(text).anchor) == ("filter", event)
 
 
@@ -177,7 +177,7 @@ def test_an_event_in_a_question_about_something_else_does_not_filter() -> None:
         "What did we decide has to be done after the launch?",
     ],
 )
-def test_an_event_that_is_part_of_what_was_said_does_not_filter(text: str) -> None:
+def test_an_event_in_a_reported_statement_does_not_filter(text: str) -> None:
     assert only(text).kind == "boost"
 
 
@@ -216,13 +216,13 @@ def test_an_event_that_bounds_one_of_two_times_does_not_filter(text: str) -> Non
         ("Que s'est-il passé depuis le déménagement ?", "since", "déménagement"),
     ],
 )
-def test_an_event_is_named_in_german_and_french(text: str, side: str, event: str) -> None:
+def test_an_event_is_found_in_german_and_french(text: str, side: str, event: str) -> None:
     hint = only(text)
     assert (hint.kind, hint.side, hint.anchor) == ("filter", side, event)
 
 
 @pytest.mark.parametrize("text", NO_EVENTS)
-def test_what_is_no_event_or_part_of_what_was_said_bounds_nothing(text: str) -> None:
+def test_places_people_and_reported_statements_are_no_events(text: str) -> None:
     assert hints(text, NOW) == []
 
 
@@ -233,7 +233,7 @@ def test_a_date_is_no_event(text: str) -> None:
     assert hint.start or hint.end
 
 
-def test_a_day_is_as_long_as_it_was_where_the_user_lives() -> None:
+def test_a_day_with_a_clock_change_has_the_length_it_had_in_the_users_zone() -> None:
     hint = only("on 25 October 2026")  # clocks went back
     assert hint.start is not None
     assert hint.end is not None
@@ -248,7 +248,7 @@ def test_today_follows_the_users_zone() -> None:
 
 
 @pytest.mark.usefixtures("berlin")
-def test_a_clock_that_tells_only_its_offset_is_in_the_machines_zone() -> None:
+def test_a_clock_with_only_an_offset_uses_the_machines_zone() -> None:
     (hint,) = hints("what did I say in May", NOW.astimezone(UTC).astimezone())
     assert (hint.start, hint.end) == stretch("2026-05-01/2026-06-01")
 
@@ -261,7 +261,7 @@ def test_a_clock_with_another_offset_than_the_machines_keeps_it() -> None:
 
 
 @pytest.mark.parametrize("fold", [0, 1])
-def test_what_was_just_now_is_found_while_the_clocks_go_back(fold: int) -> None:
+def test_minutes_ago_are_right_while_the_clocks_go_back(fold: int) -> None:
     now = datetime(2026, 10, 25, 2, 30, fold=fold, tzinfo=BERLIN)
     (hint,) = hints("what did I say 20 minutes ago", now)
     assert hint.start is not None
@@ -270,7 +270,7 @@ def test_what_was_just_now_is_found_while_the_clocks_go_back(fold: int) -> None:
     assert now.timestamp() - hint.start.timestamp() == 40 * 60
 
 
-def test_what_was_just_now_is_found_when_the_clocks_went_forward() -> None:
+def test_minutes_ago_are_right_after_the_clocks_went_forward() -> None:
     now = datetime(2026, 3, 29, 3, 5, tzinfo=BERLIN)
     (hint,) = hints("what did I say 10 minutes ago", now)
     assert hint.start is not None
@@ -278,37 +278,37 @@ def test_what_was_just_now_is_found_when_the_clocks_went_forward() -> None:
 
 
 @pytest.mark.parametrize("zone", [ZoneInfo("Africa/Cairo"), tz.gettz("Africa/Cairo")])
-def test_a_day_that_begins_at_one_oclock_has_nothing_of_the_day_before(zone: tzinfo) -> None:
+def test_a_day_that_begins_at_one_oclock_does_not_overlap_the_day_before(zone: tzinfo) -> None:
     (hint,) = hints("what did I say today", datetime(2026, 4, 24, 20, tzinfo=zone))
     assert hint.start is not None
     assert hint.start.astimezone(UTC) == datetime(2026, 4, 23, 22, tzinfo=UTC)
 
 
-def test_a_date_that_can_be_read_in_two_ways_boosts_both() -> None:
+def test_an_ambiguous_date_boosts_both_readings() -> None:
     found = hints("what did I say on 3/4/2026", NOW)
     days = {(hint.kind, f"{hint.start:%m-%d}") for hint in found}
     assert days == {("boost", "03-04"), ("boost", "04-03")}
 
 
-def test_a_week_ago_on_a_day_that_is_still_to_come_this_week_may_be_two() -> None:
+def test_a_week_ago_on_a_weekday_still_to_come_covers_both_weeks() -> None:
     hint = only("what did I say two weeks ago on Friday", datetime(2026, 11, 17, 9, tzinfo=BERLIN))
     assert (hint.start, hint.end) == stretch("2026-10-30/2026-11-07")
 
 
-def test_the_time_of_an_event_does_not_filter_beside_it() -> None:
+def test_the_date_of_an_event_does_not_filter() -> None:
     event, time_of_it = hints("what did we discuss before the release in May?", NOW)
     assert (event.kind, event.anchor) == ("filter", '"the release"')
     assert time_of_it.kind == "boost"
 
 
 @pytest.mark.parametrize("day", ["am 5. Mai", "im Mai", "letzten Sommer"])
-def test_the_time_of_an_event_does_not_filter_beside_it_in_german(day: str) -> None:
+def test_the_date_of_an_event_does_not_filter_in_german(day: str) -> None:
     event, time_of_it = hints(f"Was haben wir vor dem Umzug {day} besprochen?", NOW)
     assert (event.kind, event.anchor) == ("filter", "Umzug")
     assert time_of_it.kind == "boost"
 
 
-def test_two_expressions_come_in_reading_order() -> None:
+def test_two_expressions_are_returned_in_reading_order() -> None:
     found = hints("Was it on 8 May 2023 or last week?", NOW)
     assert [hint.span[0] for hint in found] == [10, 24]
 
@@ -337,16 +337,16 @@ def test_a_german_ordinal_does_not_end_the_sentence(text: str, meant: str) -> No
         ("qu'ai-je dit la dernière fois", "newest"),
     ],
 )
-def test_other_languages_ask_for_the_first_and_the_last(text: str, order: str) -> None:
+def test_german_and_french_ask_for_the_first_and_the_last(text: str, order: str) -> None:
     assert only(text).order == order
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("words", ["ich ", "ich vor dem Umzug über ", "was ist seit dem x "])
-def test_a_very_long_german_question_is_read_in_one_go(words: str) -> None:
+def test_a_very_long_german_question_is_parsed_in_linear_time(words: str) -> None:
     assert hints(words * (100_000 // len(words)), NOW) == []
 
 
 @pytest.mark.timeout(20)
-def test_of_a_very_long_question_the_beginning_says_the_time() -> None:
+def test_only_the_beginning_of_a_very_long_question_is_parsed() -> None:
     assert hints("what did I say in May? " + "On 3 April 2026 it was in June. " * 30_000, NOW)

@@ -30,11 +30,11 @@ NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
         ("what happened yesterday?", "what yesterday?"),
     ],
 )
-def test_words_that_only_say_when_are_left_out(text: str, about: str) -> None:
+def test_words_that_only_say_when_are_removed(text: str, about: str) -> None:
     assert " ".join(topic(text, hints(text, NOW)).split()).replace(" ?", "?") == about
 
 
-def test_if_a_question_says_nothing_but_when_its_words_stay() -> None:
+def test_a_question_with_only_a_time_keeps_its_words() -> None:
     text = "and the messages of last week?"
     assert "last week" not in topic(text, hints(text, NOW))
     assert topic("yesterday", hints("yesterday", NOW)) == "yesterday"
