@@ -1,4 +1,4 @@
-"""Readers of older states share what is kept in memory, and see what they would see alone."""
+"""Readers of older states share the in-memory index, and get the same results as alone."""
 
 import threading
 from collections.abc import Generator
@@ -32,20 +32,20 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 
 def answers(memory: Memory, reader: Reader, sight: Sight) -> list[Hits]:
-    """What a reader is told. The notes are left out: whether vectors are missing is said of all."""
+    """The hits of a reader. Notes are left out: missing vectors are reported to all readers."""
     asked = [Asked(text, limit=20) for text in QUESTIONS]
     return [memory.recall(reader, sight, USER, each, NOW).hits for each in asked]
 
 
-def by_itself(diary: Diary, reader: Reader, sight: Sight) -> list[Hits]:
-    """What it is told by a memory that nobody else uses."""
+def answers_alone(diary: Diary, reader: Reader, sight: Sight) -> list[Hits]:
+    """The hits of a reader from a search index that nobody else uses."""
     shared = diary.keeper.memory.space
     assert shared is not None
     return answers(Memory(type(shared)(shared.cache, shared.embedder)), reader, sight)
 
 
 def change(diary: Diary, number: int) -> None:
-    """Let something happen that a roster, a standing and a list of words must take in."""
+    """Record changes that affect the passage table, visibility masks and posting lists."""
     diary.say(f"note-{number}", f"note garden {number}", f"item-{number % 4}")
     diary.engine.do(ReviseItem(f"item-{number % 4}", text=f"The old oak, told anew: {number}."))
     if number % 3 == 0:
@@ -61,7 +61,7 @@ def test_an_older_reader_sees_the_older_state_after_newer_readers_loaded_more(di
             diary.keeper.embed_missing()
             with diary.log.reading() as newer:
                 now = diary.log.sight(newer)
-                assert answers(memory, newer, now) == by_itself(diary, newer, now)
+                assert answers(memory, newer, now) == answers_alone(diary, newer, now)
             assert answers(memory, older, sight) == before
 
 
@@ -79,7 +79,7 @@ def test_a_reader_between_two_loaded_states_shares_the_passage_table(
             assert memory.register.roster(newest)[0] is roster
         assert memory.register.roster(between)[0] is roster
         sight = diary.log.sight(between)
-        assert answers(memory, between, sight) == by_itself(diary, between, sight)
+        assert answers(memory, between, sight) == answers_alone(diary, between, sight)
 
 
 def test_concurrent_readers_get_the_same_results_as_alone(diary: Diary) -> None:
@@ -90,7 +90,7 @@ def test_concurrent_readers_get_the_same_results_as_alone(diary: Diary) -> None:
             with diary.log.reading() as reader:
                 sight = diary.log.sight(reader)
                 shared = answers(memory, reader, sight)
-                if shared != by_itself(diary, reader, sight):
+                if shared != answers_alone(diary, reader, sight):
                     wrong.append(shared)
 
     askers = [threading.Thread(target=ask) for _ in range(3)]
@@ -115,4 +115,4 @@ def test_a_retracted_predecessor_does_not_influence_the_ranking(diary: Diary) ->
     diary.log.retract(said[::2], reason="test", actor="user")
     with diary.log.reading() as reader:
         sight = diary.log.sight(reader)
-        assert answers(memory, reader, sight) == by_itself(diary, reader, sight)
+        assert answers(memory, reader, sight) == answers_alone(diary, reader, sight)

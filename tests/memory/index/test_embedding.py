@@ -1,4 +1,4 @@
-"""Vectors that take their time: answers do not wait for them, and nothing made is lost."""
+"""Slow or failing embedders: search does not wait for vectors, and no vector made is lost."""
 
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -19,8 +19,8 @@ from everloop.testing.embedder import WordEmbedder
 WORDS = 6_000
 
 
-class Slow(WordEmbedder):
-    """An embedder that takes its time, or breaks off."""
+class HookedEmbedder(WordEmbedder):
+    """An embedder that is slow or fails."""
 
     name = "slow"
 
@@ -29,7 +29,7 @@ class Slow(WordEmbedder):
         self.asked: list[int] = []
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Make vectors, after what is to happen each time."""
+        """Call the hook, then make vectors."""
         self._each()
         self.asked.append(sum(map(len, texts)))
         return super().embed(texts)
@@ -45,16 +45,16 @@ def diary(tmp_path: Path) -> Generator[Diary]:
     diary.log.close()
 
 
-def slow(diary: Diary, each: Callable[[], None]) -> Slow:
-    """Give the diary an embedder before whose calls something happens."""
+def use_hooked_embedder(diary: Diary, each: Callable[[], None]) -> HookedEmbedder:
+    """Give the diary an embedder that calls a hook before each batch."""
     space = diary.keeper.memory.space
     assert space is not None
-    space.embedder = made = Slow(each)
+    space.embedder = made = HookedEmbedder(each)
     return made
 
 
-def test_a_search_waits_briefly_and_the_next_one_finds_more_vectors(diary: Diary) -> None:
-    slow(diary, lambda: diary.stage.clock.tick(seconds=4))
+def test_brief_embedding_makes_some_vectors_and_the_next_call_more(diary: Diary) -> None:
+    use_hooked_embedder(diary, lambda: diary.stage.clock.tick(seconds=4))
     total = len(passages(diary.keeper.find("user", "long").text)) + 1
     made = [diary.keeper.embed_briefly()]
     assert 0 < made[0] < total
@@ -67,11 +67,11 @@ def test_a_search_waits_briefly_and_the_next_one_finds_more_vectors(diary: Diary
     assert diary.keeper.recall("user", Asked("windmill")).notes == ()
 
 
-def test_waiting_for_vectors_hides_a_failure_that_the_search_reports(diary: Diary) -> None:
-    def fails() -> None:
+def test_brief_embedding_hides_a_failure_that_full_embedding_reports(diary: Diary) -> None:
+    def fail() -> None:
         raise Unavailable("the disk is full")
 
-    slow(diary, fails)
+    use_hooked_embedder(diary, fail)
     assert diary.keeper.embed_briefly() == 0
     with pytest.raises(Unavailable):
         diary.keeper.embed_missing()
@@ -80,21 +80,21 @@ def test_waiting_for_vectors_hides_a_failure_that_the_search_reports(diary: Diar
 def test_vectors_made_before_an_interruption_are_stored(diary: Diary) -> None:
     calls = iter(range(100))
 
-    def third_breaks_off() -> None:
+    def interrupt_the_third_call() -> None:
         if next(calls) == 2:
             raise KeyboardInterrupt
 
-    slow(diary, third_breaks_off)
+    use_hooked_embedder(diary, interrupt_the_third_call)
     with pytest.raises(KeyboardInterrupt):
         diary.keeper.embed_missing()
-    again = slow(diary, lambda: None)
+    again = use_hooked_embedder(diary, lambda: None)
     first = diary.keeper.embed_missing()
     assert 0 < first < len(passages(diary.keeper.find("user", "long").text)) + 1
     assert max(again.asked) <= BATCH_CHARACTERS
 
 
-class Picky(WordEmbedder):
-    """An embedder that makes nothing of some texts, nor of others that come with them."""
+class RefusingEmbedder(WordEmbedder):
+    """An embedder that refuses every batch with a certain text."""
 
     name = "picky"
 
@@ -115,13 +115,13 @@ def test_a_refused_text_does_not_cost_the_others_their_vectors(diary: Diary) -> 
         diary.say(f"box-{number}", f"The box {number} is in the attic.")
     space = diary.keeper.memory.space
     assert space is not None
-    space.embedder = Picky("The windmill")
+    space.embedder = RefusingEmbedder("The windmill")
     with pytest.raises(ModelFailed):
         diary.keeper.embed_missing()
     with diary.log.reading() as reader:
         assert len(space.lacking(reader)) == 1
     space.embedder = WordEmbedder()
-    space.embedder.name = Picky.name
+    space.embedder.name = RefusingEmbedder.name
     assert diary.keeper.embed_missing() == 1
 
 
@@ -130,7 +130,7 @@ def test_an_unreachable_embedder_is_not_called_for_every_text(diary: Diary) -> N
         diary.say(f"box-{number}", f"The box {number} is in the attic.")
     space = diary.keeper.memory.space
     assert space is not None
-    space.embedder = away = Picky("")
+    space.embedder = away = RefusingEmbedder("")
     with pytest.raises(ModelFailed):
         diary.keeper.embed_missing()
     assert away.calls < 12
@@ -155,11 +155,11 @@ def test_an_item_purged_while_it_is_embedded_leaves_no_vector(diary: Diary, tmp_
     secret = diary.say("secret", "The code is 4711.")
     once = iter([secret])
 
-    def purged() -> None:
+    def purge() -> None:
         for position in once:
             diary.log.purge([position], reason="private", actor="user")
 
-    slow(diary, purged)
+    use_hooked_embedder(diary, purge)
     diary.keeper.embed_missing()
     db = apsw.Connection(str(tmp_path / "diary" / "vectors.db"))
     kept = {place % ROOM for (place,) in db.execute("SELECT place FROM placed")}

@@ -1,4 +1,4 @@
-"""Rows of a roster as arrays."""
+"""Row sets: sorting, distinct rows, and the smallest and largest of many values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A process may begin with what the last one kept, and answers no differently for it."""
+"""Snapshots of the search index: a new process starts from one and gives the same results."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -41,14 +41,14 @@ def item(number: int) -> Remembered:
     )
 
 
-def told(keeper: Keeper) -> list[object]:
-    """Answers with all their reasons."""
+def results(keeper: Keeper) -> list[object]:
+    """Search results with all their explanations."""
     return [keeper.recall("user", Asked(text, limit=20)) for text in QUESTIONS]
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Generator[Diary]:
-    """A diary large enough to be worth a snapshot, and with one."""
+    """A diary large enough for a snapshot, with one."""
     diary = Diary(tmp_path_factory.mktemp("filled") / "diary")
     for start in range(0, SAVED_ROWS_MIN, 1_000):
         diary.log.append(
@@ -59,54 +59,54 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Generator[Diary]:
     diary.log.close()
 
 
-def file_of(diary: Diary) -> Path:
+def snapshot_file(diary: Diary) -> Path:
     return diary.log.file.path.with_name("vectors.arrays")
 
 
-def begun_anew(diary: Diary) -> Keeper:
-    """The same memory as another process finds it."""
+def reopen(diary: Diary) -> Keeper:
+    """The same memory, opened like in another process."""
     space = VectorSpace(VectorCache(diary.log.file.path.with_name("vectors.db")), WordEmbedder())
     do, do_many = diary.engine.do, diary.engine.do_many
     return Keeper(diary.log, do, do_many, diary.stage.clock, diary.stage.ids, space)
 
 
 def test_a_restored_snapshot_gives_the_same_results_as_a_fresh_index(filled: Diary) -> None:
-    assert file_of(filled).exists()
-    restored = told(begun_anew(filled))
-    kept = file_of(filled).read_bytes()
-    file_of(filled).unlink()
-    assert restored == told(begun_anew(filled)) == told(filled.keeper)
-    file_of(filled).write_bytes(kept)
+    assert snapshot_file(filled).exists()
+    restored = results(reopen(filled))
+    kept = snapshot_file(filled).read_bytes()
+    snapshot_file(filled).unlink()
+    assert restored == results(reopen(filled)) == results(filled.keeper)
+    snapshot_file(filled).write_bytes(kept)
 
 
 def test_items_recorded_after_the_snapshot_are_found(filled: Diary) -> None:
     filled.say("later", "Anna: a xylophone in the garden")
     filled.keeper.embed_missing()
-    hits = begun_anew(filled).recall("user", Asked("xylophone")).hits
+    hits = reopen(filled).recall("user", Asked("xylophone")).hits
     assert [hit.item.item_id for hit in hits][:1] == ["later"]
 
 
 def test_a_damaged_snapshot_is_deleted(filled: Diary) -> None:
-    before, whole = told(filled.keeper), file_of(filled).read_bytes()
+    before, whole = results(filled.keeper), snapshot_file(filled).read_bytes()
     for damaged in (whole[:-7], whole[:900] + b"?" + whole[901:], b"", b"not at all", whole[:200]):
-        file_of(filled).write_bytes(damaged)
-        assert told(begun_anew(filled)) == before
-        assert not file_of(filled).exists()
-    file_of(filled).write_bytes(whole)
+        snapshot_file(filled).write_bytes(damaged)
+        assert results(reopen(filled)) == before
+        assert not snapshot_file(filled).exists()
+    snapshot_file(filled).write_bytes(whole)
 
 
 def test_a_snapshot_of_another_log_is_deleted(filled: Diary, tmp_path: Path) -> None:
     other = Diary(tmp_path / "other")
     other.say_all()
-    file_of(other).write_bytes(file_of(filled).read_bytes())
+    snapshot_file(other).write_bytes(snapshot_file(filled).read_bytes())
     assert other.keeper.recall("user", Asked("garden")).hits
-    assert not file_of(other).exists()
+    assert not snapshot_file(other).exists()
     other.log.close()
 
 
 def test_purged_texts_leave_no_snapshot(filled: Diary) -> None:
     filled.keeper.memory.space.cache.forget([1])  # type: ignore[union-attr]
-    assert not file_of(filled).exists()
+    assert not snapshot_file(filled).exists()
 
 
 def test_a_snapshot_with_another_header_is_not_loaded(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The vector cache and the space in memory."""
+"""The vector store on disk and the vector index in memory."""
 
 from pathlib import Path
 
@@ -113,7 +113,7 @@ def test_a_damaged_vector_cache_is_deleted(tmp_path: Path) -> None:
 
 
 def overwrite(path: Path, begin: int, what: bytes) -> None:
-    """Damage a file, from a page of it on."""
+    """Overwrite a part of a file."""
     whole = path.read_bytes()
     path.write_bytes(whole[:begin] + what + whole[begin + len(what) :])
 
@@ -220,21 +220,21 @@ def test_a_large_index_finds_what_an_exact_search_finds(tmp_path: Path) -> None:
 
 
 class WideEmbedder(WordEmbedder):
-    """One with as many dimensions as the default one has."""
+    """An embedder with as many dimensions as the default one."""
 
     dimensions = 384
 
 
-def alike(count: int, dimensions: int = 384) -> Floats:
-    """Unit vectors that have much in common, as those of texts do, and some more with a few."""
+def similar_vectors(count: int, dimensions: int = 384) -> Floats:
+    """Similar unit vectors, in clusters, as the vectors of texts are."""
     rows = random_unit(count, dimensions)
     rows += rows[0] * 3 + rows[1 + np.arange(count) % (count // 50)] * 1.5
     unit: Floats = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit
 
 
-def large_space(path: Path, rows: Floats, together: int) -> VectorSpace:
-    """A space that is searched by signs, filled so many at a time."""
+def large_index(path: Path, rows: Floats, together: int) -> VectorSpace:
+    """A vector index that is searched by sign bits, filled in batches."""
     space = VectorSpace(VectorCache(path), WideEmbedder(), exact_max=1_000)
     for start in range(0, len(rows), together):
         some = rows[start : start + together]
@@ -243,8 +243,8 @@ def large_space(path: Path, rows: Floats, together: int) -> VectorSpace:
 
 
 def test_very_similar_vectors_are_distinguished(tmp_path: Path) -> None:
-    rows = alike(20_000)
-    space = large_space(tmp_path / "vectors.db", rows, len(rows))
+    rows = similar_vectors(20_000)
+    space = large_index(tmp_path / "vectors.db", rows, len(rows))
     everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
     hits = 0
     for query in rows[:50] + 0.5 * random_unit(50, 384):
@@ -255,7 +255,7 @@ def test_very_similar_vectors_are_distinguished(tmp_path: Path) -> None:
 
 
 def test_an_index_finds_the_same_however_it_grew(tmp_path: Path) -> None:
-    rows = alike(6_000)
+    rows = similar_vectors(6_000)
     everything = SearchView(Roster(), np.ones(len(rows) + 2, np.bool_))
     found = [
         [
@@ -263,8 +263,8 @@ def test_an_index_finds_the_same_however_it_grew(tmp_path: Path) -> None:
             for query in rows[:20] + 0.5 * random_unit(20, 384)
         ]
         for space in (
-            large_space(tmp_path / "slowly.db", rows, 700),
-            large_space(tmp_path / "at-once.db", rows, len(rows)),
+            large_index(tmp_path / "slowly.db", rows, 700),
+            large_index(tmp_path / "at-once.db", rows, len(rows)),
         )
     ]
     assert found[0] == found[1]
@@ -274,8 +274,8 @@ def test_an_index_finds_the_same_however_it_grew(tmp_path: Path) -> None:
 def test_a_large_index_finds_enough_vectors_and_only_visible_ones(
     tmp_path: Path, share: int
 ) -> None:
-    rows = alike(9_000)
-    space = large_space(tmp_path / "vectors.db", rows, len(rows))
+    rows = similar_vectors(9_000)
+    space = large_index(tmp_path / "vectors.db", rows, len(rows))
     allowed = np.arange(len(rows) + 2) % share == 0
     allowed[-1] = False
     view = SearchView(Roster(), allowed)

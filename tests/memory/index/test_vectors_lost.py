@@ -1,4 +1,4 @@
-"""The file of vectors is deleted, damaged or replaced while others have it open."""
+"""The vector file is deleted, damaged or replaced while other processes have it open."""
 
 import subprocess
 import sys
@@ -34,8 +34,8 @@ class Other:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def told(self, word: str) -> str:
-        """What it answers to a word."""
+    def ask(self, word: str) -> str:
+        """Send a command to the process, and return its answer."""
         into, out = self._process.stdin, self._process.stdout
         assert into is not None
         assert out is not None
@@ -56,16 +56,16 @@ def test_a_deleted_vector_file_is_recreated_while_another_process_has_it_open(
 ) -> None:
     path = tmp_path / "vectors.db"
     with another_process(path) as other:
-        assert other.told("save") == "[1000]"
+        assert other.ask("save") == "[1000]"
         path.unlink()
         cache = VectorCache(path)
         assert cache.load("one", KEPT) == {}
         cache.save("one", SAVED)
         assert cache.load("one", KEPT) == {1_000: b"vector"}
-        assert other.told("load") == "[1000]", "it goes on with the file that is there"
+        assert other.ask("load") == "[1000]", "it goes on with the file that is there"
         cache.drop("one", [1_000])
-        assert other.told("load") == "[]"
-        assert other.told("save") == "[1000]"
+        assert other.ask("load") == "[]"
+        assert other.ask("save") == "[1000]"
         assert cache.load("one", KEPT) == {1_000: b"vector"}
         cache.close()
 
@@ -76,12 +76,12 @@ def test_both_processes_switch_to_the_file_that_replaced_a_damaged_one(tmp_path:
     first.save("one", SAVED)
     first.close()
     with another_process(path) as other:
-        assert other.told("load") == "[1000]"
+        assert other.ask("load") == "[1000]"
         path.write_bytes(b"not a database at all, but long enough" * 1_000)
         cache = VectorCache(path)
         assert cache.load("one", KEPT) == {}
-        assert other.told("load") == "[]"
-        assert other.told("save") == "[1000]"
+        assert other.ask("load") == "[]"
+        assert other.ask("save") == "[1000]"
         assert cache.load("one", KEPT) == {1_000: b"vector"}
         cache.close()
 

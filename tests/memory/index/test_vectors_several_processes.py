@@ -1,4 +1,4 @@
-"""The vectors of a log are its own, and go with what is purged, whoever purged it."""
+"""Each log has its own vectors, and a purge by any process deletes them."""
 
 from pathlib import Path
 
@@ -21,14 +21,14 @@ from everloop.testing.embedder import WordEmbedder
 EMPTY = Header(1, "ab", None, "model", (1, 1))
 
 
-def in_words(settings: MemorySettings) -> WordEmbedder:
+def word_embedder(settings: MemorySettings) -> WordEmbedder:
     """An embedder for any settings."""
     del settings
     return WordEmbedder()
 
 
-def kept(diary: Diary, position: int) -> bool:
-    """Whether the vector of what was taken in there is on the disk."""
+def is_stored(diary: Diary, position: int) -> bool:
+    """Whether the vector of the item at a position is stored."""
     db = apsw.Connection(str(diary.log.file.path.with_name("vectors.db")))
     there = {place % ROOM for (place,) in db.execute("SELECT place FROM placed")}
     db.close()
@@ -43,15 +43,15 @@ def test_a_purge_by_another_node_deletes_vectors_here_on_next_use(
     diary.say_all()
     secret = diary.say("secret", "The code of the safe is four eight two.")
     diary.keeper.embed_missing()
-    assert kept(diary, secret)
+    assert is_stored(diary, secret)
     diary.log.purge([secret], reason="asked", actor="user")  # as it is heard of from a server
-    assert kept(diary, secret)
+    assert is_stored(diary, secret)
     if search:
         assert diary.keeper.recall("user", Asked("garden")).hits
     else:
         diary.keeper.embed_missing()
-    assert not kept(diary, secret)
-    assert kept(diary, 1)
+    assert not is_stored(diary, secret)
+    assert is_stored(diary, 1)
     diary.log.close()
 
 
@@ -61,12 +61,12 @@ def test_the_next_process_finishes_an_interrupted_purge(
     diary = Diary(tmp_path / "diary")
     secret = diary.say("secret", "The code of the safe is four eight two.")
     diary.keeper.embed_missing()
-    assert kept(diary, secret)
+    assert is_stored(diary, secret)
     diary.log.purge([secret], reason="asked", actor="user")
     cache = VectorCache(diary.log.file.path.with_name("vectors.db"))
     with diary.log.reading() as reader:
         assert VectorSpace(cache, WordEmbedder()).lacking(reader) == {}
-    assert not kept(diary, secret)
+    assert not is_stored(diary, secret)
     done = cache.carried_out()
     assert done is not None
     cache.snapshot.save(EMPTY, {})
@@ -87,7 +87,7 @@ def test_a_purge_deletes_an_unfinished_snapshot(tmp_path: Path) -> None:
 def test_logs_in_one_folder_have_separate_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose, "chosen_embedder", in_words)
+    monkeypatch.setattr(choose, "chosen_embedder", word_embedder)
     for name in ("one", "two"):
         with Engine.open(tmp_path / f"{name}.db") as engine:
             engine.do(RememberItem("a", f"The garden of {name}."), by=Context())

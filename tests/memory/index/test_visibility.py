@@ -1,4 +1,4 @@
-"""What recall keeps in memory of who sees what is, at every step, what the sieve says."""
+"""The cached visibility mask always equals what access control in SQL decides."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from everloop.memory.projections.queries import Filter, asker
 STEPS = 60
 
 
-def known_to(world: World, register: Register, standings: Standings) -> list[Standing]:
-    """What everyone sees, from the caches given."""
+def visibilities(world: World, register: Register, standings: Standings) -> list[Standing]:
+    """The visibility masks of everyone, from the caches given."""
     found: list[Standing] = []
     with world.log.reading() as reader:
         sight = world.log.sight(reader)
@@ -28,7 +28,7 @@ def known_to(world: World, register: Register, standings: Standings) -> list[Sta
 
 
 def check_neighbours(standing: Standing) -> None:
-    """What an outlook works out for all rows is what the roster says of each of them."""
+    """The precomputed neighbours of a view equal those that the passage table finds."""
     roster, allowed = standing.roster, standing.allowed
     rows = allowed[:-1].nonzero()[0]
     seen = filtered_view(standing, Filter())
@@ -52,10 +52,10 @@ def test_an_updated_visibility_mask_equals_a_recomputed_one(tmp_path: Path, seed
     register, standings = Register(), Standings()
     for _ in range(STEPS):
         world.live(1)
-        kept = known_to(world, register, standings)
-        anew = known_to(world, Register(), Standings())
-        roster, fresh = kept[0].roster, anew[0].roster
-        for old, new in zip(kept, anew, strict=True):
+        kept = visibilities(world, register, standings)
+        recomputed = visibilities(world, Register(), Standings())
+        roster, fresh = kept[0].roster, recomputed[0].roster
+        for old, new in zip(kept, recomputed, strict=True):
             assert old.items == new.items
             for name in ("allowed", "rated", "pinned"):
                 assert np.array_equal(getattr(old, name), getattr(new, name))

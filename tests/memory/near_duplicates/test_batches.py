@@ -1,4 +1,4 @@
-"""Commands that share a transaction leave the same memory as one by one, and so does a rebuild."""
+"""A batch of commands and a rebuild give the same memory as the commands one by one."""
 
 import shutil
 import tempfile
@@ -81,14 +81,14 @@ def test_a_batch_that_closes_groups_gives_the_same_index(tmp_path: Path) -> None
     together = memory_after(tmp_path / "together", [many, many[:3]])
     assert together == memory_after(tmp_path / "apart", [[each] for each in many])
     more = [RememberItem(f"more-{n}", f"The {n}th elm.") for n in range(2 * GROUP)]
-    with opened(tmp_path / "together") as engine:
+    with open_engine(tmp_path / "together") as engine:
         engine.do_many(more)
         with engine.reading() as reader:
             assert 250 * PASSAGES_MAX < indexed_upto(reader) < engine.log.head * PASSAGES_MAX
 
 
-def opened(folder: Path) -> Engine:
-    """An engine without vectors, in a still world."""
+def open_engine(folder: Path) -> Engine:
+    """An engine without vectors, in a deterministic world."""
     settings = Settings(home=str(folder), memory=MemorySettings(embedder="none"))
     return Engine.open(folder / "everloop.db", settings=settings, world=Stage().world)
 
@@ -96,7 +96,7 @@ def opened(folder: Path) -> Engine:
 def memory_after(folder: Path, batches: Sequence[Sequence[Command]]) -> list[Any]:
     """Every row of memory after some batches of commands, which a rebuild does not change."""
     folder.mkdir()
-    with opened(folder) as engine:
+    with open_engine(folder) as engine:
         for batch in batches:
             with suppress(Rejected):
                 engine.do_many(batch)
@@ -108,6 +108,6 @@ def memory_after(folder: Path, batches: Sequence[Sequence[Command]]) -> list[Any
 
 
 def rows(engine: Engine) -> list[Any]:
-    """Every row of the views of memory, and every term at every place."""
+    """Every row of the projections of memory, including every term and position."""
     with engine.reading() as reader:
         return [list(view.dump(reader.db)) for view in (MemoryShelf(), MemoryWords(), Audiences())]

@@ -1,4 +1,4 @@
-"""What something new is compared with: everything that may be like it, and little else."""
+"""Near-duplicate candidates: every possible near duplicate is compared, and little else."""
 
 from collections.abc import Generator
 from itertools import product

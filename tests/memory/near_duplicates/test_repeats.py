@@ -1,4 +1,4 @@
-"""When something that was said before is the same thing, and when it is another."""
+"""Near-duplicate detection: when a new item is a repetition, and when it is new."""
 
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +34,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 def remember(
     diary: Diary, text: str, *, days: float | None = None, until: float | None = None
 ) -> Kept:
-    """Take something in that happened so many days from now, and holds for so many."""
+    """Remember a text that happened `days` from now and expires `until` days from now."""
     now = diary.stage.clock.now()
     happened = "" if days is None else (now + timedelta(days=days)).isoformat()
     holds = "durable" if until is None else (now + timedelta(days=until)).isoformat()
@@ -93,11 +93,11 @@ def test_a_revised_item_contradicts_only_while_its_text_does(diary: Diary) -> No
     first = remember(diary, "The humidity target of the workshop is 45 percent.").item_id
     later = remember(diary, "The humidity target of the workshop is 50 percent.").item_id
 
-    def told() -> set[tuple[str, ...]]:
+    def contradictions() -> set[tuple[str, ...]]:
         hits = diary.keeper.recall("user", Asked("humidity target", mode="text")).hits
         return {hit.item.contradicts for hit in hits}
 
-    assert told() == {(first,), (later,)}
+    assert contradictions() == {(first,), (later,)}
     for text, contradict in (
         ("The humidity target of the workshop is 55 percent.", True),
         ("The humidity target of the workshop is 45 percent.", False),
@@ -105,7 +105,7 @@ def test_a_revised_item_contradicts_only_while_its_text_does(diary: Diary) -> No
         ("The humidity target of the workshop is 50 percent.", True),
     ):
         diary.engine.do(ReviseItem(later, text=text))
-        assert told() == ({(first,), (later,)} if contradict else {()}), text
+        assert contradictions() == ({(first,), (later,)} if contradict else {()}), text
 
 
 def test_a_text_without_a_time_is_a_repetition_at_any_time(diary: Diary) -> None:
@@ -158,8 +158,8 @@ def test_a_near_duplicate_is_kept_and_linked(diary: Diary) -> None:
         assert life(reader, asker(reader, "user"), first.item_id).contradictions == ()
 
 
-def said_twice(diary: Diary) -> tuple[Kept, int]:
-    """Something that was said, and said again because of something else, which is told where."""
+def remember_twice(diary: Diary) -> tuple[Kept, int]:
+    """An item and its repetition, which has a cause; returns the item and the cause's position."""
     first = remember(diary, "The spare key hangs behind the clock.")
     source = diary.say("message", "Where is the key? Behind the clock, I told you.")
     again = RememberItem("", "the spare key hangs behind the clock", because=(source,))
@@ -168,7 +168,7 @@ def said_twice(diary: Diary) -> tuple[Kept, int]:
 
 
 def test_a_repetition_is_retracted_and_restored_with_its_cause(diary: Diary) -> None:
-    first, source = said_twice(diary)
+    first, source = remember_twice(diary)
     before = diary.log.head
     undo = diary.log.retract([source], reason="not that", actor="user").position
     assert diary.keeper.find("user", first.item_id).repeats == 0
@@ -179,7 +179,7 @@ def test_a_repetition_is_retracted_and_restored_with_its_cause(diary: Diary) -> 
 
 
 def test_a_repetition_is_purged_with_its_cause(diary: Diary) -> None:
-    first, source = said_twice(diary)
+    first, source = remember_twice(diary)
     diary.log.purge([source], reason="private", actor="user")
     with diary.log.reading() as reader:
         assert reader.rows("SELECT text FROM memory_repeats") == []

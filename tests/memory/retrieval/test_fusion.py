@@ -1,4 +1,4 @@
-"""What fusion promises, one sentence each."""
+"""Reciprocal rank fusion, weighted by evidence, with neighbours and boosts."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from everloop.memory.retrieval.results import LegWhy
 
 
 class Hit(NamedTuple):
-    """A key with its reasons."""
+    """A key with its explanation."""
 
     key: int
     points: float
@@ -20,7 +20,7 @@ class Hit(NamedTuple):
 
 
 def leg(name: str, weight: float, scores: dict[int, float], floor: float | None = None) -> Leg:
-    """A leg from what it found."""
+    """The ranked list of a retriever from scores by key."""
     found = np.array(list(scores.values()))
     return Leg(name, weight, keys(*scores), found, found, floor)
 

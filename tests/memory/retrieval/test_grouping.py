@@ -1,4 +1,4 @@
-"""The order of what contradicts itself."""
+"""Grouping of hits that contradict each other."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""As many hits come back as were asked for whenever there are as many, in every mode and filter."""
+"""Search returns as many hits as requested if there are as many, in every mode and filter."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +22,7 @@ FILTERS = (
 
 @pytest.fixture
 def diary(tmp_path: Path) -> Diary:
-    """Twelve old things, of two scopes and two kinds."""
+    """Twelve old items, of two scopes and two kinds."""
     made = Diary(tmp_path / "diary")
     for number in range(12):
         made.engine.do(

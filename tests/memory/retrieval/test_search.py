@@ -1,4 +1,4 @@
-"""Recall: what is found, why, and what happens when a leg is missing."""
+"""Recall: what hybrid search finds, why, and its fallback when a retriever is missing."""
 
 from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
@@ -43,7 +43,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 
 def found(diary: Diary, text: str, principal: str = USER, **how: object) -> list[str]:
-    """The ids of the items that a question finds, by words."""
+    """The ids of the items that keyword search finds."""
     asked = Asked(text, mode="text", **how)  # type: ignore[arg-type]
     return [hit.item.item_id for hit in diary.keeper.recall(principal, asked).hits]
 
@@ -200,7 +200,7 @@ def test_a_minimum_similarity_applies_before_fusion(diary: Diary) -> None:
     assert found(diary, "roses zebra quokka", min_similarity=0.05)
 
 
-class Failing:
+class FailingEmbedder:
     """An embedder whose server is down."""
 
     name = "failing"
@@ -215,7 +215,7 @@ class Failing:
 def test_a_failing_embedder_falls_back_to_keywords_and_says_so(diary: Diary) -> None:
     diary.say_all()
     assert diary.keeper.memory.space is not None
-    diary.keeper.memory.space.embedder = Failing()
+    diary.keeper.memory.space.embedder = FailingEmbedder()
     answer = diary.keeper.recall(USER, Asked("red roses"))
     assert answer.hits[0].item.item_id == "item-0"
     assert "only words" in answer.notes[0]
@@ -223,11 +223,11 @@ def test_a_failing_embedder_falls_back_to_keywords_and_says_so(diary: Diary) -> 
     assert "No embedder" in diary.keeper.recall(USER, Asked("red roses")).notes[0]
 
 
-class Blank(WordEmbedder):
-    """An embedder that has no direction for what it does not know."""
+class ZeroEmbedder(WordEmbedder):
+    """An embedder that returns a zero vector for a question."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Makes nothing of a question."""
+        """Returns zeros for a question."""
         vectors = super().embed(texts)
         return vectors * 0 if texts[0].endswith("?") else vectors
 
@@ -237,7 +237,7 @@ def test_a_question_with_a_zero_vector_falls_back_to_keywords_and_says_so(
 ) -> None:
     diary.say_all()
     assert diary.keeper.memory.space is not None
-    diary.keeper.memory.space.embedder = Blank()
+    diary.keeper.memory.space.embedder = ZeroEmbedder()
     diary.keeper.embed_missing()
     answer = diary.keeper.recall(USER, Asked("bees?", mode="semantic"))
     found = [hit.item.item_id for hit in answer.hits if hit.source == "words"]
@@ -392,5 +392,5 @@ def test_why_and_why_not_work_for_the_past_and_for_other_branches(diary: Diary) 
 
 
 def remember(diary: Diary, text: str, *, witnesses: tuple[str, ...] = ()) -> Kept:
-    """Take something in through the keeper."""
+    """Remember a text through the memory service."""
     return diary.keeper.remember(RememberItem("", text, witnesses=witnesses), by=Context())

@@ -37,7 +37,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 
 def found(diary: Diary, text: str, limit: int = 20) -> list[str]:
-    """The ids of the items that a question finds, by words."""
+    """The ids of the items that keyword search finds."""
     asked = Asked(text, mode="text", limit=limit)
     return [hit.item.item_id for hit in diary.keeper.recall("user", asked).hits]
 
@@ -90,7 +90,7 @@ def test_significant_items_of_a_long_interval_are_found(diary: Diary) -> None:
     assert found(diary, "what did I say in 2024", 3)[0] == "sea"
 
 
-def test_an_item_is_found_by_the_time_of_its_event_whenever_it_was_recorded(diary: Diary) -> None:
+def test_a_time_in_a_reported_statement_excludes_nothing(diary: Diary) -> None:
     assert found(diary, "did I say that we moved to Hamburg in 2019")[0] == "move"
     assert found(diary, "did I say that we moved to Hamburg after the release")[0] == "move"
 

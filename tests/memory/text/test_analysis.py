@@ -1,4 +1,4 @@
-"""What the word leg promises, one sentence each."""
+"""Text analysis for keyword search: tokenizer, stemming, stop words and phrases."""
 
 import apsw
 import pytest
@@ -146,7 +146,7 @@ def test_a_long_question_keeps_its_rarest_terms_in_reading_order() -> None:
     assert rarest(Question(terms[::-1], ()), held).terms == terms[11::-1]
 
 
-def test_a_very_long_text_without_spaces_is_analysed_in_linear_time() -> None:
+def test_a_very_long_text_without_spaces_is_analysed() -> None:
     text = "日本" * 200_000
     assert len(document(text)) > len(text)
     assert question(text).terms == ("日", "本", "日本", "本日")

@@ -1,4 +1,4 @@
-"""Languages in Latin letters: which one a text is in, and that its words are found inflected."""
+"""Language detection, and search for inflected words in languages with Latin letters."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -22,7 +22,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
 
 
 def found(diary: Diary, text: str, principal: str = "user") -> list[str]:
-    """The ids of the items that a question finds, by words."""
+    """The ids of the items that keyword search finds."""
     asked = Asked(text, mode="text")
     return [hit.item.item_id for hit in diary.keeper.recall(principal, asked).hits]
 

@@ -1,4 +1,4 @@
-"""Whether two texts say the same."""
+"""Text similarity: repetition, variation and contradiction."""
 
 import pytest
 
@@ -29,7 +29,7 @@ MINUTES = (
         "Don't forget: Anna is allergic to the nuts.",
     ],
 )
-def test_the_same_text_in_another_case_or_punctuation_is_a_repetition(again: str) -> None:
+def test_the_same_text_with_an_introduction_or_contraction_is_a_repetition(again: str) -> None:
     assert likeness(SAID, again)[0] == "repeats"
     assert likeness(again, SAID)[0] == "repeats"
 
@@ -108,7 +108,7 @@ def test_a_long_text_with_a_few_words_more_or_less_is_a_variation() -> None:
         (LONG, LONG.replace(" the ", " ")),
     ],
 )
-def test_another_way_of_writing_is_a_repetition_or_variation(one: str, other: str) -> None:
+def test_another_way_of_writing_the_same_is_a_repetition(one: str, other: str) -> None:
     assert likeness(one, other)[0] == likeness(other, one)[0] == "repeats"
 
 
@@ -224,7 +224,7 @@ def test_an_action_done_twice_is_no_contradiction(one: str, other: str) -> None:
     assert likeness(one, other)[0] == likeness(other, one)[0] == "differs"
 
 
-def test_the_same_day_in_another_word_order_is_no_contradiction() -> None:
+def test_the_same_day_written_in_another_order_is_no_contradiction() -> None:
     assert likeness("My birthday is May 3", "My birthday is 3 May")[0] != "contradicts"
 
 

@@ -1,4 +1,4 @@
-"""Slips of the finger: what is spelt nearly like what was asked for is found, and told."""
+"""Spelling correction: a misspelt question finds similar words, and a note says so."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -24,14 +24,14 @@ def diary(tmp_path: Path) -> Generator[Diary]:
     opened.log.close()
 
 
-def asked(diary: Diary, text: str, principal: str = "user") -> tuple[list[str], str]:
-    """What a question finds by words, and what is told with it."""
+def search(diary: Diary, text: str, principal: str = "user") -> tuple[list[str], str]:
+    """The item ids that keyword search finds, and its notes."""
     answer = diary.keeper.recall(principal, Asked(text, mode="text"))
     return [hit.item.item_id for hit in answer.hits], " ".join(answer.notes)
 
 
-def one_slip_apart(one: str, other: str) -> bool:
-    """The same by definition: one letter more, less or other, or two neighbours exchanged."""
+def one_typing_error_apart(one: str, other: str) -> bool:
+    """The definition: one letter added, dropped or replaced, or two neighbours swapped."""
     long, short = sorted((one, other), key=len, reverse=True)
     if len(long) != len(short):
         return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
@@ -44,7 +44,7 @@ def one_slip_apart(one: str, other: str) -> bool:
 
 @given(st.lists(WORDS, unique=True, max_size=30), WORDS)
 def test_similar_words_are_those_one_typing_error_apart(words: list[str], word: str) -> None:
-    expected = {other for other in words if one_slip_apart(word, other)}
+    expected = {other for other in words if one_typing_error_apart(word, other)}
     assert set(Spelling(words).near(word)) == expected
 
 
@@ -71,7 +71,7 @@ def test_short_words_are_not_corrected_to_other_words(one: str, other: str) -> N
 def test_a_misspelt_question_finds_the_item_and_says_so(diary: Diary) -> None:
     diary.say("wanted", "The new address is Harbour Street 5.")
     diary.say("noise", "The kitchen needs paint.")
-    found, told = asked(diary, "What is the new adress in Habrour Street?")
+    found, told = search(diary, "What is the new adress in Habrour Street?")
     assert found[0] == "wanted"
     assert told == ("No match for “adress” and “Habrour”; similar spellings were searched instead.")
 
@@ -89,25 +89,25 @@ def test_a_word_with_an_umlaut_matches_both_spellings(
     diary: Diary, item: str, question: str
 ) -> None:
     diary.say("meant", item)
-    assert asked(diary, question) == (["meant"], "")
+    assert search(diary, question) == (["meant"], "")
 
 
 def test_the_note_quotes_a_misspelt_word_as_it_was_typed(diary: Diary) -> None:
     diary.say("meant", "Das Frühstück ist nicht im Preis")
-    found, told = asked(diary, "Frühtsück")
+    found, told = search(diary, "Frühtsück")
     assert found == ["meant"]
     assert told.startswith("No match for “Frühtsück”;")
 
 
 def test_an_identifier_is_not_treated_as_misspelt(diary: Diary) -> None:
     diary.say("meant", "See the book and the bookmrk")
-    assert asked(diary, "book-marked") == (["meant"], "")
+    assert search(diary, "book-marked") == (["meant"], "")
 
 
 def test_a_word_that_has_a_match_is_not_corrected(diary: Diary) -> None:
     diary.say("sand", "We crossed the desert on foot.")
     diary.say("sweet", "There was ice cream for dessert.")
-    assert asked(diary, "desert") == (["sand"], "")
+    assert search(diary, "desert") == (["sand"], "")
 
 
 def test_a_corrected_match_ranks_below_an_exact_match(diary: Diary) -> None:
@@ -122,35 +122,35 @@ def test_a_corrected_match_ranks_below_an_exact_match(diary: Diary) -> None:
 def test_a_word_similar_to_many_others_is_not_corrected(diary: Diary) -> None:
     for number, word in enumerate(("windmill", "windmall", "windmell", "windmoll")):
         diary.say(f"item-{number}", f"There is a {word}.")
-    assert asked(diary, "windmull") == ([], "")
-    assert asked(diary, "windimll")[0] == ["item-0"]
+    assert search(diary, "windmull") == ([], "")
+    assert search(diary, "windimll")[0] == ["item-0"]
 
 
 def test_corrections_come_from_indexed_and_from_waiting_passages(diary: Diary) -> None:
     diary.say("early", "Beginnings are like rhubarb.")
     for number in range(600):
         diary.engine.do(RememberItem(f"n{number}", f"Something else, number {number}."))
-    assert asked(diary, "rhubrab")[0] == ["early"]
+    assert search(diary, "rhubrab")[0] == ["early"]
     diary.say("late", "Endings are like marzipan.")
-    assert asked(diary, "marzpian")[0] == ["late"]
+    assert search(diary, "marzpian")[0] == ["late"]
 
 
 def test_a_hidden_item_suggests_no_correction(diary: Diary) -> None:
     diary.engine.do(GrantAudience("guest", ("project:x",)))
     diary.engine.do(RememberItem("secret", "The password is rhubarb.", scope="user"))
     diary.engine.do(RememberItem("open", "The kitchen needs paint.", scope="project:x"))
-    assert asked(diary, "rhubrab", "guest") == ([], "")
-    assert asked(diary, "rhubrab")[0] == ["secret"]
+    assert search(diary, "rhubrab", "guest") == ([], "")
+    assert search(diary, "rhubrab")[0] == ["secret"]
 
 
 def test_a_purged_or_retracted_item_suggests_no_correction(diary: Diary) -> None:
     first = diary.say("first", "We planted rhubarb.")
     second = diary.say("second", "We planted artichokes.")
-    assert asked(diary, "rhubrab")[0] == ["first"]
+    assert search(diary, "rhubrab")[0] == ["first"]
     diary.log.purge([first], reason="private", actor="user")
     diary.log.retract([second], reason="wrong", actor="user")
-    assert asked(diary, "rhubrab") == ([], "")
-    assert asked(diary, "artihcokes") == ([], "")
+    assert search(diary, "rhubrab") == ([], "")
+    assert search(diary, "artihcokes") == ([], "")
 
 
 def test_the_snippet_marks_the_corrected_word() -> None:

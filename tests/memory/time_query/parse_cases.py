@@ -1,9 +1,9 @@
-"""Expressions and the stretch each one means, asked on Sunday 15 November 2026, 19:00 in Berlin.
+"""Time expressions and their intervals, parsed on Sunday 15 November 2026, 19:00 in Berlin.
 
 Those of `ON_MONDAY` are asked the next morning at 10:00.
 
-A day is written "2026-11-10"; a stretch as "2026-11-10/2026-11-12" (end not included); an open side
-is empty.
+A day is written "2026-11-10"; an interval as "2026-11-10/2026-11-12" (end not included); an open
+end is empty.
 """
 
 STRETCHES: dict[str, str] = {

@@ -1,4 +1,4 @@
-"""Stretches of time in words."""
+"""Formatting of time intervals."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What a question is about, without the words that only say when."""
+"""The topic of a question: its words without those that only say when."""
 
 from datetime import UTC, datetime
 

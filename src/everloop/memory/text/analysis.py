@@ -64,7 +64,7 @@ _SENTENCE_ENDS: Final = frozenset('.!?:;\n"\u201c(¿¡«„')
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AnalysedText:
     """The index terms of a text: `words` in reading order, then `marks`, which have no order."""
 
     words: tuple[str, ...]
@@ -89,10 +89,10 @@ class Question:
         return " OR ".join([*quoted, *(f'"{term}"' for term in either)])
 
 
-def analyse(text: str, languages: Languages | None = None) -> Terms:
+def analyse(text: str, languages: Languages | None = None) -> AnalysedText:
     """The index terms of a text, in English and these languages, or in those it is written in."""
     words, marks = _terms(text, languages)
-    return Terms(tuple(words), tuple(marks))
+    return AnalysedText(tuple(words), tuple(marks))
 
 
 def document(text: str) -> str:

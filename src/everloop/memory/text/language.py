@@ -14,10 +14,13 @@ from typing import Any, Final
 
 from everloop.memory.text.normalise import unaccented
 
-SURE, AMONG = 2, 3  # distinctive stop words that decide; or one among so many stop words
+DISTINCTIVE_MIN, STOP_WORDS_MIN = (
+    2,
+    3,
+)  # distinctive stop words that decide; or one among so many stop words
 MARK: Final = "§"  # before a language code, in terms of that language
-TIED_MAX = 3  # languages that a question may be in at once
-WRITTEN_MAX = 5  # languages that a text may be indexed in at once
+QUESTION_LANGUAGES_MAX = 3  # languages that a question may be in at once
+TEXT_LANGUAGES_MAX = 5  # languages that a text may be indexed in at once
 
 Languages = tuple[str, ...]
 
@@ -222,8 +225,8 @@ def languages_of(words: Collection[str]) -> Languages | None:
     if most <= english:
         return otherwise
     best = tuple(code for code, counts in scores.items() if counts == (most, telling))
-    sure = telling >= SURE or (telling and most >= max(AMONG, 2 * english))
-    return best if sure and len(best) <= TIED_MAX else None
+    sure = telling >= DISTINCTIVE_MIN or (telling and most >= max(STOP_WORDS_MIN, 2 * english))
+    return best if sure and len(best) <= QUESTION_LANGUAGES_MAX else None
 
 
 def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
@@ -243,9 +246,9 @@ def written_in(words: Collection[str], letters: Collection[str]) -> Languages:
     best = tuple(code for code, counts in scores.items() if counts == (most, telling))
     english = said & ENGLISH
     others = min(len(english - GRAMMAR[code]) for code in best)
-    sure = telling or (most >= AMONG and not english)
+    sure = telling or (most >= STOP_WORDS_MIN and not english)
     fits = most > len(english) and most >= 2 * others
-    return best if sure and fits and len(best) <= WRITTEN_MAX else ()
+    return best if sure and fits and len(best) <= TEXT_LANGUAGES_MAX else ()
 
 
 def marks(words: Sequence[str], languages: Languages, accented: Mapping[str, str]) -> Iterator[str]:

@@ -37,18 +37,18 @@ Reading = tuple[int, int, int]  # year, month and day; 0 for what was not said
 Readings = tuple[Reading, ...]  # several if the date is ambiguous
 
 
-class Formed(NamedTuple):
+class NormalisedText(NamedTuple):
     """A text in normal form, and the dates in it, in order."""
 
     text: str
     dates: tuple[Readings, ...] = ()
 
 
-def in_one_form(text: str) -> Formed:
+def in_one_form(text: str) -> NormalisedText:
     """Rewrite every date, hour and number of a text in normal form."""
     found: list[Readings] = []
     dated = _replace_near_digits(_DATES, lambda one: _write_date(one, found), text)
-    return Formed(_normalise_numbers(dated), (*found,))
+    return NormalisedText(_normalise_numbers(dated), (*found,))
 
 
 def undated(text: str) -> str:

@@ -20,12 +20,14 @@ from everloop.memory.text.analysis import analyse
 from everloop.memory.text.normal_forms import Readings, in_one_form, is_unclear, may_agree, undated
 
 REPEATS = 0.9  # share of common word pairs from which on one text repeats or varies another
-TOPIC = 0.5  # share of common words, without numbers and "not", from which on the topic is the same
+SAME_TOPIC = (
+    0.5  # share of common words, without numbers and "not", from which on the topic is the same
+)
 WORDS_MIN = 3
 ALIGNED_MAX = 100  # words of the longest text that is aligned word by word
-SAID_KEPT = 64  # analysed texts that are cached
+TEXTS_CACHED = 64  # analysed texts that are cached
 
-Likeness = Literal["repeats", "varies", "contradicts", "differs"]
+TextRelation = Literal["repeats", "varies", "contradicts", "differs"]
 
 _MONEY = "$\u20ac\u00a3\u00a5"
 _NUMBER = re.compile(
@@ -73,7 +75,7 @@ _INTRODUCTION = re.compile(
 )
 
 
-def likeness(one: str, other: str) -> tuple[Likeness, float]:
+def likeness(one: str, other: str) -> tuple[TextRelation, float]:
     """Compare two texts: how one relates to the other, and their similarity from 0 to 1."""
     a, b = _analyse(one), _analyse(other)
     if a.dates == b.dates or not may_agree(a.dates, b.dates):
@@ -83,20 +85,20 @@ def likeness(one: str, other: str) -> tuple[Likeness, float]:
     return "differs" if unclear else how, shared
 
 
-def _compare(a: "_Analysed", b: "_Analysed") -> tuple[Likeness, float]:
+def _compare(a: "_Analysed", b: "_Analysed") -> tuple[TextRelation, float]:
     shared = max(_overlap(a.pairs, b.pairs), _overlap(a.gist, b.gist))
     about = max(_overlap(a.topic, b.topic), _subject_similarity(a, b))
-    if shared < REPEATS and about < TOPIC:  # as most texts do
+    if shared < REPEATS and about < SAME_TOPIC:  # as most texts do
         return "differs", shared
     turned = _has_opposite(a.words, b.words) or _is_negated(a.plain) != _is_negated(b.plain)
     same = not turned and _values(a.plain) == _values(b.plain)
-    near: Likeness = "varies" if same and shared >= REPEATS else "differs"
+    near: TextRelation = "varies" if same and shared >= REPEATS else "differs"
     if near == "varies" and a.bare == b.bare and spelt(a.spoken) == spelt(b.spoken):
         return "repeats", shared
     if same and (near == "differs" or not _both_differ(a.bare, b.bare)):
         return near, shared
     if (
-        about >= TOPIC
+        about >= SAME_TOPIC
         and min(len(a.words), len(b.words)) >= WORDS_MIN
         and _same_subject(a, b, turned)
     ):
@@ -118,7 +120,7 @@ class _Analysed(NamedTuple):
     thing: set[str] | None  # the subject: the words before the first "is" or "has", if there is one
 
 
-@lru_cache(maxsize=SAID_KEPT)
+@lru_cache(maxsize=TEXTS_CACHED)
 def _analyse(text: str, *, dated: bool = True) -> _Analysed:
     """Analyse a text. Cached, because one text is compared with several."""
     formed, dates = in_one_form(text) if dated else (undated(text), ())

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 LENGTH_MIN, LENGTH_MAX = 4, 20  # of words that are corrected
 DOUBLED_MIN, OTHER_MIN = 5, 7  # shortest words for an added or dropped letter, and for a wrong one
-BEYOND: Final = "\uffff"  # letters from here on need more than two bytes
+TWO_BYTES_END: Final = "\uffff"  # letters from here on need more than two bytes
 
 Letters = NDArray[np.uint16]
 
 
 def may_be_misspelt(word: str) -> bool:
     """Whether a word can be corrected: letters only, neither too few nor too many."""
-    return LENGTH_MIN <= len(word) <= LENGTH_MAX and word.isalpha() and max(word) < BEYOND
+    return LENGTH_MIN <= len(word) <= LENGTH_MAX and word.isalpha() and max(word) < TWO_BYTES_END
 
 
 class Spelling:

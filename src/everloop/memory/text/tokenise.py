@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from everloop.memory.text.language import ENGLISH, TELLING, elided
 
 WHOLE_LENGTH_MAX: Final = 64
-SINGLE_KEPT: Final = 50_000  # cached runs that are a single word
-APART_KEPT: Final = 10_000  # cached runs that have more than one word
+SINGLE_WORDS_CACHED: Final = 50_000  # cached runs that are a single word
+RUNS_CACHED: Final = 10_000  # cached runs that have more than one word
 NAME_MARK: Final = "·"
 
 _EMOJI: Final = (
@@ -96,13 +96,13 @@ def _tokenise_run(run: str) -> Apart:
     marks = tuple(mark for token in tokens for mark in (*token.wholes, *token.names))
     foreign = any(not TELLING.isdisjoint(token.said) for token in tokens) or bool(elided(run))
     if len(words) == 1 and not marks and not foreign:
-        if len(single) >= SINGLE_KEPT:
+        if len(single) >= SINGLE_WORDS_CACHED:
             single.clear()
         single[run] = words[0]
     return Apart(words, marks, foreign)
 
 
-_cached_run = lru_cache(maxsize=APART_KEPT)(_tokenise_run)
+_cached_run = lru_cache(maxsize=RUNS_CACHED)(_tokenise_run)
 
 
 def _tokenise_scripts(chunk: str) -> Iterator[Token]:

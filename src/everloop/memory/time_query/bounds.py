@@ -14,7 +14,7 @@ from everloop.memory.text.normal_forms import NUMBERS
 from everloop.memory.time_query.certainty import FROM_NOW, WEEKLY, period
 from everloop.memory.time_query.intervals import ANY_YEAR, DAY, Stretch, day
 
-OpenStretch = tuple[datetime | None, datetime | None]
+OpenInterval = tuple[datetime | None, datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Bound:
     count: int = 0
     unit: str = ""
 
-    def of(self, start: datetime, end: datetime) -> OpenStretch:
+    def of(self, start: datetime, end: datetime) -> OpenInterval:
         """Apply the bound to the interval [start, end) of an expression."""
         if self.count:
             return self._offset(start, end)

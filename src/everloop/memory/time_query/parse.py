@@ -37,7 +37,7 @@ from everloop.memory.time_query.event_anchors import anchors
 from everloop.memory.time_query.expressions import CUES, cued, dated
 from everloop.memory.time_query.intervals import Stretch
 
-READ = 10_000  # characters at the beginning of a question that are searched for times
+PARSED_MAX = 10_000  # characters at the beginning of a question that are searched for times
 LEAD = 120  # characters before a time that decide about its meaning
 _RECENT: Final = timedelta(
     hours=3
@@ -69,7 +69,7 @@ def hints(text: str, now: datetime) -> list[TimeHint]:
     `now` is what the user's clock shows, zone included; every moment returned is in that zone.
     """
     assert now.tzinfo is not None, "`now` must have a time zone"
-    text = text[:READ]
+    text = text[:PARSED_MAX]
     if not _may_have_time(text):
         return []  # fast path: most questions name no time
     speech_kind: Kind = "filter" if asks_what_was_said(text) and not asks_when(text) else "boost"
@@ -169,10 +169,10 @@ def _date_hints(text: str, now: datetime, speech_kind: Kind) -> Iterator[TimeHin
             yield TimeHint((first - limit.length, last), kind, start, stop)
 
 
-Placed = tuple[tuple[int, int], Stretch]
+_PlacedInterval = tuple[tuple[int, int], Stretch]
 
 
-def _merge_narrowing(text: str, found: list[Placed]) -> Iterator[Placed]:
+def _merge_narrowing(text: str, found: list[_PlacedInterval]) -> Iterator[_PlacedInterval]:
     """Merge expressions that narrow each other: "Tuesday last week", "last year, in May"."""
     while found:
         one = found.pop(0)
@@ -188,14 +188,14 @@ def _merge_narrowing(text: str, found: list[Placed]) -> Iterator[Placed]:
         yield one
 
 
-def _named_day(text: str, name: Placed, date: Placed) -> Stretch | None:
+def _named_day(text: str, name: _PlacedInterval, date: _PlacedInterval) -> Stretch | None:
     """The date, if a day of the week only repeats it: "Tuesday, 10 November"."""
     weekly = [bool(WEEKLY.search(text[slice(*one[0])])) for one in (name, date)]
     days = {(one[1][1] - one[1][0]).days for one in (name, date)}
     return date[1] if weekly == [True, False] and days == {1} else None
 
 
-def _within(text: str, inner: Placed, outer: Placed) -> Stretch | None:
+def _within(text: str, inner: _PlacedInterval, outer: _PlacedInterval) -> Stretch | None:
     """The day of the week within a week, or the date within a year."""
     words, days = text[slice(*inner[0])], (outer[1][1] - outer[1][0]).days
     weekly = bool(WEEKLY.search(words))
