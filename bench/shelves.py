@@ -21,7 +21,9 @@ from everloop.memory.deciders import MEMORY_DECIDERS
 from everloop.memory.index.vector_index import VectorSpace
 from everloop.memory.index.vector_store import VectorCache
 from everloop.memory.model.events import AudienceGranted, Origin, Remembered
-from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.audiences import Audiences
+from everloop.memory.projections.fts_index import MemoryWords
+from everloop.memory.projections.items import MemoryShelf
 from everloop.memory.service import Keeper
 from everloop.memory.text.analysis import question
 from everloop.settings import Settings

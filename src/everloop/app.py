@@ -50,7 +50,9 @@ from everloop.log.write.append import Work
 from everloop.memory.background import EmbeddingTask
 from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
 from everloop.memory.model.events import Retired
-from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.audiences import Audiences
+from everloop.memory.projections.fts_index import MemoryWords
+from everloop.memory.projections.items import MemoryShelf
 from everloop.memory.service import Keeper
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model, World

@@ -16,7 +16,9 @@ from everloop.memory.model.commands import (
     RetireItem,
 )
 from everloop.memory.model.scopes import Asker
-from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.audiences import Audiences
+from everloop.memory.projections.fts_index import MemoryWords
+from everloop.memory.projections.items import MemoryShelf
 from everloop.memory.projections.queries import Item, asker, find, items
 from everloop.memory.summaries.compress import Compressor, Gist, Refusal
 from everloop.memory.text.analysis import question

@@ -19,7 +19,9 @@ from everloop.memory.model.commands import (
     RetireItem,
     ReviseItem,
 )
-from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.audiences import Audiences
+from everloop.memory.projections.fts_index import MemoryWords
+from everloop.memory.projections.items import MemoryShelf
 from everloop.memory.projections.queries import Filter, asker, count
 from everloop.memory.retrieval.results import Asked
 from everloop.memory.service import Keeper

@@ -24,7 +24,7 @@ from everloop.memory.model.events import Related, Remembered, Repeated
 from everloop.memory.model.scopes import Asker
 from everloop.memory.model.stale_comparison import SaidMeanwhile
 from everloop.memory.near_duplicates.detect import Alike
-from everloop.memory.projections.items import passage_texts
+from everloop.memory.projections.fts_index import passage_texts
 from everloop.memory.projections.queries import Filter, Item, asker, find, passes, stepped_back
 from everloop.memory.projections.status_notes import passing
 from everloop.memory.retrieval.results import Answer, Asked, Why

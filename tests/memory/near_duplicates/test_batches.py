@@ -29,8 +29,9 @@ from everloop.memory.model.commands import (
     ReviseItem,
     RevokeAudience,
 )
-from everloop.memory.projections.fts_index import GROUP, indexed_upto
-from everloop.memory.projections.items import Audiences, MemoryShelf, MemoryWords
+from everloop.memory.projections.audiences import Audiences
+from everloop.memory.projections.fts_index import GROUP, MemoryWords, indexed_upto
+from everloop.memory.projections.items import MemoryShelf
 from everloop.memory.settings import MemorySettings
 from everloop.memory.text.passages import PASSAGES_MAX
 from everloop.settings import Settings

@@ -15,11 +15,11 @@ from everloop.memory.model.scopes import OWNER, Asker
 from everloop.memory.projections.fts_index import (
     GROUP,
     WAITING,
+    MemoryWords,
     closes_group,
     indexed_upto,
     passages_holding,
 )
-from everloop.memory.projections.items import MemoryWords
 from everloop.memory.retrieval.results import Asked
 from everloop.memory.retrieval.search import Memory
 from everloop.memory.text.passages import PASSAGES_MAX

@@ -12,7 +12,8 @@ from everloop.log.read.reader import State
 from everloop.memory.index.log_identity import Recognised
 from everloop.memory.index.passage_table import Roster
 from everloop.memory.index.snapshot import Arrays, Header, Snapshot
-from everloop.memory.projections.items import MemoryShelf, MemoryWords
+from everloop.memory.projections.fts_index import MemoryWords
+from everloop.memory.projections.items import MemoryShelf
 
 SAVED_ROWS_MIN = 5_000  # with fewer rows, reading the log is as fast as reading a snapshot
 

@@ -32,7 +32,7 @@ from everloop.memory.near_duplicates.detect import (
     terms_of,
 )
 from everloop.memory.near_duplicates.signatures import Sketches
-from everloop.memory.projections.items import titled_passages
+from everloop.memory.projections.fts_index import titled_passages
 from everloop.memory.projections.queries import Filter, Sieve
 from everloop.memory.text.analysis import document
 from everloop.memory.text.passages import PASSAGES_MAX

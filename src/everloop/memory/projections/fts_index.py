@@ -1,14 +1,24 @@
-"""Which passages the index of words holds, and which it will: it takes them in by the group.
+"""The projection of passages and its full-text index (FTS5), which is filled a group at a time.
 
-An index that is written with every commit costs more than all else that an item costs. So passages
-wait, with their terms, until a group of them is closed; who looks for words looks among those that
-wait as well. Which group a passage falls into is decided by its position alone.
+Writing the index with every commit would cost more than all else that an item costs. So passages
+wait in their table, with their terms, until a group of them is closed; a search for words looks
+among the waiting ones as well. Which group a passage belongs to follows from its position alone, so
+a rebuilt projection is the same. Knows nothing about who may see a passage.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, ClassVar, Final
 
-from everloop.log import Reader
+import apsw
+
+from everloop.log import Added, Fact, Projection, Reader, adds
+from everloop.log.sql_rows import rows
+from everloop.memory.model.events import Remembered, Revised
+from everloop.memory.text.analysis import document
+from everloop.memory.text.language import MARK
+from everloop.memory.text.passages import PASSAGES_MAX, passages
 
 GROUP: Final = 256  # facts in a group, on average
 
@@ -30,6 +40,66 @@ _INDEXED = "SELECT ifnull(max(id), -1) FROM memory_words_docsize"
 _VOCABULARY = """
 CREATE VIRTUAL TABLE temp.memory_vocabulary USING fts5vocab (main, memory_words, row)
 """
+_TEXT = "SELECT position, title, text FROM memory_versions WHERE position = ?"
+
+
+class MemoryWords(Projection):
+    """Every version of an item, cut into passages, with the terms each is found by.
+
+    Terms of the preceding item count for a passage as well, but whether the asker may see that item
+    is only known at query time, so `recall` adds them then.
+    """
+
+    name = "memory_words"
+    version = 6
+    tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
+    schema = """
+    CREATE TABLE memory_passages (
+        passage  INTEGER PRIMARY KEY,
+        position INTEGER NOT NULL,
+        item_id  TEXT NOT NULL,
+        follows  TEXT NOT NULL,
+        terms    TEXT NOT NULL,
+        length   INTEGER NOT NULL,
+        digest   BLOB NOT NULL
+    ) STRICT;
+    CREATE VIRTUAL TABLE memory_words
+        USING fts5 (terms, content='', contentless_delete=1, tokenize='ascii');
+    CREATE VIRTUAL TABLE memory_words_terms USING fts5vocab (memory_words, instance);
+    """
+
+    @adds(Remembered)
+    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[Added]:
+        return _passages(new, new.follows, fact.position)
+
+    @adds(Revised)
+    def _revised(self, new: Revised, fact: Fact) -> Iterator[Added]:
+        return _passages(new, "", fact.position)
+
+    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
+        """Erase the passages, and all traces in the index."""
+        touched = 0
+        for position in positions:
+            bounds = (position * PASSAGES_MAX, (position + 1) * PASSAGES_MAX)
+            db.execute("DELETE FROM memory_words WHERE rowid >= ? AND rowid < ?", bounds)
+            db.execute("DELETE FROM memory_passages WHERE passage >= ? AND passage < ?", bounds)
+            touched += db.changes()
+        if touched:
+            db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
+
+    def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+        """The passages, and every term at every place, be it in the index or on its way there."""
+        yield ("memory_passages", *rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
+        db.execute(
+            "CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_words, instance)"
+        )
+        waiting = [
+            (term, passage, "terms", place)
+            for passage, terms in rows(db, WAITING)
+            for place, term in enumerate(terms.split(" "))
+        ]
+        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms") + waiting))
+        db.execute("DROP TABLE temp.memory_terms")
 
 
 def closes_group(position: int) -> bool:
@@ -57,3 +127,35 @@ def vocabulary(reader: Reader) -> set[str]:
     found = {term for (term,) in reader.rows("SELECT term FROM temp.memory_vocabulary")}
     reader.db.execute("DROP TABLE temp.memory_vocabulary")
     return found.union(*(terms.split(" ") for _, terms in reader.rows(WAITING)))
+
+
+def titled_passages(title: str, text: str) -> list[str]:
+    """A text in passages, each with its item's title, unless it begins with that."""
+    opening = title.rstrip("…")
+    parts = passages(text)
+    return [part if part.startswith(opening) else f"{title}\n{part}" for part in parts]
+
+
+def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
+    """The texts that the vectors of passages are made of; without those that were purged."""
+    found: dict[int, str] = {}
+    of_version = groupby(sorted(wanted), lambda number: number // PASSAGES_MAX)
+    asked = {position: list(numbers) for position, numbers in of_version}
+    for position, title, text in reader.db.executemany(_TEXT, [(each,) for each in asked]):
+        parts = titled_passages(title, text)
+        for number in asked[position]:
+            if number % PASSAGES_MAX < len(parts):  # else it is of another build's making
+                found[number] = parts[number % PASSAGES_MAX]
+    return found
+
+
+def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[Added]:
+    for number, titled in enumerate(titled_passages(new.title, new.text), position * PASSAGES_MAX):
+        terms = document(titled)
+        digest = sha256(titled.encode()).digest()
+        length = terms.count(" ") + 1 - terms.count(MARK)  # a word in two languages is one word
+        row = (number, position, new.item_id, follows, terms, length, digest)
+        yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)", row
+        follows = ""
+    if closes_group(position):
+        yield TAKE_IN, ((position + 1) * PASSAGES_MAX,)

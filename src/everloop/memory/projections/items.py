@@ -1,24 +1,18 @@
-"""The views of memory: items with their versions and marks, passages with their words, audiences.
+"""The projection of memory items: their versions, marks, citations, relations and repetitions.
 
 Every row belongs to one fact and carries its position, so a sight filters it like any other. Rows
-of one item share `item`, the position at which it was taken in.
+of one item share `item`, the position of its first fact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
-from hashlib import sha256
-from itertools import groupby
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import apsw
 import msgspec
 
-from everloop.log import Added, Fact, Projection, Reader, adds
+from everloop.log import Added, Fact, Projection, adds
 from everloop.log.model.record import microseconds
-from everloop.log.sql_rows import rows
 from everloop.memory.model.events import (
-    AudienceGranted,
-    AudienceRevoked,
     CitationClosed,
     Cited,
     Demoted,
@@ -33,10 +27,6 @@ from everloop.memory.model.events import (
     Revised,
     Unpinned,
 )
-from everloop.memory.projections.fts_index import TAKE_IN, WAITING, closes_group
-from everloop.memory.text.analysis import document
-from everloop.memory.text.language import MARK
-from everloop.memory.text.passages import PASSAGES_MAX, passages
 
 _encode = msgspec.json.Encoder().encode
 
@@ -188,119 +178,12 @@ class MemoryShelf(Projection):
         yield "INSERT INTO memory_repeats VALUES (?, ?, ?, ?, ?)", row
 
 
-class MemoryWords(Projection):
-    """Every version in passages, with the terms it is found by.
-
-    The index holds each passage under its own terms, or will (`indexing.py`). What was said before
-    it counts as well, but who may see that is decided when somebody asks, so `recall` adds it then.
-    """
-
-    name = "memory_words"
-    version = 6
-    tables: ClassVar[tuple[str, ...]] = ("memory_passages", "memory_words", "memory_words_terms")
-    schema = """
-    CREATE TABLE memory_passages (
-        passage  INTEGER PRIMARY KEY,
-        position INTEGER NOT NULL,
-        item_id  TEXT NOT NULL,
-        follows  TEXT NOT NULL,
-        terms    TEXT NOT NULL,
-        length   INTEGER NOT NULL,
-        digest   BLOB NOT NULL
-    ) STRICT;
-    CREATE VIRTUAL TABLE memory_words
-        USING fts5 (terms, content='', contentless_delete=1, tokenize='ascii');
-    CREATE VIRTUAL TABLE memory_words_terms USING fts5vocab (memory_words, instance);
-    """
-
-    @adds(Remembered)
-    def _remembered(self, new: Remembered, fact: Fact) -> Iterator[Added]:
-        return _passages(new, new.follows, fact.position)
-
-    @adds(Revised)
-    def _revised(self, new: Revised, fact: Fact) -> Iterator[Added]:
-        return _passages(new, "", fact.position)
-
-    def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
-        """Erase the passages, and all traces in the index."""
-        touched = 0
-        for position in positions:
-            bounds = (position * PASSAGES_MAX, (position + 1) * PASSAGES_MAX)
-            db.execute("DELETE FROM memory_words WHERE rowid >= ? AND rowid < ?", bounds)
-            db.execute("DELETE FROM memory_passages WHERE passage >= ? AND passage < ?", bounds)
-            touched += db.changes()
-        if touched:
-            db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
-
-    def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
-        """The passages, and every term at every place, be it in the index or on its way there."""
-        yield ("memory_passages", *rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
-        db.execute(
-            "CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_words, instance)"
-        )
-        waiting = [
-            (term, passage, "terms", place)
-            for passage, terms in rows(db, WAITING)
-            for place, term in enumerate(terms.split(" "))
-        ]
-        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms") + waiting))
-        db.execute("DROP TABLE temp.memory_terms")
-
-
-class Audiences(Projection):
-    """Who may ask, and within which scopes."""
-
-    name = "memory_audiences"
-    tables: ClassVar[tuple[str, ...]] = ("memory_audiences",)
-    schema = """
-    CREATE TABLE memory_audiences (
-        position  INTEGER PRIMARY KEY,
-        branch    TEXT NOT NULL,
-        principal TEXT NOT NULL,
-        scopes    TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX memory_audiences_principal ON memory_audiences (principal, position);
-    """
-
-    @adds(AudienceGranted)
-    def _granted(self, new: AudienceGranted, fact: Fact) -> Iterator[Added]:
-        return _audience(fact, new.principal, new.scopes)
-
-    @adds(AudienceRevoked)
-    def _revoked(self, new: AudienceRevoked, fact: Fact) -> Iterator[Added]:
-        return _audience(fact, new.principal, ())
-
-
 def _version(new: Remembered | Revised, fact: Fact, item: int) -> Iterator[Added]:
     position, restricted = fact.position, int(bool(new.witnesses))
     row = (position, fact.branch, item, new.title, new.text, new.scope, restricted)
     yield "INSERT INTO memory_versions VALUES (?, ?, ?, ?, ?, ?, ?)", row
     for principal in new.witnesses:
         yield "INSERT INTO memory_witnesses VALUES (?, ?)", (position, principal)
-
-
-def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[Added]:
-    for number, titled in enumerate(titled_passages(new.title, new.text), position * PASSAGES_MAX):
-        terms = document(titled)
-        digest = sha256(titled.encode()).digest()
-        length = terms.count(" ") + 1 - terms.count(MARK)  # a word in two languages is one word
-        row = (number, position, new.item_id, follows, terms, length, digest)
-        yield "INSERT INTO memory_passages VALUES (?, ?, ?, ?, ?, ?, ?)", row
-        follows = ""
-    if closes_group(position):
-        yield TAKE_IN, ((position + 1) * PASSAGES_MAX,)
-
-
-def _audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Added]:
-    row = (fact.position, fact.branch, principal, _encode(scopes).decode())
-    yield "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)", row
-
-
-def titled_passages(title: str, text: str) -> list[str]:
-    """A text in passages, each with its item's title, unless it begins with that."""
-    opening = title.rstrip("…")
-    parts = passages(text)
-    return [part if part.startswith(opening) else f"{title}\n{part}" for part in parts]
 
 
 def _mark(new: MemoryEvent) -> tuple[str, int, str]:
@@ -323,19 +206,3 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
 
 def _moment(text: str) -> int:
     return microseconds(datetime.fromisoformat(text)) if text else 0
-
-
-def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
-    """The texts that the vectors of passages are made of; without those that were purged."""
-    found: dict[int, str] = {}
-    of_version = groupby(sorted(wanted), lambda number: number // PASSAGES_MAX)
-    asked = {position: list(numbers) for position, numbers in of_version}
-    for position, title, text in reader.db.executemany(_TEXT, [(each,) for each in asked]):
-        parts = titled_passages(title, text)
-        for number in asked[position]:
-            if number % PASSAGES_MAX < len(parts):  # else it is of another build's making
-                found[number] = parts[number % PASSAGES_MAX]
-    return found
-
-
-_TEXT = "SELECT position, title, text FROM memory_versions WHERE position = ?"

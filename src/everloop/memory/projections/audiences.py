@@ -1,0 +1,40 @@
+"""The projection of audiences: which principals may ask, and within which scopes."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from everloop.log import Added, Fact, Projection, adds
+from everloop.memory.model.events import AudienceGranted, AudienceRevoked
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Audiences(Projection):
+    """Who may ask, and within which scopes."""
+
+    name = "memory_audiences"
+    tables: ClassVar[tuple[str, ...]] = ("memory_audiences",)
+    schema = """
+    CREATE TABLE memory_audiences (
+        position  INTEGER PRIMARY KEY,
+        branch    TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        scopes    TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX memory_audiences_principal ON memory_audiences (principal, position);
+    """
+
+    @adds(AudienceGranted)
+    def _granted(self, new: AudienceGranted, fact: Fact) -> Iterator[Added]:
+        return _audience(fact, new.principal, new.scopes)
+
+    @adds(AudienceRevoked)
+    def _revoked(self, new: AudienceRevoked, fact: Fact) -> Iterator[Added]:
+        return _audience(fact, new.principal, ())
+
+
+def _audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Added]:
+    row = (fact.position, fact.branch, principal, _encode(scopes).decode())
+    yield "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)", row
