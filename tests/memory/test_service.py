@@ -7,9 +7,12 @@ import pytest
 from tests.memory.test_ghosts import Diary
 
 from everloop.errors import Conflict, Invalid
-from everloop.log import Context
+from everloop.log import Command, Context, Receipt
 from everloop.memory.model.commands import RememberItem, RetireItem, ReviseItem
+from everloop.memory.near_duplicates import detect
+from everloop.memory.projections import fts_index
 from everloop.memory.retrieval.results import Asked
+from everloop.memory.service import Keeper
 
 
 @pytest.fixture
@@ -62,6 +65,39 @@ def test_of_many_commands_one_that_is_refused_keeps_none_of_the_others_out(diary
     with pytest.raises(Conflict, match="item-0"):
         diary.engine.do_many(wanted)
     assert [diary.keeper.find("user", item_id).text for item_id in "ab"] == ["One.", "Two."]
+
+
+def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
+    diary: Diary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "The gate creaks in the wind."
+    others = ["The barn is red.", "The shed is locked."]
+    analysed: list[tuple[str, str]] = []
+    terms_of, document = detect.terms_of, fts_index.document
+
+    def counted_terms_of(text: str) -> tuple[str, ...]:
+        analysed.append(("terms_of", text))
+        return terms_of(text)
+
+    def counted_document(text: str) -> str:
+        analysed.append(("document", text))
+        return document(text)
+
+    monkeypatch.setattr(detect, "terms_of", counted_terms_of)
+    monkeypatch.setattr(fts_index, "document", counted_document)
+
+    def do_after_others(command: Command, *, by: Context, request_id: str | None) -> Receipt:
+        if others:  # somebody else is quicker
+            diary.engine.do(RememberItem(f"other-{len(others)}", others.pop()))
+        return diary.engine.do(command, by=by, request_id=request_id)
+
+    service = Keeper(
+        diary.log, do_after_others, diary.engine.do_many, diary.stage.clock, diary.stage.ids
+    )
+    kept = service.remember(RememberItem("", text), by=Context())
+    assert kept.new
+    assert not others
+    assert [how for how, what in analysed if what == text] == ["terms_of", "document"]
 
 
 @pytest.mark.parametrize("when", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])

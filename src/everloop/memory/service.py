@@ -23,7 +23,7 @@ from everloop.memory.model.decide import principal_of
 from everloop.memory.model.events import Related, Remembered, Repeated
 from everloop.memory.model.scopes import Asker
 from everloop.memory.model.stale_comparison import SaidMeanwhile
-from everloop.memory.near_duplicates.detect import Alike
+from everloop.memory.near_duplicates.detect import Alike, NewItem
 from everloop.memory.projections.fts_index import passage_texts
 from everloop.memory.projections.queries import Filter, Item, asker, find, passes, stepped_back
 from everloop.memory.projections.status_notes import passing
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Do = Callable[..., Receipt]
 DoMany = Callable[..., Sequence[Receipt]]
 
-COMPARE_TRIES = 8  # times that something is compared again because others speak at once
+COMPARE_TRIES = 8  # times that one item is compared while other processes write
 
 Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", "not found", "here"]
 
@@ -140,20 +140,31 @@ class Keeper:
             if request_id and (before := self._answered(new[0], request_id)):
                 return [before]
             told, receipts = self._recorded(commands, by, request_id, seen_by or by.actor)
-            self.memory.sharing.take_in(fact for each in receipts for fact in each.facts)
+            if len(receipts) == 1:  # of many, all terms are read at once when they are needed
+                self.memory.sharing.take_in(receipts[0].facts)
         return [
             _kept(each, receipt.facts) or Kept(one.item_id, True, 0)  # it was there, word for word
             for each, one, receipt in zip(new, told, receipts, strict=True)
         ]
 
     def _recorded(
-        self, new: Sequence[RememberItem], by: Context, request_id: str | None, seen_by: str
+        self, commands: Sequence[RememberItem], by: Context, request_id: str | None, seen_by: str
     ) -> tuple[list[RememberItem | RepeatItem], list[Receipt]]:
-        """What was recorded of each, and its receipt. One is compared again if others spoke."""
+        """Compare new items with what there is and record each as new or as a repetition.
+
+        Finding near duplicates is too slow for the write transaction, and decides which stream is
+        written. So it happens before, on a snapshot, and the transaction only checks that no item
+        of the same scope and kind came after that snapshot (`RememberCompared`). If one did, from
+        another process or another command, a single item is compared again, without analysing its
+        text again: an optimistic retry. The last try is recorded unchecked, so that a busy log
+        cannot keep an item out; then, and in a batch, which is never checked, a duplicate of
+        something that was recorded at the same moment becomes an item of its own.
+        """
+        new = [NewItem.of(each) for each in commands]
         tries = COMPARE_TRIES
         while True:
             alike, head = self._compared(new, by.actor, seen_by)
-            told = [_telling(*pair) for pair in zip(new, alike, strict=True)]
+            told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
             if len(told) > 1:
                 return told, list(self._do_many(told, by=by))
             tries -= 1
@@ -170,7 +181,7 @@ class Keeper:
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
         """The id of an item that says the same already, if `by` may see one. Records nothing."""
-        ((alike,), _) = self._compared([new], by.actor, by.actor)
+        ((alike,), _) = self._compared([NewItem.of(new)], by.actor, by.actor)
         return next((item_id for item_id, how, _ in alike if how == "repeats"), None)
 
     def recall(
@@ -274,7 +285,7 @@ class Keeper:
             space.cache.drop(space.embedder.name, gone)
 
     def _compared(
-        self, new: Sequence[RememberItem], author: str, seen_by: str
+        self, new: Sequence[NewItem], author: str, seen_by: str
     ) -> tuple[list[Alike], int]:
         """What each is like: items of the same scope and audience, nearest first; and up to where.
 

@@ -26,15 +26,14 @@ from everloop.memory.near_duplicates.detect import (
     COMPARED_MAX,
     Alike,
     Audience,
+    NewItem,
     Said,
     least_shared,
     relations,
-    terms_of,
 )
 from everloop.memory.near_duplicates.signatures import Sketches
-from everloop.memory.projections.fts_index import titled_passages
+from everloop.memory.projections.fts_index import analysed_passages
 from everloop.memory.projections.queries import Filter, Sieve
-from everloop.memory.text.analysis import document
 from everloop.memory.text.passages import PASSAGES_MAX
 
 TOGETHER = 32  # candidate passages checked at once, then twice as many
@@ -68,7 +67,7 @@ class Sharing:
         self,
         reader: Reader,
         who: Asker,
-        new: Sequence[RememberItem],
+        new: Sequence[NewItem],
         author: str,
         now: datetime,
     ) -> list[Alike]:
@@ -78,11 +77,10 @@ class Sharing:
         derived from others resembles them by design, and is compared with nothing.
         """
         found, batch = list[Alike](), Batch(author, now)
-        for each in new:
+        for each, terms in new:
             if each.derived_from:
                 found.append([])
                 continue
-            terms = terms_of(each.text)
             near = [*self._near(reader, who, each, terms), *batch.near(each, terms)]
             found.append(alike := relations(each, author, near, now))
             if len(found) < len(new) and all(how != "repeats" for _, how, _ in alike):
@@ -164,8 +162,8 @@ class _AudienceIndex:
         if isinstance(new, Revised):  # its audience is only in the projections
             return
         if isinstance(new, Remembered) and (new.scope, new.kind, new.witnesses) == audience:
-            texts = titled_passages(new.title, new.text)
-            self._sketches.extend(document(text).split(" ") for text in texts)
+            texts = analysed_passages(new.title, new.text)
+            self._sketches.extend(terms.split(" ") for _, terms in texts)
             first = fact.position * PASSAGES_MAX
             self._passages.extend(range(first, first + len(texts)))
         self._head = fact.position

@@ -43,6 +43,21 @@ def terms_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term.split(EITHER)[0] for term in asked))
 
 
+class NewItem(NamedTuple):
+    """An item to remember, with the terms of its text, so that retries do not analyse it again.
+
+    What was made from other items is like them, and has no terms here: it is compared with nothing.
+    """
+
+    command: RememberItem
+    terms: tuple[str, ...]
+
+    @classmethod
+    def of(cls, command: RememberItem) -> "NewItem":
+        """Analyse the text of a command."""
+        return cls(command, () if command.derived_from else terms_of(command.text))
+
+
 def least_shared(terms: Sequence[str]) -> int:
     """How many of its terms a text must share with a near duplicate, at least.
 

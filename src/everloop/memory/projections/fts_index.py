@@ -7,6 +7,7 @@ a rebuilt projection is the same. Knows nothing about who may see a passage.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from itertools import groupby
 from typing import Any, ClassVar, Final
@@ -21,6 +22,7 @@ from everloop.memory.text.language import MARK
 from everloop.memory.text.passages import PASSAGES_MAX, passages
 
 GROUP: Final = 256  # facts in a group, on average
+ANALYSED_KEPT: Final = 64  # texts that are not analysed again
 
 _GOLDEN, _MASK = 2_654_435_769, 2**32 - 1
 _AFTER = "passage > (SELECT ifnull(max(id), -1) FROM memory_words_docsize)"
@@ -136,6 +138,15 @@ def titled_passages(title: str, text: str) -> list[str]:
     return [part if part.startswith(opening) else f"{title}\n{part}" for part in parts]
 
 
+@lru_cache(maxsize=ANALYSED_KEPT)
+def analysed_passages(title: str, text: str) -> tuple[tuple[str, str], ...]:
+    """Each titled passage of a text with its index terms, joined by spaces.
+
+    Kept for a while: the projection needs them, and near-duplicate detection right after it.
+    """
+    return tuple((titled, document(titled)) for titled in titled_passages(title, text))
+
+
 def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
     """The texts that the vectors of passages are made of; without those that were purged."""
     found: dict[int, str] = {}
@@ -150,8 +161,8 @@ def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
 
 
 def _passages(new: Remembered | Revised, follows: str, position: int) -> Iterator[Added]:
-    for number, titled in enumerate(titled_passages(new.title, new.text), position * PASSAGES_MAX):
-        terms = document(titled)
+    analysed = analysed_passages(new.title, new.text)
+    for number, (titled, terms) in enumerate(analysed, position * PASSAGES_MAX):
         digest = sha256(titled.encode()).digest()
         length = terms.count(" ") + 1 - terms.count(MARK)  # a word in two languages is one word
         row = (number, position, new.item_id, follows, terms, length, digest)
