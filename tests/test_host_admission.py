@@ -73,7 +73,7 @@ def test_nobody_is_let_in_by_itself_where_the_user_wants_to_grant(engine: Engine
 
 
 def test_a_host_cannot_let_itself_in(engine: Engine) -> None:
-    with pytest.raises(Forbidden, match="may not say who may ask"):
+    with pytest.raises(Forbidden, match="may not grant or revoke access"):
         engine.do(GrantAudience(HOST, ("*",)), by=Context(actor=HOST))
 
 

@@ -106,7 +106,7 @@ def test_a_time_that_could_not_be_read_again_is_not_recorded(diary: Diary, when:
         RememberItem("", "The well is dry.", durability=when),
         RememberItem("", "The well was dug.", happened_at=when),
     ):
-        with pytest.raises(Invalid, match="out of reach"):
+        with pytest.raises(Invalid, match="out of range"):
             diary.keeper.remember(new, by=Context())
 
 

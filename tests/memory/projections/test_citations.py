@@ -166,7 +166,7 @@ def test_an_agent_cannot_cite_in_a_users_name(notes: Notebook) -> None:
 
 def test_an_agent_cannot_close_a_users_link(notes: Notebook) -> None:
     notes.cite("a")
-    with pytest.raises(Forbidden, match="a user stands on 'a'"):
+    with pytest.raises(Forbidden, match="a user cites 'a'"):
         notes.do(CloseCitation("a", "lesson:1"), AGENT)
     notes.do(CloseCitation("a", "lesson:1"), ENGINE)
     assert citers(notes, "a") == []
@@ -212,7 +212,7 @@ def test_what_a_user_put_into_a_summary_does_not_go_because_an_agent_changes_a_s
     notes.do(ReviseItem("a", text="Said otherwise."), by=AGENT)  # nobody's words are lost
     notes.make("again", "a", "b")
     notes.do(ReviseItem("again", text="I saw to it myself."), by=USER)
-    with pytest.raises(Forbidden, match="a user's words were made from it"):
+    with pytest.raises(Forbidden, match="a user wrote text that is derived from it"):
         notes.do(ReviseItem("a", text="Said once more."), by=AGENT)
     assert "again" in notes.listed()
     notes.do(ReviseItem("a", text="The user's own word."), by=USER)

@@ -1,11 +1,11 @@
-"""What can be asked of a memory."""
+"""Commands of the memory domain."""
 
 from everloop.log import Command
 from everloop.memory.model.events import Ledger, Origin
 
 
 class RememberItem(Command, frozen=True):
-    """Take an item in. `related` names others that it repeats or contradicts, and which of it."""
+    """Store an item. `related` lists ids of items that it repeats or contradicts, with which."""
 
     item_id: str
     text: str
@@ -24,17 +24,20 @@ class RememberItem(Command, frozen=True):
 
 
 class RememberCompared(RememberItem, frozen=True):
-    """Take an item in, if it was compared with all that there is: nothing came after `upto`."""
+    """Store an item if no item of its scope and kind was recorded after position `upto`.
+
+    Up to there it was compared with all others; see `MemoryService.remember`.
+    """
 
     upto: int = 0
 
 
 class KeepSummary(RememberItem, frozen=True):
-    """Take in a summary of items, if they still are what it was made of and have no other."""
+    """Store a summary if its sources are unchanged and have no other current summary."""
 
 
 class RepeatItem(Command, frozen=True):
-    """Note that an item was said again."""
+    """Record a repetition of an item instead of storing a duplicate."""
 
     item_id: str
     text: str
@@ -44,9 +47,9 @@ class RepeatItem(Command, frozen=True):
 
 
 class ReviseItem(Command, frozen=True):
-    """Change an item's words, scope or witnesses; what is None stays.
+    """Change an item's title, text, scope or witnesses; None leaves a field as it is.
 
-    `base` is the version that the editor saw: it is refused if that is no longer the newest.
+    `base` is the version that the editor saw: a revision of an older version is refused.
     """
 
     item_id: str
@@ -58,26 +61,26 @@ class ReviseItem(Command, frozen=True):
 
 
 class RateItem(Command, frozen=True):
-    """Say how much an item matters, 0 to 3."""
+    """Rate the significance of an item, 0 to 3."""
 
     item_id: str
     significance: int
 
 
 class PinItem(Command, frozen=True):
-    """Keep an item always at hand."""
+    """Pin an item."""
 
     item_id: str
 
 
 class UnpinItem(Command, frozen=True):
-    """Take the pin off."""
+    """Unpin an item, or decline its automatic pin."""
 
     item_id: str
 
 
 class CiteItem(Command, frozen=True):
-    """Note that something stands on an item. `because` says where that something was recorded."""
+    """Open a citation link from `citer` to an item. `because` is where the citer was recorded."""
 
     item_id: str
     citer: str
@@ -86,14 +89,14 @@ class CiteItem(Command, frozen=True):
 
 
 class CloseCitation(Command, frozen=True):
-    """Note that it no longer does."""
+    """Close a citation link."""
 
     item_id: str
     citer: str
 
 
 class RelateItems(Command, frozen=True):
-    """Put two items side by side: `contradicts` or `repeats`."""
+    """Relate two items: `contradicts` or `repeats`."""
 
     item_id: str
     other_id: str
@@ -101,7 +104,7 @@ class RelateItems(Command, frozen=True):
 
 
 class RetireItem(Command, frozen=True):
-    """Let an item step back. `force` is a user's word against a user's citation."""
+    """Retire an item. With `force`, the user retires it although something they wrote cites it."""
 
     item_id: str
     reason: str = ""
@@ -109,7 +112,7 @@ class RetireItem(Command, frozen=True):
 
 
 class DemoteItem(Command, frozen=True):
-    """Let an item step back in favour of a summary of it."""
+    """Demote an item in favour of a summary of it."""
 
     item_id: str
     in_favour_of: str
@@ -117,20 +120,20 @@ class DemoteItem(Command, frozen=True):
 
 
 class GrantAudience(Command, frozen=True):
-    """Let a principal ask, within scopes."""
+    """Allow a principal to read, within scopes."""
 
     principal: str
     scopes: tuple[str, ...]
 
 
 class RevokeAudience(Command, frozen=True):
-    """Let a principal ask no more."""
+    """Withdraw a principal's permission to read."""
 
     principal: str
 
 
 class KeepContext(Command, frozen=True):
-    """Keep the ledger of a prompt."""
+    """Store the ledger of a prompt."""
 
     context_id: str
     ledger: Ledger

@@ -1,4 +1,4 @@
-"""Decisions about memories: pure, from the item's state and who asks."""
+"""Decisions about memory items: pure functions of the item's state, the command and the actor."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -46,18 +46,18 @@ from everloop.memory.model.state import Audience, Item
 LEARNED = ("saw", "told", "inferred", "imported")
 RELATIONS = ("contradicts", "repeats")
 DURABLE = "durable"
-FENCES = ("```", "~~~")  # around code; the first line of it says more
+FENCES = ("```", "~~~")  # around code; its first line makes a better title
 ENGINE = "engine"
 TITLE_MAX = 280
-YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond, a time cannot be told in every time zone
+YEAR_MIN, YEAR_MAX = 2, 9_998  # beyond these, some time zones cannot represent a time
 
 
 def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> list[Draft]:
-    """Take an item in. Asking twice is harmless; another text under the same id is a conflict."""
+    """Store an item. Idempotent; a different text under the same id is a conflict."""
     if item is not None:
         if item.text == command.text:
             return []
-        raise Conflict(f"there is an item {command.item_id!r} with another text")
+        raise Conflict(f"item {command.item_id!r} already exists with a different text")
     check_new(command)
     remembered = Remembered(
         item_id=command.item_id,
@@ -74,48 +74,50 @@ def remember_item(item: Item | None, command: RememberItem, asking: Asking) -> l
         derived_from=command.derived_from,
         session=asking.by.session,
     )
-    beside = [_related(command.item_id, *other) for other in command.related]
-    return [Draft(remembered, command.because), *(Draft(each, beside=(0,)) for each in beside)]
+    relations = [_relation(command.item_id, *other) for other in command.related]
+    return [Draft(remembered, command.because), *(Draft(each, beside=(0,)) for each in relations)]
 
 
 def check_new(command: RememberItem) -> None:
-    """Pass what can be taken in.
+    """Validate a new item, independently of what is stored already.
 
     Raises:
-        Invalid: it cannot, whatever is known already.
+        Invalid: a field is empty, too long or malformed.
     """
     _check_words(command.title, command.text)
     check_time("durability", command.durability, allowed=DURABLE)
     check_time("happened_at", command.happened_at, allowed="")
     if command.learned_via not in LEARNED:
         raise Invalid(
-            f"{command.learned_via!r} is no way to learn", hint=f"Use {', '.join(LEARNED)}."
+            f"learned_via {command.learned_via!r} is unknown", hint=f"Use {', '.join(LEARNED)}."
         )
     check_scope(command.scope)
 
 
 def repeat_item(item: Item | None, command: RepeatItem, asking: Asking) -> list[Draft]:
-    """Note that an item was said again. It stands on the item, and on what it came from itself."""
+    """Record a repetition. It depends on the item and on its own sources."""
     del asking
     similarity = round(command.similarity, 3)
     repeated = Repeated(command.item_id, command.text, similarity, command.origin)
-    return _on(_known(item, command.item_id), repeated, *command.because)
+    return _draft(_existing(item, command.item_id), repeated, *command.because)
 
 
 def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[Draft]:
-    """Change what is given; if nothing is different, nothing happens. A user's words are theirs.
+    """Change the given fields, if they differ. Only a user can edit what a user wrote.
 
-    Who saw older words than those it has now may not know what would be lost, and is told.
+    An edit that is based on an older version is a conflict: it could overwrite unseen text.
 
-    What stays as an earlier revision said it stands on that one, and goes with it.
+    A field that keeps the value of an earlier revision depends on that revision, and is retracted
+    with it.
 
-    `asking.known` says whether a user's words were made from it: they would go with its old ones.
+    `asking.known` says whether a user wrote something derived from the item: a new version would
+    hide it.
     """
-    known = _known(item, command.item_id)
+    known = _existing(item, command.item_id)
     if not written_by_user(asking.by.actor) and (written_by_user(known.author) or asking.known):
-        told = "a user's words were made from it" if asking.known else "it was written by a user"
+        reason = "a user wrote text that is derived from it" if asking.known else "a user wrote it"
         raise Forbidden(
-            f"{command.item_id} cannot be changed: {told}",
+            f"{command.item_id} cannot be changed: {reason}",
             hint="Remember what you learned as an item of your own; memory shows both.",
         )
     witnesses = known.witnesses if command.witnesses is None else command.witnesses
@@ -133,20 +135,19 @@ def revise_item(item: Item | None, command: ReviseItem, asking: Asking) -> list[
     if command.base not in (None, known.version):
         raise Conflict(
             f"{command.item_id!r} was changed since the version that this revision is based on",
-            hint="Read it again; revise it with the newest version as `base`, or leave it.",
+            hint="Read it again, then revise it with the newest version as `base`.",
         )
     both = zip(known.wording, after, known.said_at, strict=True)
     kept = {at for old, new, at in both if old == new} - {known.position}
-    return _on(known, revised, *sorted(kept))
+    return _draft(known, revised, *sorted(kept))
 
 
 def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draft]:
-    """Say how much it matters. What is pivotal is pinned by itself.
+    """Rate the significance of an item. A pivotal item is pinned automatically.
 
-    `asking.known` lists the automatic pins that give way to it: where each item was recorded, and
-    its id.
+    `asking.known` lists the automatic pins that it displaces: the position and id of each item.
     """
-    known = _known(item, command.item_id)
+    known = _existing(item, command.item_id)
     if not 0 <= command.significance <= 3:
         raise Invalid(
             f"significance {command.significance} is not between 0 and 3",
@@ -154,35 +155,35 @@ def rate_item(item: Item | None, command: RateItem, asking: Asking) -> list[Draf
         )
     if known.significance == command.significance:
         return []
-    giving_way: Sequence[tuple[int, str]] = asking.known or ()
+    displaced: Sequence[tuple[int, str]] = asking.known or ()
     gone = [
         Draft(PinGaveWay(item_id, command.item_id), (position,), beside=(0,))
-        for position, item_id in giving_way
+        for position, item_id in displaced
     ]
-    return [*_on(known, Rated(command.item_id, command.significance)), *gone]
+    return [*_draft(known, Rated(command.item_id, command.significance)), *gone]
 
 
 def pin_item(item: Item | None, command: PinItem, asking: Asking) -> list[Draft]:
-    """Keep it at hand."""
+    """Pin an item. Idempotent."""
     del asking
-    known = _known(item, command.item_id)
-    return [] if known.pinned else _on(known, Pinned(command.item_id))
+    known = _existing(item, command.item_id)
+    return [] if known.pinned else _draft(known, Pinned(command.item_id))
 
 
 def unpin_item(item: Item | None, command: UnpinItem, asking: Asking) -> list[Draft]:
-    """Take the pin off, also an automatic one, or one that might come. Twice is harmless."""
+    """Unpin an item; this also declines an automatic pin, present or future. Idempotent."""
     del asking
-    known = _known(item, command.item_id)
-    return [] if known.pinned is False else _on(known, Unpinned(command.item_id))
+    known = _existing(item, command.item_id)
+    return [] if known.pinned is False else _draft(known, Unpinned(command.item_id))
 
 
 def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draft]:
-    """Open a link from something that stands on it.
+    """Open a citation link to an item.
 
-    An agent cannot open one in a user's name: that would give immunity on its own word.
-    `asking.known` is where the citer was recorded, if it is an item: without it, no link.
+    An agent cannot cite in a user's name: it would make the item immune by its own claim.
+    `asking.known` is the position of the citer, if it is an item: the link depends on it.
     """
-    known = _known(item, command.item_id)
+    known = _existing(item, command.item_id)
     if command.by_user and not (asking.by.actor == ENGINE or written_by_user(asking.by.actor)):
         raise Forbidden(
             f"{asking.by.actor} cannot cite {command.item_id!r} as the user",
@@ -191,43 +192,45 @@ def cite_item(item: Item | None, command: CiteItem, asking: Asking) -> list[Draf
     if (command.citer, command.by_user) in known.citers:
         return []
     cited = Cited(command.item_id, command.citer, command.by_user)
-    return _on(known, cited, *command.because, *(asking.known or ()))
+    return _draft(known, cited, *command.because, *(asking.known or ()))
 
 
 def close_citation(item: Item | None, command: CloseCitation, asking: Asking) -> list[Draft]:
-    """Close it. An agent cannot close a user's: that would lift the immunity it gives."""
-    known = _known(item, command.item_id)
+    """Close a citation link. An agent cannot close a user's: that would lift the immunity."""
+    known = _existing(item, command.item_id)
     if all(citer != command.citer for citer, _ in known.citers):
         return []
     if command.citer in known.cited_by_user and asking.by.actor not in (OWNER, ENGINE):
-        raise Forbidden(f"a user stands on {command.item_id!r}", hint="Only the user can let go.")
-    return _on(known, CitationClosed(command.item_id, command.citer))
+        raise Forbidden(
+            f"a user cites {command.item_id!r}", hint="Only the user can close this citation."
+        )
+    return _draft(known, CitationClosed(command.item_id, command.citer))
 
 
 def relate_items(item: Item | None, command: RelateItems, asking: Asking) -> list[Draft]:
-    """Put two items side by side."""
+    """Relate two items. Idempotent."""
     del asking
-    known = _known(item, command.item_id)
-    related = _related(command.item_id, command.other_id, command.relation)
+    known = _existing(item, command.item_id)
+    related = _relation(command.item_id, command.other_id, command.relation)
     if (related.other_id, related.relation) in known.related:
         return []
-    return _on(known, related)
+    return _draft(known, related)
 
 
-def _related(item_id: str, other_id: str, relation: str) -> Related:
+def _relation(item_id: str, other_id: str, relation: str) -> Related:
     if relation not in RELATIONS:
-        raise Invalid(f"{relation!r} is no relation", hint=f"Use {' or '.join(RELATIONS)}.")
+        raise Invalid(f"{relation!r} is not a relation", hint=f"Use {' or '.join(RELATIONS)}.")
     if other_id == item_id:
-        raise Invalid("an item cannot be related to itself")
+        raise Invalid("an item cannot be related to itself", hint="Name another item.")
     return Related(item_id, other_id, relation)
 
 
 def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[Draft]:
-    """Let it step back. Against what a user wrote, or stands on, only the user's own word counts.
+    """Retire an item. Only the user can retire what a user wrote or cites.
 
-    `asking.known` lists the citers that a user wrote, of the item and of what was made from it.
+    `asking.known` lists the citers that a user wrote, of the item and of anything derived from it.
     """
-    known = _known(item, command.item_id)
+    known = _existing(item, command.item_id)
     if known.retired:
         return []
     citers: Sequence[str] = asking.known or ()
@@ -241,29 +244,29 @@ def retire_item(item: Item | None, command: RetireItem, asking: Asking) -> list[
             f"{command.item_id!r} is cited by {', '.join(citers)}, which a user wrote",
             hint="Retire it with force if you mean it.",
         )
-    return _on(known, Retired(command.item_id, command.reason))
+    return _draft(known, Retired(command.item_id, command.reason))
 
 
 def demote_item(item: Item | None, command: DemoteItem, asking: Asking) -> list[Draft]:
-    """Let it step back in favour of a summary, if nothing speaks against that.
+    """Demote an item in favour of a summary, unless something forbids it.
 
-    What is pinned is wanted at hand. `asking.known` lists what else speaks against it: a user's
-    citers, or a change that the summary does not know of.
+    Pinned items are never demoted. `asking.known` lists other obstacles: a user's citers, or the
+    summary itself if it does not cover the newest version.
     """
-    known = _known(item, command.item_id)
+    known = _existing(item, command.item_id)
     immune = written_by_user(known.author) and asking.by.actor != OWNER
     wanted = known.pinned or known.significance == PIVOTAL
     already = known.retired or command.in_favour_of in known.demoted_for
     if already or wanted or immune or asking.known:
         return []
-    return _on(known, Demoted(command.item_id, command.in_favour_of), *command.because)
+    return _draft(known, Demoted(command.item_id, command.in_favour_of), *command.because)
 
 
 def keep_context(kept: Ledger | None, command: KeepContext, asking: Asking) -> list[Draft]:
-    """Keep the ledger of a prompt. Asking twice is harmless; a ledger is never changed."""
+    """Store the ledger of a prompt. Idempotent; a ledger is never changed."""
     del asking
     if kept is not None and kept != command.ledger:
-        raise Conflict(f"there is a ledger {command.context_id!r} already", hint="Use a new id.")
+        raise Conflict(f"ledger {command.context_id!r} already exists", hint="Use a new id.")
     if kept is not None:
         return []
     return [Draft(ContextAssembled(command.context_id, command.ledger), command.because)]
@@ -272,10 +275,10 @@ def keep_context(kept: Ledger | None, command: KeepContext, asking: Asking) -> l
 def grant_audience(
     audience: Audience | None, command: GrantAudience, asking: Asking
 ) -> list[Event]:
-    """Let a principal ask. Only the owner lets anyone in.
+    """Allow a principal to read. Only the owner can.
 
-    The engine may admit one about whom the owner has said nothing. `asking.known` tells whether
-    anything was ever said, also what was retracted since: whom the owner shut out stays out.
+    The engine may admit a principal that never had a grant. `asking.known` tells whether it had
+    one, including retracted ones: whoever lost access is not admitted again automatically.
     """
     if asking.by.actor == ENGINE and (audience is not None or asking.known):
         return []
@@ -292,7 +295,7 @@ def grant_audience(
 def revoke_audience(
     audience: Audience | None, command: RevokeAudience, asking: Asking
 ) -> list[Event]:
-    """Let a principal ask no more. Only the owner shuts anyone out."""
+    """Withdraw a principal's permission to read. Only the owner can. Idempotent."""
     _check_owner(asking)
     if audience is None or not audience.scopes:
         return []
@@ -300,24 +303,24 @@ def revoke_audience(
 
 
 def title_of(text: str) -> str:
-    """A title for a text without one: its first line that says something, cut at a word."""
+    """Derive a title from a text: its first non-empty line of prose, cut at a word."""
     lines = (line.strip().lstrip("#").strip() for line in text.split("\n"))
-    said = (line for line in lines if line and not line.startswith(FENCES))
-    first = next(said, text.strip())
+    prose = (line for line in lines if line and not line.startswith(FENCES))
+    first = next(prose, text.strip())
     if len(first) <= 80:
         return first
     return f"{first[:80].rsplit(' ', 1)[0]}…"
 
 
 def principal_of(actor: str) -> str:
-    """Through whose eyes an actor looks. The engine sees what the owner sees."""
+    """The principal that an actor reads as. The engine sees what the owner sees."""
     return OWNER if actor == ENGINE else actor
 
 
 def _new_title(item: Item, command: ReviseItem) -> str:
-    """The title after a revision. One that was taken from the old text goes with it.
+    """The title after a revision. A title that was derived from the old text is derived again.
 
-    Who takes a title away gets one from the text, as who gave none.
+    Removing a title derives one from the text, as for a new item without a title.
     """
     text = item.text if command.text is None else command.text
     if command.title is not None:
@@ -325,19 +328,20 @@ def _new_title(item: Item, command: ReviseItem) -> str:
     return title_of(text) if item.title == title_of(item.text) else item.title
 
 
-def _on(item: Item, happened: Event, *because: int) -> list[Draft]:
-    """A fact about an item stands on the item: without it, it does not count either."""
-    return [Draft(happened, (item.position, *because))]
+def _draft(item: Item, event: Event, *because: int) -> list[Draft]:
+    """Draft a fact about an item. It depends on the item, and is retracted with it."""
+    return [Draft(event, (item.position, *because))]
 
 
 def _check_owner(asking: Asking) -> None:
     if asking.by.actor != OWNER:
         raise Forbidden(
-            f"{asking.by.actor} may not say who may ask", hint="Only the user can, at a terminal."
+            f"{asking.by.actor} may not grant or revoke access",
+            hint="Only the user can, at a terminal.",
         )
 
 
-def _known(item: Item | None, item_id: str) -> Item:
+def _existing(item: Item | None, item_id: str) -> Item:
     if item is None:
         raise NotFound(f"no item {item_id!r}", hint="`everloop memories` lists them.")
     return item
@@ -353,7 +357,7 @@ def _check_words(title: str, text: str) -> None:
 
 
 def check_time(name: str, value: str, *, allowed: str) -> None:
-    """Pass a time, or what may stand in its place.
+    """Validate a time in ISO 8601 with a time zone, or the one `allowed` other value.
 
     Raises:
         Invalid: it is neither.
@@ -370,5 +374,5 @@ def check_time(name: str, value: str, *, allowed: str) -> None:
         raise Invalid(f"{name} {value!r} has no time zone", hint="Add one, such as Z or +02:00.")
     if not YEAR_MIN <= moment.year <= YEAR_MAX:
         raise Invalid(
-            f"{name} {value!r} is out of reach", hint=f"Use a year from {YEAR_MIN} to {YEAR_MAX}."
+            f"{name} {value!r} is out of range", hint=f"Use a year from {YEAR_MIN} to {YEAR_MAX}."
         )

@@ -1,4 +1,4 @@
-"""What can happen to a memory. One kind of item for every use of Everloop."""
+"""Events of the memory domain: one kind of item serves every use of Everloop."""
 
 from typing import Any, ClassVar
 
@@ -18,12 +18,12 @@ class Origin(msgspec.Struct, frozen=True):
 
 @event("memory.remembered", schema=2)
 class Remembered(Event, frozen=True):
-    """An item was taken in.
+    """An item was stored.
 
-    `witnesses` names who may know it; if it is empty, everyone whom the scope admits may.
-    `follows` is the item said right before it; `happened_at` is empty if that is when it was
-    recorded; `durability` is `durable` or the time until which it holds. `session` is the door's
-    name of the run it came from, empty if unknown; `origin` is what the speaker says of that.
+    `witnesses` restricts who may see it; if empty, every principal with its scope may. `follows` is
+    the item said right before it; `happened_at` is empty if that equals the time of recording;
+    `durability` is `durable` or the time until which it is valid. `session` is the run it came
+    from, as identified by the door, empty if unknown; `origin` is what the author claims about it.
     """
 
     item_id: str
@@ -48,9 +48,9 @@ def _without_session(data: dict[str, Any]) -> dict[str, Any]:
 
 @event("memory.revised")
 class Revised(Event, frozen=True):
-    """An item's words, scope or witnesses were changed; this is all of them, as they are now.
+    """An item's title, text, scope or witnesses were changed; each field has its new value.
 
-    What was derived from what it said before is stale, and gone until it is made again.
+    Anything derived from the previous version is stale and hidden until it is derived again.
     """
 
     supersedes: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class Revised(Event, frozen=True):
 
 @event("memory.repeated")
 class Repeated(Event, frozen=True):
-    """The same thing was said again, near enough. It was linked to the item, not stored anew."""
+    """A near duplicate of an item came in. It was linked to the item instead of being stored."""
 
     item_id: str
     text: str
@@ -72,13 +72,13 @@ class Repeated(Event, frozen=True):
     origin: Origin
 
 
-PIVOTAL = 3  # of significance: such an item is pinned by itself
-SUMMARY = "summary"  # the kind of what stands for others
+PIVOTAL = 3  # significance: such an item is pinned automatically
+SUMMARY = "summary"  # the kind of an item that summarises others
 
 
 @event("memory.rated")
 class Rated(Event, frozen=True):
-    """How much an item matters: 0 routine, 1 notable, 2 significant, 3 pivotal."""
+    """An item's significance was set: 0 routine, 1 notable, 2 significant, 3 pivotal."""
 
     item_id: str
     significance: int
@@ -86,24 +86,24 @@ class Rated(Event, frozen=True):
 
 @event("memory.pinned")
 class Pinned(Event, frozen=True):
-    """Someone wants the item always at hand."""
+    """The item was pinned by hand."""
 
     item_id: str
 
 
 @event("memory.unpinned")
 class Unpinned(Event, frozen=True):
-    """The pin was taken off, or an automatic one was declined."""
+    """The item was unpinned by hand, or its automatic pin was declined."""
 
     item_id: str
 
 
 @event("memory.pin_gave_way")
 class PinGaveWay(Event, frozen=True):
-    """An automatic pin gave way to a newer one: its audience had as many as are kept.
+    """An automatic pin was displaced by a newer one: its audience had reached the maximum.
 
-    It stands with the newer one, and on both: without that rating, the pin is there again. So it is
-    when the item is rated pivotal anew.
+    This depends on both items and on the newer rating: retract that, and the pin is back. Rating
+    the item pivotal again also brings it back.
     """
 
     lasting: ClassVar[bool] = True
@@ -114,7 +114,7 @@ class PinGaveWay(Event, frozen=True):
 
 @event("memory.cited")
 class Cited(Event, frozen=True):
-    """Something stands on the item. If a user wrote it, the item is immune to clean-up."""
+    """Something cites the item. If a user wrote the citer, the item is immune to clean-up."""
 
     lasting: ClassVar[bool] = True
 
@@ -125,7 +125,7 @@ class Cited(Event, frozen=True):
 
 @event("memory.citation_closed")
 class CitationClosed(Event, frozen=True):
-    """What stood on the item was retired, or no longer stands on it."""
+    """The citer was retired, or no longer cites the item."""
 
     lasting: ClassVar[bool] = True
 
@@ -135,7 +135,7 @@ class CitationClosed(Event, frozen=True):
 
 @event("memory.related")
 class Related(Event, frozen=True):
-    """Two items belong side by side: one contradicts the other, or nearly repeats it."""
+    """Two items were related: one contradicts the other, or nearly repeats it."""
 
     item_id: str
     other_id: str
@@ -144,7 +144,7 @@ class Related(Event, frozen=True):
 
 @event("memory.retired")
 class Retired(Event, frozen=True):
-    """The item stepped back: recall passes over it, and it can still be opened by its id."""
+    """The item was retired: recall skips it, and it can still be opened by its id."""
 
     item_id: str
     reason: str
@@ -152,7 +152,7 @@ class Retired(Event, frozen=True):
 
 @event("memory.demoted")
 class Demoted(Event, frozen=True):
-    """The item stepped back in favour of a summary of it. It stays one zoom away."""
+    """The item was demoted in favour of a summary of it, from which it can be reached."""
 
     item_id: str
     in_favour_of: str
@@ -160,7 +160,7 @@ class Demoted(Event, frozen=True):
 
 @event("memory.compression_refused")
 class CompressionRefused(Event, frozen=True):
-    """Nobody could say these items in fewer words. They are not tried again until one changes."""
+    """The summariser could not compress these items. They are retried only after one changes."""
 
     item_ids: tuple[str, ...]
     reason: str
@@ -168,9 +168,10 @@ class CompressionRefused(Event, frozen=True):
 
 @event("memory.consolidation_asked")
 class ConsolidationAsked(Event, frozen=True):
-    """These items are to step back for one summary of them. Until that is settled, it is to do.
+    """A consolidation was requested: demote these items in favour of one summary.
 
-    `in_the_name_of` says for each of them who lets it; an empty name leaves it where it is.
+    It is an open job until `ConsolidationSettled`. `in_the_name_of` names for each item the actor
+    who demotes it; an empty name leaves that item as it is.
     """
 
     item_ids: tuple[str, ...]
@@ -181,9 +182,10 @@ class ConsolidationAsked(Event, frozen=True):
 
 @event("memory.consolidation_settled")
 class ConsolidationSettled(Event, frozen=True):
-    """All stepped back that may, or none, as the summary was not found; or none was written.
+    """A consolidation ended: all permitted items were demoted, or none, or no summary was written.
 
-    What spoke against one of them is not asked again.
+    No item is demoted if a search did not find the summary. Items that could not be demoted are
+    not tried again.
     """
 
     summary_id: str
@@ -191,7 +193,7 @@ class ConsolidationSettled(Event, frozen=True):
 
 
 class LedgerEntry(msgspec.Struct, frozen=True):
-    """One piece of a prompt: what it is, what it cost, where it came from, and why it is not in."""
+    """One piece of a prompt: its key, tokens, sources, and why it was left out if it was."""
 
     key: str
     tokens: int
@@ -200,7 +202,7 @@ class LedgerEntry(msgspec.Struct, frozen=True):
 
 
 class LedgerSection(msgspec.Struct, frozen=True):
-    """One section of a prompt. `tokens` is what it took; `tokens_max` is 0 if it had no limit."""
+    """One section of a prompt. `tokens` is what it used; `tokens_max` is 0 if it had no limit."""
 
     name: str
     tier: str
@@ -210,7 +212,7 @@ class LedgerSection(msgspec.Struct, frozen=True):
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """What a prompt was made of. It holds no words: those are at the positions it names."""
+    """The parts of a prompt with their tokens and sources. Contains positions, never text."""
 
     principal: str
     tokens: int
@@ -223,7 +225,7 @@ class Ledger(msgspec.Struct, frozen=True):
 
 @event("memory.context_assembled")
 class ContextAssembled(Event, frozen=True):
-    """A prompt was put together."""
+    """A prompt was assembled."""
 
     context_id: str
     ledger: Ledger
@@ -231,7 +233,7 @@ class ContextAssembled(Event, frozen=True):
 
 @event("memory.audience_granted")
 class AudienceGranted(Event, frozen=True):
-    """A principal may ask, within these scopes: exact ones, `project:*`, or `*`."""
+    """A principal was allowed to read, within these scopes: exact ones, `project:*`, or `*`."""
 
     principal: str
     scopes: tuple[str, ...]
@@ -239,7 +241,7 @@ class AudienceGranted(Event, frozen=True):
 
 @event("memory.audience_revoked")
 class AudienceRevoked(Event, frozen=True):
-    """A principal may no longer ask."""
+    """A principal's permission to read was withdrawn."""
 
     principal: str
 

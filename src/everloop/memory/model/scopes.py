@@ -1,8 +1,8 @@
-"""Scopes: whom an item is for, and the one rule of who may see it.
+"""Scopes and access control: the one rule that decides who may see an item. Pure.
 
 A scope is `user`, `global`, or `team:x`, `skill:x`, `project:x`. There is no hierarchy. A principal
-is let in by grants; one without a grant sees nothing. The owner, `user`, sees everything that is
-theirs: the log is theirs.
+sees the scopes it was granted; one without a grant sees nothing. The owner, `user`, sees
+everything: the log is theirs.
 """
 
 import re
@@ -18,23 +18,23 @@ _SCOPE = re.compile(r"user|global|(?:team|skill|project):[^\s*][^\n*]{0,99}")
 
 
 class Asker(msgspec.Struct, frozen=True):
-    """Who asks, and within which scopes. The doors make it; a request never does."""
+    """A principal with its granted scopes. The doors create it; a request never supplies it."""
 
     principal: str
     scopes: tuple[str, ...]
 
     @property
     def owner(self) -> bool:
-        """Whether this is the one whose log it is."""
+        """Whether this is the owner of the log."""
         return self.principal == OWNER
 
     def admits(self, scope: str) -> bool:
-        """Whether the grants reach a scope."""
+        """Whether the grants include a scope."""
         kind = scope.partition(":")[0]
         return self.owner or not {"*", scope, f"{kind}:*"}.isdisjoint(self.scopes)
 
     def may_see(self, scope: str, witnesses: tuple[str, ...]) -> bool:
-        """The rule: in scope, and a witness if there are witnesses."""
+        """Whether an item is visible: in a granted scope, and to its witnesses if it has any."""
         if not self.admits(scope):
             return False
         return self.owner or not witnesses or self.principal in witnesses
@@ -44,15 +44,15 @@ NOBODY: Final = Asker("", ())
 
 
 def written_by_user(actor: str) -> bool:
-    """Whether an actor's words count as the user's. A pack's do: the user installed it."""
+    """Whether an actor's text counts as the user's own. A pack's does: the user installed it."""
     return actor == OWNER or actor.startswith("pack:")
 
 
 def check_scope(scope: str) -> str:
-    """The scope, if it is one.
+    """Return a valid scope unchanged.
 
     Raises:
-        Invalid: it is not.
+        Invalid: it is not a scope.
     """
     if not _SCOPE.fullmatch(scope):
         raise Invalid(
@@ -63,10 +63,10 @@ def check_scope(scope: str) -> str:
 
 
 def check_grant(scope: str) -> str:
-    """The scope of a grant, which may also be `*`, or `project:*` and the like.
+    """Return the scope of a grant, which may also be a wildcard: `*`, `project:*` and the like.
 
     Raises:
-        Invalid: it is neither.
+        Invalid: it is neither a scope nor a wildcard.
     """
     if scope == "*" or scope in {f"{kind}:*" for kind in KINDS[2:]}:
         return scope

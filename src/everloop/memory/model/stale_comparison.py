@@ -1,28 +1,29 @@
-"""Whether something for the same audience came after what is new was compared: from elsewhere.
+"""Optimistic concurrency check for near-duplicate detection.
 
-Asked in the transaction that records it, so of two processes or nodes that say the same at once the
-second is noticed, too.
+A new item is compared with all others before its write transaction. Inside the transaction this
+module checks that no item of the same scope and kind was recorded since, so that of two processes
+or nodes that store the same text at once, the second becomes a repetition of the first.
 """
 
 from everloop.errors import Conflict
 from everloop.log import Reader
 from everloop.memory.model.commands import RememberCompared
 
-_SINCE = """
+_RECORDED_SINCE = """
 SELECT 1 FROM memory_versions v JOIN memory_items i ON i.position = v.item
 WHERE v.position > ? AND v.scope = ? AND i.kind = ? LIMIT 1
 """
 
 
 class SaidMeanwhile(Conflict):
-    """Something came that it was not compared with: compare again."""
+    """The comparison is stale: an item was recorded after it. Compare again."""
 
 
 def against_what_came(reader: Reader, command: RememberCompared) -> None:
-    """Pass what was compared with all there is.
+    """Accept an item that was compared with everything recorded before it.
 
     Raises:
-        SaidMeanwhile: it was not.
+        SaidMeanwhile: an item of the same scope and kind was recorded since.
     """
-    if reader.rows(_SINCE, (command.upto, command.scope, command.kind)):
-        raise SaidMeanwhile("something else was said meanwhile", hint="Say it again.")
+    if reader.rows(_RECORDED_SINCE, (command.upto, command.scope, command.kind)):
+        raise SaidMeanwhile("another item was stored at the same time", hint="Try again.")

@@ -1,4 +1,4 @@
-"""What decisions about one item need to know of it."""
+"""State of the memory domain: what decisions about an item, an audience or a ledger need. Pure."""
 
 import msgspec
 
@@ -24,11 +24,11 @@ from everloop.memory.model.scopes import written_by_user
 
 
 class Item(msgspec.Struct, frozen=True):
-    """An item as it stands. `position` is where it was taken in: later facts stand on that one.
+    """The current state of an item. `position` is its first fact: later facts depend on that one.
 
-    `version` is where its words were recorded. `author` is who took it in, or the user if the
-    user has revised it since. `said_at` tells where its title, text, scope and witnesses were said
-    as they are now.
+    `version` is the position of its newest version. `author` is who stored it, or the user if the
+    user has revised it since. `said_at` has the positions at which its title, text, scope and
+    witnesses got their present values.
     """
 
     position: int
@@ -41,7 +41,7 @@ class Item(msgspec.Struct, frozen=True):
     derived_from: tuple[str, ...]
     said_at: tuple[int, int, int, int]
     significance: int = 0
-    pinned: bool | None = None  # by hand; None: nobody has said whether it is
+    pinned: bool | None = None  # by hand; None: neither pinned nor unpinned
     retired: bool = False
     demoted_for: frozenset[str] = frozenset()
     citers: frozenset[tuple[str, bool]] = frozenset()
@@ -49,7 +49,7 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def wording(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """What a revision can change."""
+        """The fields that a revision can change."""
         return self.title, self.text, self.scope, self.witnesses
 
     @property
@@ -115,7 +115,7 @@ ITEM = Fold("memory.item", Item, evolve, version=4)
 
 
 class Audience(msgspec.Struct, frozen=True):
-    """What one principal may ask for."""
+    """The scopes that one principal may read."""
 
     scopes: tuple[str, ...] = ()
 
@@ -135,7 +135,7 @@ AUDIENCE = Fold("memory.audience", Audience, evolve_audience)
 
 
 def evolve_context(kept: Ledger | None, fact: Fact) -> Ledger:
-    """The ledger of a prompt."""
+    """The ledger after a fact. It never changes."""
     if isinstance(fact.event, ContextAssembled):
         return fact.event.ledger
     if kept is None:
