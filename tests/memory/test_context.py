@@ -168,7 +168,7 @@ def test_what_was_left_out_of_one_section_may_be_in_another() -> None:
 
 
 def test_must_is_never_dropped_if_it_does_not_fit_that_is_an_error_with_a_hint() -> None:
-    with pytest.raises(Invalid, match="'identity' went over") as problem:
+    with pytest.raises(Invalid, match="'identity' exceeds the limit") as problem:
         built([section("identity", "must", 5)], 50, 50)
     assert "hard budget" in problem.value.hint
 

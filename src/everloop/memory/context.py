@@ -1,13 +1,13 @@
-"""The context assembler: sections in, a prompt within its budget out, and a ledger of both.
+"""Prompt assembly: fits sections into a token budget and records what was left out in a ledger.
 
-Three tiers. `must` is always in; if it alone is over the hard budget, that is an error and not a
-shorter prompt. `should` fills up to the hard budget, `nice` only up to the soft one. What does not
-fit beside all that is stronger is left out, and the ledger says so: every piece that was offered is
-in it exactly once, with its tokens, the positions it came from, and why it is not in the prompt.
+Three tiers. `must` is always included; if it alone exceeds the hard budget, that is an error and
+not a shorter prompt. `should` fills up to the hard budget, `nice` only up to the soft one. The
+ledger lists every offered piece exactly once, with its tokens, the positions it came from, and why
+it is not in the prompt if it was left out.
 
-The order in which things go is pinned: `nice` before `should`; within a tier the section that
-`stays` less before the one that stays more, and of equals the later one first; within a section the
-piece of lower priority, and of equals the later one. The prompt keeps the order it was given.
+The order of omission is fixed: `nice` before `should`; within a tier the section with the lower
+`stays` first, of equals the later one; within a section the piece of lower priority, of equals the
+later one. Included pieces keep their given order.
 
 Linear in what it is given, pure, and deterministic.
 """
@@ -27,11 +27,11 @@ from everloop.memory.tokens import ESTIMATE, Tokens
 Tier = Literal["must", "should", "nice"]
 LeftOut = Literal["", "duplicate", "section budget", "soft budget", "hard budget", "tier"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
-BREAK = 1  # token, for the line break after a heading, a piece or a section
+BREAK = 1  # tokens for the line break after a heading, a piece or a section
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """One thing to say. `key` names it and holds no words of it: an item's id, a turn's number."""
+    """One piece of text. `key` identifies it without quoting it: an item's id, a turn's number."""
 
     key: str
     text: str
@@ -42,9 +42,9 @@ class Piece(msgspec.Struct, frozen=True):
 class Section(msgspec.Struct, frozen=True):
     """Pieces under a heading. `tokens_max` limits `should` and `nice`; 0 is no limit.
 
-    `elision` is a line that stands where pieces were left out, such as "(earlier turns left out)".
-    `unbroken` leaves out all that is weaker than the first piece that does not fit, so that a
-    dialogue has no holes.
+    `elision` is a line shown in place of omitted pieces, such as "(earlier turns left out)".
+    `unbroken` omits every piece of lower priority than the first one that does not fit, so that a
+    dialogue has no gaps.
     """
 
     name: str
@@ -58,21 +58,21 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """How long a prompt should be, and how long it may be at most, in tokens."""
+    """The preferred (soft) and the maximum (hard) length of a prompt, in tokens."""
 
     soft: int = 6_000
     hard: int = 8_000
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A section as it stands in the prompt."""
+    """The text of one section in the prompt."""
 
     name: str
     text: str
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """A prompt in parts, and what it was made of."""
+    """An assembled prompt in parts, with its ledger."""
 
     parts: tuple[Part, ...]
     ledger: Ledger
@@ -90,19 +90,20 @@ def assemble(
     principal: str,
     tokens: Tokens = ESTIMATE,
 ) -> Assembled:
-    """Put a prompt together for a principal.
+    """Assemble a prompt for a principal.
 
     Raises:
-        Invalid: what must be in is over the hard budget, or the sections contradict themselves.
+        Invalid: the `must` sections exceed the hard budget, two sections have the same name, or
+            the budget is inconsistent.
     """
     limits = budget or Budget()
     _check(sections, limits)
-    desk = _Desk(limits, tokens)
-    filled = {section.name: desk.fill(section) for section in keep_order(sections)}
+    assembly = _Assembly(limits, tokens)
+    filled = {section.name: assembly.fill(section) for section in keep_order(sections)}
     ordered = [filled[section.name] for section in sections]
     ledger = Ledger(
         principal=principal,
-        tokens=desk.used,
+        tokens=assembly.used,
         soft=limits.soft,
         hard=limits.hard,
         counted_by=tokens.name,
@@ -113,32 +114,32 @@ def assemble(
 
 
 def keep_order(sections: Sequence[Section]) -> list[Section]:
-    """The sections, the one that is kept longest first. Dropping goes the other way."""
+    """The sections by descending priority. Omission goes the other way."""
     return sorted(sections, key=lambda section: (TIERS.index(section.tier), -section.stays))
 
 
 def ledger(reader: Reader, who: Asker, position: int) -> Ledger:
-    """The ledger that was kept at a position. It is for the owner, and for whom it was made.
+    """Load the ledger at a position. Visible to the owner, and to the principal of the prompt.
 
     Raises:
-        NotFound: there is none for this asker.
+        NotFound: there is none that this asker may see.
     """
-    nothing = NotFound(f"no ledger at position {position}", hint="Open one from its reply.")
-    if not reader.rows(_COUNTS, (position,)):
-        raise nothing
-    happened = fact_of(reader.record(position)).event
-    if not isinstance(happened, ContextAssembled):
-        raise nothing
-    if not (who.owner or who.principal == happened.ledger.principal):
-        raise nothing
-    return happened.ledger
+    missing = NotFound(f"no ledger at position {position}", hint="Open it from a reply.")
+    if not reader.rows(_IS_VISIBLE, (position,)):
+        raise missing
+    event = fact_of(reader.record(position)).event
+    if not isinstance(event, ContextAssembled):
+        raise missing
+    if not (who.owner or who.principal == event.ledger.principal):
+        raise missing
+    return event.ledger
 
 
-_COUNTS = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # noqa: S608 - our own
+_IS_VISIBLE = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # noqa: S608 - our own
 
 
 class _Filled:
-    """A section with what is in and what is not."""
+    """A section with its included and omitted pieces."""
 
     def __init__(self, section: Section, costs: Sequence[int]) -> None:
         self.section = section
@@ -176,8 +177,8 @@ class _Filled:
         )
 
 
-class _Desk:
-    """The prompt in the making: how much is used, and which keys are in."""
+class _Assembly:
+    """The state of an assembly: the tokens used so far, and the keys that are included."""
 
     def __init__(self, budget: Budget, tokens: Tokens) -> None:
         self.used = 0
@@ -186,21 +187,21 @@ class _Desk:
         self._keys: set[str] = set()
 
     def fill(self, section: Section) -> _Filled:
-        """Take in of a section what fits beside what is in already."""
+        """Include the pieces of a section that fit into what is left of the budget."""
         costs = [self._tokens(piece.text) + BREAK for piece in section.pieces]
         filled = _Filled(section, costs)
-        order = list(self._fresh(filled))
+        order = list(self._new_pieces(filled))
         whole = sum(costs[number] for number in order) + self._frame(section)
         if not order:
             return filled
         if section.tier == "must" or whole <= self._room(section):
-            self._take_all(filled, order, whole)
+            self._include_all(filled, order, whole)
         else:
-            self._take_some(filled, order)
+            self._include_some(filled, order)
         return filled
 
-    def _fresh(self, filled: _Filled) -> Iterable[int]:
-        """The pieces that are not in already, the one that is kept longest first."""
+    def _new_pieces(self, filled: _Filled) -> Iterable[int]:
+        """The pieces that are not included yet, by descending priority."""
         pieces = filled.section.pieces
         for number in sorted(range(len(pieces)), key=lambda n: -pieces[n].priority):
             if pieces[number].key in self._keys:
@@ -209,18 +210,18 @@ class _Desk:
                 self._keys.add(pieces[number].key)
                 yield number
 
-    def _take_all(self, filled: _Filled, order: Sequence[int], whole: int) -> None:
+    def _include_all(self, filled: _Filled, order: Sequence[int], whole: int) -> None:
         filled.kept.update(order)
         filled.tokens = whole
         self.used += whole
-        if self.used > self._budget.hard:  # only `must` is taken in without asking for room
+        if self.used > self._budget.hard:  # only `must` is included without checking the room
             raise Invalid(
-                f"what must be in the prompt takes {self.used:,} tokens or more, and"
-                f" {self._budget.hard:,} are allowed; {filled.section.name!r} went over",
+                f"the required sections of the prompt take {self.used:,} tokens or more, and"
+                f" {self._budget.hard:,} are allowed; {filled.section.name!r} exceeds the limit",
                 hint="Raise the hard budget, or move something from must to should.",
             )
 
-    def _take_some(self, filled: _Filled, order: Sequence[int]) -> None:
+    def _include_some(self, filled: _Filled, order: Sequence[int]) -> None:
         section = filled.section
         room = self._room(section)
         elision = self._tokens(section.elision) + BREAK if section.elision else 0
@@ -232,7 +233,7 @@ class _Desk:
                 filled.kept.add(number)
             elif section.unbroken:
                 break
-        if not filled.kept:  # the elision alone, without a heading, if there is room for that
+        if not filled.kept:  # only the elision, without a heading, if it fits
             used = elision + BREAK if elision else 0
         filled.elided = bool(elision) and used <= room
         filled.tokens = used if used <= room else 0
@@ -240,7 +241,7 @@ class _Desk:
         gone = {section.pieces[number].key for number in order if number not in filled.kept}
         self._keys -= gone
         for number, piece in enumerate(section.pieces):
-            if piece.key in gone:  # also what was a duplicate of it
+            if piece.key in gone:  # and its duplicates
                 filled.left_out[number] = reason
 
     def _room(self, section: Section) -> int:
@@ -249,7 +250,7 @@ class _Desk:
         return min(room, section.tokens_max) if section.tokens_max else room
 
     def _reason(self, section: Section) -> LeftOut:
-        """Why something of a section cannot be in."""
+        """Why a piece of a section is omitted."""
         limit = self._budget.hard if section.tier == "should" else self._budget.soft
         if self.used >= limit:
             return "tier"
@@ -258,16 +259,19 @@ class _Desk:
         return "hard budget" if section.tier == "should" else "soft budget"
 
     def _frame(self, section: Section) -> int:
-        """What a section costs besides its pieces."""
+        """The tokens of a section besides its pieces."""
         return BREAK + (self._tokens(section.heading) + BREAK if section.heading else 0)
 
 
 def _check(sections: Sequence[Section], budget: Budget) -> None:
     names = [section.name for section in sections]
     if len(set(names)) < len(names):
-        raise Invalid("two sections of a prompt have the same name", hint="Name each one once.")
+        raise Invalid(
+            "two sections of the prompt have the same name", hint="Give each section its own name."
+        )
     if not 0 <= budget.soft <= budget.hard:
         raise Invalid(
-            f"a soft budget of {budget.soft} and a hard one of {budget.hard} contradict each other",
-            hint="The soft one is the smaller.",
+            f"the soft budget of {budget.soft} exceeds the hard budget of {budget.hard}, or is"
+            " negative",
+            hint="Use a soft budget between 0 and the hard budget.",
         )

@@ -1,4 +1,4 @@
-"""The commands of memory and how each is decided: one row each, for the composition root."""
+"""The decider table of memory: for each command its stream, fold and decision function."""
 
 from functools import partial
 from typing import Any
@@ -83,6 +83,6 @@ MEMORY_DECIDERS: tuple[Decider[Any, Any], ...] = (
 
 
 def rating_decider(pins_max: int) -> Decider[Any, Any]:
-    """How a rating is decided, with so many pins for an audience."""
+    """The decider of `RateItem`, with a maximum of pins per audience."""
     also = partial(pins.giving_way, pins_max=pins_max)
     return Decider(RateItem, _item, ITEM, decide.rate_item, also=also)

@@ -1,7 +1,7 @@
-"""The path of an item to an answer: each gate it had to pass, and the one where it stopped.
+"""Explains a search for one item: each check it passed, and the one that excluded it.
 
-The owner may ask why another principal does or does not see something, and is told; to anyone
-else, what is out of bounds is as if it did not exist.
+The owner may ask why another principal does or does not see an item. For everybody else, an item
+that they may not see does not exist.
 """
 
 from datetime import datetime
@@ -32,7 +32,7 @@ _STOPS: dict[str, Gate] = {
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One gate: passed, stopped there, or nothing to be said for the item."""
+    """One check: passed, failed, or without effect for the item."""
 
     gate: Gate
     state: State
@@ -40,7 +40,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Path(msgspec.Struct, frozen=True):
-    """The way of an item to an answer. `item` is None for whom it does not exist."""
+    """The checks of an item and the verdict. `item` is None if the viewer may not see it."""
 
     item: Item | None
     steps: tuple[Step, ...]
@@ -48,31 +48,31 @@ class Path(msgspec.Struct, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether it is in the answer."""
+        """Whether the item is among the results."""
         return self.verdict.reason == "here"
 
 
 def id_of(reader: Reader, who: Asker, name: str) -> str:
-    """The id that a name means; to the owner also that of an item that does not count here.
+    """Resolve an id or short id; for the owner also that of a retracted or hidden item.
 
-    A name that means nothing is returned as it is.
+    A name that matches nothing is returned unchanged.
 
     Raises:
-        Invalid: it could be several.
+        Invalid: several items match.
     """
     try:
         return named(reader, who, name).item_id
     except NotFound:
         if not who.owner or len(name) < HANDLE_MIN:
             return name
-    ids = [row[0] for row in reader.rows(_EVER, {"name": name, "handle": HANDLE})]
+    ids = [row[0] for row in reader.rows(_ALL_IDS, {"name": name, "handle": HANDLE})]
     if len(ids) > 1 and name not in ids:
         some = ", ".join(ids[:NAMESAKES_MAX])
-        raise Invalid(f"{name!r} could be several items", hint=f"Say more of the id: {some}")
+        raise Invalid(f"{name!r} matches several items", hint=f"Use more of the id: {some}")
     return ids[0] if len(ids) == 1 else name
 
 
-def path(  # noqa: PLR0913 - where and when one stands are named, as everywhere
+def path(  # noqa: PLR0913 - branch and time are keyword arguments, as everywhere
     keeper: Keeper,
     viewer: str,
     principal: str,
@@ -82,17 +82,17 @@ def path(  # noqa: PLR0913 - where and when one stands are named, as everywhere
     branch: str | None = None,
     as_of: int | datetime | None = None,
 ) -> Path:
-    """Why an item is in a principal's answer, or what kept it out, as the viewer may know it."""
+    """Explain why an item is or is not in a principal's results, as far as the viewer may know."""
     with keeper.log.reading(branch=branch, as_of=as_of) as reader:
         who = asker(reader, principal)
         try:
             item = find(reader, asker(reader, viewer), item_id)
         except NotFound:
             item = None
-    if item is not None and (out := _out_of_bounds(item, who)):
+    if item is not None and (out := _access_failure(item, who)):
         passed = _passed_before(item, who, out.gate)
         return Path(item, (*passed, out), WhyNot("unknown", out.sentence))
-    # What does not count for the viewer counts for nobody, and an owner is told why.
+    # An item that the viewer cannot find is hidden from everybody; the owner learns why.
     whom = viewer if item is None else principal
     verdict = keeper.why_not(whom, item_id, asked, branch=branch, as_of=as_of)
     if item is None:
@@ -103,37 +103,39 @@ def path(  # noqa: PLR0913 - where and when one stands are named, as everywhere
         return Path(item, tuple(steps), verdict)
     state: State = "passed" if verdict.reason == "here" else "stopped"
     ranked = Step("rank", state, verdict.sentence)
-    return Path(item, (*steps, *_searched(verdict.why, asked), ranked), verdict)
+    return Path(item, (*steps, *_ranking_steps(verdict.why, asked), ranked), verdict)
 
 
-def _out_of_bounds(item: Item, who: Asker) -> Step | None:
+def _access_failure(item: Item, who: Asker) -> Step | None:
     if not who.admits(item.scope):
-        reach = ", ".join(who.scopes) or "nothing"
-        sentence = f"Its scope is {item.scope}; {who.principal} is let into {reach}."
+        granted = ", ".join(who.scopes) or "nothing"
+        sentence = f"Its scope is {item.scope}; {who.principal} may read {granted}."
         return Step("scope", "stopped", sentence)
     if not who.may_see(item.scope, item.witnesses):
-        sentence = f"Only {', '.join(item.witnesses)} witnessed it; {who.principal} did not."
+        sentence = f"Only {', '.join(item.witnesses)} may see it; {who.principal} may not."
         return Step("audience", "stopped", sentence)
     return None
 
 
 def _passed_before(item: Item, who: Asker, gate: Gate) -> list[Step]:
-    """The gates before `gate`, in order."""
-    whose = "You are the owner." if who.principal == OWNER else f"{who.principal} is let in."
-    among = f"Witnessed by {', '.join(item.witnesses)}." if item.witnesses else "For everyone."
+    """The checks before `gate`, in order; all of them passed."""
+    granted = "You are the owner." if who.principal == OWNER else f"{who.principal} may read it."
+    witnesses = (
+        f"Visible to {', '.join(item.witnesses)}." if item.witnesses else "Visible to everyone."
+    )
     gates = (
-        Step("here", "passed", "It counts where you stand."),
-        Step("scope", "passed", f"Its scope is {item.scope}. {whose}"),
-        Step("audience", "passed", among),
+        Step("here", "passed", "It exists on the current branch."),
+        Step("scope", "passed", f"Its scope is {item.scope}. {granted}"),
+        Step("audience", "passed", witnesses),
         Step("retired", "passed", "It was retired." if item.retired else "It was not retired."),
-        Step("filter", "passed", "It fits what was asked for."),
+        Step("filter", "passed", "It matches the filter."),
     )
     names = [step.gate for step in gates]
     return list(gates[: names.index(gate)] if gate in names else gates)
 
 
-def _searched(why: Why | None, asked: Asked) -> list[Step]:
-    """What each leg and the boosts made of it."""
+def _ranking_steps(why: Why | None, asked: Asked) -> list[Step]:
+    """The contribution of each retriever and of the boosts to its rank."""
     found = {leg.leg: leg for leg in why.legs} if why else {}
     steps: list[Step] = []
     legs: tuple[tuple[Gate, str, str], ...] = (
@@ -147,25 +149,25 @@ def _searched(why: Why | None, asked: Asked) -> list[Step]:
             sentence = f"Rank {leg.rank}, {measure} {leg.similarity:.2f}: {leg.points:+.2f} points."
             steps.append(Step(gate, "passed", sentence))
         else:
-            steps.append(Step(gate, "nothing", f"Its {gate} did not lead there."))
+            steps.append(Step(gate, "nothing", f"No match by {gate}."))
     boosts = (
         "; ".join(f"{REASONS.get(r, r)} {points:+.2f}" for r, points in why.boosts) if why else ""
     )
-    steps.append(Step("more", "passed" if boosts else "nothing", f"{boosts or 'Nothing more'}."))
+    steps.append(Step("more", "passed" if boosts else "nothing", f"{boosts or 'No boosts'}."))
     return steps
 
 
 REASONS: dict[str, str] = {
-    "significance": "it matters",
+    "significance": "it is significant",
     "pinned": "it is pinned",
     "recency": "it is recent",
     "time": "the question names its time",
     "named": "the question names who said it",
-    "neighbours": "what was said next to it fits",
-    "expired": "it no longer holds",
+    "neighbours": "an adjacent item matches",
+    "expired": "it has expired",
 }
 
-_EVER = """
+_ALL_IDS = """
 SELECT DISTINCT item_id FROM memory_items WHERE :name IN (
     item_id, substr(item_id, -length(:name)), substr(item_id, -:handle, length(:name)))
 """

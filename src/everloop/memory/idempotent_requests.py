@@ -1,4 +1,7 @@
-"""What is asked of memory and may be asked again: see `everloop.log.idempotency`."""
+"""Idempotency of memory requests: which recorded facts show that one was already carried out.
+
+See `everloop.log.idempotency`.
+"""
 
 import msgspec
 
@@ -31,24 +34,26 @@ MEMORY_TRACES: Traces = {
     UnpinItem: Trace("pin", (Unpinned,), ("item_id",)),
     RetireItem: Trace("retire", (Retired,), ("item_id", "reason")),
 }
-_KEPT = Trace("keep", (Remembered,), ("text", "scope"))
-_KNOWN = Trace("keep", (Repeated,), ("text",))
+_REMEMBERED = Trace("keep", (Remembered,), ("text", "scope"))
+_REPEATED = Trace("keep", (Repeated,), ("text",))
 
 
 def remember_once(keeper: Keeper, new: RememberItem, *, by: Context, request_id: str) -> Kept:
-    """As `Keeper.remember`. The item is called by the request: two processes at once make one.
+    """Remember an item once per request id, even if two processes handle the request at once.
+
+    The id of the item is derived from the request id, so both would write the same stream.
 
     Raises:
-        Conflict: this request was made before, for something else.
+        Conflict: this request id was used before, for something else.
     """
-    called = msgspec.structs.replace(new, item_id=f"mem-{request_id}")
-    name = request_name(_KEPT.word, request_id)
+    identified = msgspec.structs.replace(new, item_id=f"mem-{request_id}")
+    name = request_name(_REMEMBERED.word, request_id)
     assert name is not None
-    kept = keeper.remember(called, by=by, request_id=name)
+    result = keeper.remember(identified, by=by, request_id=name)
     with keeper.log.reading() as reader:
-        told = [fact_of(record) for record in reader.requested(name)][:1]
-    for fact in told:
-        same = _KEPT.tells(fact.event, new) or _KNOWN.tells(fact.event, new)
+        recorded = [fact_of(record) for record in reader.requested(name)][:1]
+    for fact in recorded:
+        same = _REMEMBERED.tells(fact.event, new) or _REPEATED.tells(fact.event, new)
         if fact.actor != by.actor or not same:
             raise other_request(request_id)
-    return kept
+    return result

@@ -1,7 +1,7 @@
-"""The keeper of a memory: what the doors call to remember and to recall.
+"""The memory service: what the doors call to remember and to recall.
 
-It notices repetitions before they are stored, answers questions and says why, and finds the work
-that the background has to do. Everything it changes, it changes by commands.
+It detects near duplicates before they are stored, searches and explains the results, and computes
+missing vectors. It changes the log only through commands.
 """
 
 import threading
@@ -45,9 +45,9 @@ Reason = Literal["unknown", "branch", "retracted", "retired", "filter", "rank", 
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What became of something to remember: a new item, or one that said it before.
+    """The result of remembering: a new item, or the existing one that it repeats.
 
-    `position` is the fact that says so: retracting it takes it back.
+    `position` is the recorded fact: retracting it undoes the call.
     """
 
     item_id: str
@@ -55,12 +55,12 @@ class Kept(msgspec.Struct, frozen=True):
     position: int
     similarity: float = 0.0
     contradicts: tuple[str, ...] = ()
-    varies: str = ""  # the item that says nearly the same, if one does
-    passes: str = ""  # until when it holds, as a status note of which nobody said that it lasts
+    varies: str = ""  # the nearest item with almost the same text, if there is one
+    passes: str = ""  # the expiry that it was given as a status note
 
 
 class WhyNot(msgspec.Struct, frozen=True):
-    """What kept an item out of an answer, in a word and in a sentence."""
+    """Why an item is not among the results, as a code and as a sentence."""
 
     reason: Reason
     sentence: str
@@ -68,9 +68,9 @@ class WhyNot(msgspec.Struct, frozen=True):
 
 
 class Keeper:
-    """Memory over one log."""
+    """Remembers, recalls and explains, over one log."""
 
-    def __init__(  # noqa: PLR0913 - what a memory needs of its surroundings
+    def __init__(  # noqa: PLR0913 - its dependencies
         self,
         log: Log,
         do: Do,
@@ -87,13 +87,13 @@ class Keeper:
         self._clock = clock
         self._ids = ids
         self._limits = limits
-        self._taking = threading.Lock()
+        self._remembering = threading.Lock()
 
     @cached_property
     def memory(self) -> "Memory":
-        """Recall over this log. Loaded when it is first used, for numpy comes with it."""
-        made: Memory = import_module("everloop.memory.retrieval.search").Memory(self._space)
-        return made
+        """The search over this log. Loaded on first use, because it imports numpy."""
+        loaded: Memory = import_module("everloop.memory.retrieval.search").Memory(self._space)
+        return loaded
 
     def remember(
         self,
@@ -104,22 +104,22 @@ class Keeper:
         seen_by: str = "",
         lasting: bool = False,
     ) -> Kept:
-        """Take something in, or link it to what says the same already.
+        """Store an item, or record it as a repetition of an item with the same text.
 
-        An empty `item_id` gets one. Only items of the same scope and audience are compared, and
-        only those that the one who speaks may see, or whoever the receipt is for (`seen_by`): it
-        must not tell what is out of bounds. `lasting` keeps what looks like a status note for good.
+        An empty `item_id` is generated. The item is compared only with items of the same scope and
+        witnesses that the actor may see, or the recipient of the result (`seen_by`): the result
+        must not reveal hidden items. `lasting` exempts it from the expiry of status notes.
         """
-        return self._taken([new], by, request_id, seen_by, lasting=lasting)[0]
+        return self._remember([new], by, request_id, seen_by, lasting=lasting)[0]
 
     def remember_many(self, new: Sequence[RememberItem], *, by: Context) -> list[Kept]:
-        """As `remember`, for many at once: one look at what there is, and shared transactions.
+        """As `remember`, for a batch: one snapshot to compare with, and shared transactions.
 
         Items of the batch are compared with each other as well.
         """
-        return self._taken(new, by)
+        return self._remember(new, by)
 
-    def _taken(
+    def _remember(
         self,
         new: Sequence[RememberItem],
         by: Context,
@@ -136,18 +136,18 @@ class Keeper:
             )
             for each in new
         ]
-        with self._taking:  # of two at once that say the same, the second is noticed
-            if request_id and (before := self._answered(new[0], request_id)):
+        with self._remembering:  # of two threads with the same text, the second is a repetition
+            if request_id and (before := self._previous_result(new[0], request_id)):
                 return [before]
-            told, receipts = self._recorded(commands, by, request_id, seen_by or by.actor)
-            if len(receipts) == 1:  # of many, all terms are read at once when they are needed
+            recorded, receipts = self._record(commands, by, request_id, seen_by or by.actor)
+            if len(receipts) == 1:  # the terms of a batch are read together when they are needed
                 self.memory.sharing.take_in(receipts[0].facts)
         return [
-            _kept(each, receipt.facts) or Kept(one.item_id, True, 0)  # it was there, word for word
-            for each, one, receipt in zip(new, told, receipts, strict=True)
+            _result(each, receipt.facts) or Kept(one.item_id, True, 0)  # it existed already
+            for each, one, receipt in zip(new, recorded, receipts, strict=True)
         ]
 
-    def _recorded(
+    def _record(
         self, commands: Sequence[RememberItem], by: Context, request_id: str | None, seen_by: str
     ) -> tuple[list[RememberItem | RepeatItem], list[Receipt]]:
         """Compare new items with what there is and record each as new or as a repetition.
@@ -163,25 +163,25 @@ class Keeper:
         new = [NewItem.of(each) for each in commands]
         tries = COMPARE_TRIES
         while True:
-            alike, head = self._compared(new, by.actor, seen_by)
-            told = [_telling(*pair) for pair in zip(commands, alike, strict=True)]
-            if len(told) > 1:
-                return told, list(self._do_many(told, by=by))
+            alike, head = self._compare(new, by.actor, seen_by)
+            decided = [_choose_command(*pair) for pair in zip(commands, alike, strict=True)]
+            if len(decided) > 1:
+                return decided, list(self._do_many(decided, by=by))
             tries -= 1
-            if tries and isinstance(one := told[0], RememberItem):
-                told[0] = RememberCompared(**msgspec.structs.asdict(one), upto=head)
+            if tries and isinstance(one := decided[0], RememberItem):
+                decided[0] = RememberCompared(**msgspec.structs.asdict(one), upto=head)
             with suppress(SaidMeanwhile):
-                return told, [self._do(told[0], by=by, request_id=request_id)]
+                return decided, [self._do(decided[0], by=by, request_id=request_id)]
 
-    def _answered(self, new: RememberItem, request_id: str) -> Kept | None:
-        """What came of a request when it was made before, if it was."""
+    def _previous_result(self, new: RememberItem, request_id: str) -> Kept | None:
+        """The result of an earlier call with the same request id, if there was one."""
         with self.log.reading() as reader:
             facts = [fact_of(record) for record in reader.requested(request_id)]
-        return _kept(new, facts)
+        return _result(new, facts)
 
     def said_before(self, new: RememberItem, *, by: Context) -> str | None:
-        """The id of an item that says the same already, if `by` may see one. Records nothing."""
-        ((alike,), _) = self._compared([NewItem.of(new)], by.actor, by.actor)
+        """The id of an item visible to `by` that has the same text, if any. Records nothing."""
+        ((alike,), _) = self._compare([NewItem.of(new)], by.actor, by.actor)
         return next((item_id for item_id, how, _ in alike if how == "repeats"), None)
 
     def recall(
@@ -193,14 +193,14 @@ class Keeper:
         branch: str | None = None,
         as_of: int | datetime | None = None,
     ) -> Answer:
-        """Answer a principal's question, as things stand or as they stood."""
+        """Search memory for a principal, now or as of an earlier state."""
         with self.log.reading(branch=branch, as_of=as_of) as reader:
             sight = self.log.sight(reader, branch=branch, as_of=as_of)
             who = self.memory.asker(reader, sight, principal)
             return self.memory.recall(reader, sight, who, asked, now or self._then(reader, as_of))
 
     def find(self, principal: str, item_id: str) -> Item:
-        """One item that a principal may see."""
+        """Find an item that a principal may see."""
         with self.log.reading() as reader:
             return find(reader, asker(reader, principal), item_id)
 
@@ -213,9 +213,9 @@ class Keeper:
         branch: str | None = None,
         as_of: int | datetime | None = None,
     ) -> WhyNot:
-        """What kept an item out of the answer to a question, as things stand or as they stood.
+        """Explain why an item is not among the results, now or as of an earlier state.
 
-        To whom it is out of bounds, it is as if it did not exist.
+        For a principal who may not see the item, it does not exist.
         """
         with self.log.reading(branch=branch, as_of=as_of) as reader:
             who = asker(reader, principal)
@@ -223,26 +223,26 @@ class Keeper:
             try:
                 item = find(reader, who, item_id)
             except NotFound:
-                return _gone(reader, sight, who, item_id)
+                return _explain_missing(reader, sight, who, item_id)
             now = self._then(reader, as_of)
             narrowed = self.memory.narrowed(reader, sight, who, asked, now)
             if item.retired and not passes(reader, who, item, narrowed):
-                return WhyNot("retired", _passed_over(reader, item))
-            if out := _filtered(item, asked.only) or _untimely(item, narrowed):
+                return WhyNot("retired", _explain_retired(reader, item))
+            if out := _failed_condition(item, asked.only) or _failed_time(item, narrowed):
                 return WhyNot("filter", out)
             why = self.memory.rank_of(reader, sight, who, asked, now, item.position)
         if why is None:
-            return WhyNot("not found", "Neither its words nor its meaning fit the question.")
+            return WhyNot("not found", "It matches the question neither by words nor by meaning.")
         if why.rank > asked.limit:
-            sentence = f"It came in at rank {why.rank}; {asked.limit} were asked for."
+            sentence = f"It is at rank {why.rank}; only {asked.limit} results were requested."
             return WhyNot("rank", sentence, why)
-        return WhyNot("here", f"It is in the answer, at rank {why.rank}.", why)
+        return WhyNot("here", f"It is in the results, at rank {why.rank}.", why)
 
     def embed_briefly(self, progress: Progress | None = None) -> int:
-        """Make some of the vectors that items lack, while somebody waits who will search meaning.
+        """Compute missing vectors for at most `embed_wait_s`, before a semantic search.
 
-        It takes as long as is set, and the next time it goes on. If it fails, recall meets the same
-        failure, and says so.
+        The next call continues. A failure is ignored here: the search meets the same one and
+        reports it.
         """
         until = self._clock.now() + timedelta(seconds=self._limits.embed_wait_s)
         with suppress(Unavailable):
@@ -256,9 +256,9 @@ class Keeper:
         *,
         hasty: bool = False,
     ) -> int:
-        """Make the vectors that items lack, as long as `going`; returns how many were made.
+        """Compute missing vectors while `going` is true; returns how many were computed.
 
-        `hasty` says that somebody waits for it: a slow endpoint is given less time.
+        `hasty` means that a caller is waiting: a slow endpoint gets less time.
         """
         space = self.memory.space
         if space is None:
@@ -270,7 +270,7 @@ class Keeper:
         try:
             made = space.embed_missing(lacking, texts, progress, going, hasty=hasty)
         finally:
-            if texts and self.log.head > head:  # perhaps some were purged meanwhile
+            if texts and self.log.head > head:  # some may have been purged since
                 self._forget_purged(space, texts)
         if self.memory.register.due(space.embedder.name, made):
             with self.log.reading() as reader:
@@ -278,18 +278,18 @@ class Keeper:
         return made
 
     def _forget_purged(self, space: "VectorSpace", passages: Iterable[int]) -> None:
-        """Throw away the vectors of passages that are no more."""
+        """Drop the vectors of purged passages."""
         with self.log.reading() as reader:
-            there = passage_texts(reader, list(passages))
-        if gone := [passage for passage in passages if passage not in there]:
+            existing = passage_texts(reader, list(passages))
+        if gone := [passage for passage in passages if passage not in existing]:
             space.cache.drop(space.embedder.name, gone)
 
-    def _compared(
+    def _compare(
         self, new: Sequence[NewItem], author: str, seen_by: str
     ) -> tuple[list[Alike], int]:
-        """What each is like: items of the same scope and audience, nearest first; and up to where.
+        """Near duplicates and contradictions of each new item, nearest first, and the head.
 
-        Those that come earlier among them count as if they were there already.
+        Earlier items of the batch are compared as if they were stored already.
         """
         with self.log.reading() as reader:
             who = asker(reader, principal_of(seen_by))
@@ -297,7 +297,7 @@ class Keeper:
             return alike, reader.head()
 
     def _then(self, reader: Reader, as_of: int | datetime | None) -> datetime:
-        """What time it is for whoever looks at memory as it stood."""
+        """The current time in the state that is read: now, or the time of `as_of`."""
         if isinstance(as_of, int):
             as_of = moment(reader.record(as_of).recorded_us) if 0 < as_of <= reader.head() else None
         return self._now() if as_of is None else min(as_of.astimezone(), self._now())
@@ -306,8 +306,8 @@ class Keeper:
         return self._clock.now().astimezone()
 
 
-def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
-    """What to record of something new: itself and what it relates to, or that it was said again."""
+def _choose_command(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
+    """Choose what to record: the new item with its relations, or a repetition."""
     for item_id, relation, similarity in alike:
         if relation == "repeats":
             return RepeatItem(item_id, new.text, similarity, new.origin, new.because)
@@ -316,22 +316,22 @@ def _telling(new: RememberItem, alike: Alike) -> RememberItem | RepeatItem:
     return msgspec.structs.replace(new, related=(*against, *nearest))
 
 
-def _kept(new: RememberItem, facts: Sequence[Fact]) -> Kept | None:
-    """What became of something new, by what was recorded of it."""
-    happened = facts[0].event if facts else None
-    if isinstance(happened, Repeated):
-        return Kept(happened.item_id, False, facts[0].position, happened.similarity)
-    if not isinstance(happened, Remembered):
+def _result(new: RememberItem, facts: Sequence[Fact]) -> Kept | None:
+    """The result of remembering an item, from the recorded facts."""
+    event = facts[0].event if facts else None
+    if isinstance(event, Repeated):
+        return Kept(event.item_id, False, facts[0].position, event.similarity)
+    if not isinstance(event, Remembered):
         return None
     related = [fact.event for fact in facts if isinstance(fact.event, Related)]
     against = tuple(each.other_id for each in related if each.relation == "contradicts")
     varies = next((each.other_id for each in related if each.relation == "repeats"), "")
-    passes = "" if happened.durability == new.durability else happened.durability
-    return Kept(happened.item_id, True, facts[0].position, 0.0, against, varies, passes)
+    passes = "" if event.durability == new.durability else event.durability
+    return Kept(event.item_id, True, facts[0].position, 0.0, against, varies, passes)
 
 
-def _gone(reader: Reader, sight: Sight, who: Asker, item_id: str) -> WhyNot:
-    """Why an item is not to be seen. Only the owner learns that it ever was."""
+def _explain_missing(reader: Reader, sight: Sight, who: Asker, item_id: str) -> WhyNot:
+    """Why an item cannot be found. Only the owner learns that it ever existed."""
     nothing = WhyNot("unknown", f"There is no item {item_id!r}.")
     if not who.owner:
         return nothing
@@ -340,35 +340,35 @@ def _gone(reader: Reader, sight: Sight, who: Asker, item_id: str) -> WhyNot:
         return nothing
     position, branch = row
     if position > sight.upto:
-        return WhyNot("branch", "It was taken in later than that.")
+        return WhyNot("branch", "It was stored after that time.")
     if not sight.sees(branch, position):
-        return WhyNot("branch", f"It was taken in on the branch {branch!r}, which is out of sight.")
-    return WhyNot("retracted", "It, or something it came from, was retracted or is out of sight.")
+        return WhyNot("branch", f"It is on branch {branch!r}, which is not visible from here.")
+    return WhyNot("retracted", "It, or one of its sources, was retracted or is on another branch.")
 
 
-def _passed_over(reader: Reader, item: Item) -> str:
-    """Why recall passes over an item: somebody let it go, or it stepped back."""
+def _explain_retired(reader: Reader, item: Item) -> str:
+    """Why search skips an item: it was retired, or demoted in favour of a summary."""
     if stepped_back(reader, [item.position]):
-        return "It stepped back for its summary, which recall finds in its place."
-    return "It was retired; recall passes over it."
+        return "It was replaced by its summary, which is found instead."
+    return "It was retired, and search skips retired items."
 
 
-def _filtered(item: Item, only: Filter) -> str:
+def _failed_condition(item: Item, only: Filter) -> str:
     """Which condition of a filter an item fails, as a sentence; empty if it fails none."""
     if only.scopes and item.scope not in only.scopes:
-        return f"Its scope is {item.scope}, which was not asked for."
+        return f"Its scope is {item.scope}, which the filter excludes."
     if only.scope_kinds and item.scope.partition(":")[0] not in only.scope_kinds:
-        return f"Its scope is {item.scope}, which was not asked for."
+        return f"Its scope is {item.scope}, which the filter excludes."
     if only.kinds and item.kind not in only.kinds:
-        return f"It is a {item.kind}, which was not asked for."
+        return f"Its kind is {item.kind}, which the filter excludes."
     early = only.since is not None and item.happened_at < only.since
     late = only.before is not None and item.happened_at >= only.before
-    return "It happened outside the time that was asked for." if early or late else ""
+    return "It happened outside the requested time." if early or late else ""
 
 
-def _untimely(item: Item, narrowed: Filter) -> str:
-    """That an item did not happen when the question says, as a sentence; empty if it did."""
-    if not _filtered(item, narrowed):
+def _failed_time(item: Item, narrowed: Filter) -> str:
+    """A sentence if an item is outside the time that the question names; empty if it is not."""
+    if not _failed_condition(item, narrowed):
         return ""
     stretch = told(narrowed.since, narrowed.before)
     return f"The question asks for what happened {stretch}, and this did not."

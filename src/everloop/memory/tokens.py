@@ -1,10 +1,10 @@
-"""How many tokens a text has: a count by a real tokenizer, or an estimate that says it is one.
+"""Token counting: by a real tokenizer, or by an estimate that is marked as one.
 
-A prompt may go to any model, and most tokenizers must be downloaded, so what the budgets use by
-default is an estimate: it cuts a text the way byte-level BPE does (words, digits by threes, marks,
-line breaks, other scripts by the letter) and weighs each kind. The weights were fitted in November
-2026 to the mean of three tokenizers (OpenAI's cl100k and o200k, Claude 2's) on one half of 3,200
-texts of 400 to 700 characters, and checked on the other half. Mean error, and bias (+ is too many):
+A prompt may go to any model, and most tokenizers must be downloaded, so budgets use an estimate by
+default: it splits a text as byte-level BPE does (words, digits by threes, punctuation, line
+breaks, other scripts by letter) and weights each kind. The weights were fitted in November 2026 to
+the mean of three tokenizers (OpenAI's cl100k and o200k, Claude 2's) on one half of 3,200 texts of
+400 to 700 characters, and checked on the other half. Mean error, and bias (+ is too many):
 
 | text | to the mean of the three | to cl100k | o200k | Claude 2 | RoBERTa's 50,265 |
 |---|--:|--:|--:|--:|--:|
@@ -16,8 +16,8 @@ texts of 400 to 700 characters, and checked on the other half. Mean error, and b
 | el, ru | 3 % (0) | 7 % (-4) | 58 % (+58) | 21 % (-21) | 40 % (-40) |
 | ar, he, hi, th, vi | 6 % (+2) | 12 % (-2) | 70 % (+70) | 21 % (-21) | 33 % (-33) |
 
-It counts no marks that a chat format adds. RoBERTa's vocabulary, which our embedder speaks, spends
-a token on every space of an indentation; no model that writes does that. Pure and deterministic.
+Tokens that a chat format adds are not counted. RoBERTa's vocabulary, which our embedder uses,
+spends a token on every space of an indentation; generative models do not. Pure and deterministic.
 """
 
 import math
@@ -65,41 +65,41 @@ _STARTS: Final = tuple(start for start, _ in _SCRIPTS)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A way to count tokens. `exact` says whether it is the model's own tokenizer."""
+    """A token counter. `exact` tells whether it is the model's own tokenizer."""
 
     name: str
     count: Callable[[str], int]
     exact: bool = True
 
     def __call__(self, text: str) -> int:
-        """How many tokens a text has."""
+        """Count the tokens of a text."""
         return self.count(text)
 
 
 def estimated(text: str) -> int:
-    """About how many tokens a text has; 0 only if it is empty."""
+    """Estimate the tokens of a text; 0 only if it is empty."""
     if not text:
         return 0
-    weight = sum(map(_word, _WORD.findall(text)))
+    weight = sum(map(_word_weight, _WORD.findall(text)))
     weight += _PER_DIGITS * len(_DIGITS.findall(text))
     marks = _MARKS.findall(text)
     weight += _PER_MARKS * len(marks) + _PER_MARK_MORE * (sum(map(len, marks)) - len(marks))
     weight += _PER_LINE * len(_LINES.findall(text))
     if not text.isascii():
         letters = Counter(text)
-        weight += sum(_letter(letter) * often for letter, often in sorted(letters.items()))
+        weight += sum(_letter_weight(letter) * count for letter, count in sorted(letters.items()))
     return max(1, math.ceil(weight))
 
 
 ESTIMATE: Final = Tokens("estimate", estimated, exact=False)
 
 
-def _word(word: str) -> float:
+def _word_weight(word: str) -> float:
     if word.isupper():
         return max(_PER_WORD, _PER_CAPITAL * len(word))
     return _PER_WORD + _PER_LETTER_MORE * max(0, len(word) - _SHORT_WORD)
 
 
-def _letter(letter: str) -> float:
+def _letter_weight(letter: str) -> float:
     place = bisect_right(_STARTS, ord(letter))
     return _SCRIPTS[place - 1][1] if place else 0.0

@@ -102,7 +102,7 @@ def test_sources_of_a_retired_summary_are_found_again(diary: Diary) -> None:
     diary.log.retract([let_go.position], reason="needed", actor=USER)
     assert found(diary, "old") == ["both"]
     why = diary.keeper.why_not(USER, "oak", Asked("old", mode="text"))
-    assert why.sentence == "It stepped back for its summary, which recall finds in its place."
+    assert why.sentence == "It was replaced by its summary, which is found instead."
 
 
 def test_items_of_the_time_that_a_question_names_come_first(diary: Diary) -> None:

@@ -1,8 +1,9 @@
-"""Pins: what a user pins stays pinned; what is pivotal is pinned by itself, up to a soft cap.
+"""Pins: items are pinned by hand, or automatically when they are pivotal, up to a soft cap.
 
-The cap is for one audience: items of the same scope with the same witnesses. When one more becomes
-pivotal, the automatic pins that are oldest give way. A pin set by hand counts, and never gives way.
-What gave way is pinned again when it is rated pivotal anew; what somebody unpinned is not.
+The cap applies to one audience: items of the same scope with the same witnesses. When one more
+becomes pivotal, the oldest automatic pins are displaced. A pin set by hand counts towards the cap
+and is never displaced. A displaced item is pinned again when it is rated pivotal again; one that
+was unpinned by hand is not.
 """
 
 from everloop.log import Reader
@@ -22,34 +23,34 @@ from everloop.memory.projections.queries import (
 
 
 def giving_way(reader: Reader, command: RateItem, *, pins_max: int) -> list[tuple[int, str]]:
-    """The automatic pins that give way to what is rated: where each was recorded, and its id."""
+    """The automatic pins that a rating displaces: the position and id of each item."""
     if command.significance != PIVOTAL:
         return []
     rated = these(reader, asker(reader, OWNER), [command.item_id])
-    if not rated or _has_word(reader, rated[0]):
+    if not rated or _is_set_by_hand(reader, rated[0]):
         return []
-    others = _pinned_beside(reader, rated[0])
+    others = _other_pins(reader, rated[0])
     automatic = [(item.position, item.item_id) for item, by_hand in others if not by_hand]
     return automatic[: max(0, len(others) + 1 - pins_max)]
 
 
-def _has_word(reader: Reader, item: Item) -> bool:
-    """Whether somebody has said already that it is pinned, or that it is not."""
+def _is_set_by_hand(reader: Reader, item: Item) -> bool:
+    """Whether the item was pinned or unpinned by hand."""
     return reader.rows(_BY_HAND, (item.position,))[0][0] is not None
 
 
-def _pinned_beside(reader: Reader, item: Item) -> list[tuple[Item, bool]]:
-    """What else is pinned for its audience, and whether by hand; the oldest rating first."""
+def _other_pins(reader: Reader, item: Item) -> list[tuple[Item, bool]]:
+    """The other pinned items of its audience, and whether by hand; the oldest rating first."""
     owner = asker(reader, OWNER)
     sieve = Sieve(owner, Filter(scopes=(item.scope,)))
-    rows = sieve.rows(reader, _WHAT, _OTHERS, _OLDEST_FIRST, own=item.position)
+    rows = sieve.rows(reader, _PIN_COLUMNS, _OTHERS, _OLDEST_FIRST, own=item.position)
     found = complete(reader, owner, [item_of(row) for row in rows])
     pairs = [(each, row[-1] is not None) for each, row in zip(found, rows, strict=True)]
     return [pair for pair in pairs if pair[0].witnesses == item.witnesses]
 
 
 _BY_HAND = f"SELECT ({newest_mark('pinned')}) FROM memory_items i WHERE i.position = ?"  # noqa: S608
-_WHAT = f"{COLUMNS}, ({newest_mark('pinned')})"
+_PIN_COLUMNS = f"{COLUMNS}, ({newest_mark('pinned')})"
 _OTHERS = f"""
 i.position <> :own AND {PINNED} AND i.position IN (
     SELECT item FROM memory_marks WHERE mark = 'pinned' OR (mark = 'rated' AND value = {PIVOTAL}))

@@ -1,7 +1,7 @@
-"""Looking around in memory: items by a handle, page by page, and one of them with its whole life.
+"""Browsing memory: find an item by a short id, list items in pages, show the history of one.
 
-Every read passes through the sieve of `shelf`. An item that the asker may not see is named by no
-handle, is on no page, and leaves no trace in another item's life.
+Every read passes the visibility condition of `projections.queries`. An item that the asker may not
+see matches no short id, is on no page, and leaves no trace in another item's history.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ from everloop.memory.projections.queries import (
     item_of,
 )
 
-HANDLE: Final = 8  # characters of an id's end that are shown; enough to be unique for a person
+HANDLE: Final = 8  # characters of an id's end that are shown; enough to be unique in practice
 HANDLE_MIN: Final = 4
 NAMESAKES_MAX: Final = 4
 
 
 def newest_mark(*marks: str, what: str = "value") -> str:
-    """A query for the newest mark of these sorts on the item `i`."""
+    """SQL for the newest mark of these sorts on the item `i`."""
     sorts = ", ".join(f"'{mark}'" for mark in marks)
     return (
         f"SELECT m.{what} FROM memory_marks m WHERE m.item = i.position AND m.mark IN ({sorts})"  # noqa: S608
@@ -42,12 +42,12 @@ def newest_mark(*marks: str, what: str = "value") -> str:
     )
 
 
-# By hand; else by being pivotal, if it gave way to no other since it was rated so.
+# Pinned by hand; else automatically, if it is pivotal and was not displaced since that rating.
 PINNED = f"coalesce(({newest_mark('pinned')}), ({newest_mark('rated', 'gave_way')}) = {PIVOTAL}, 0)"
 
 
 class Version(msgspec.Struct, frozen=True):
-    """What an item said from then on, and who wrote that."""
+    """One version of an item, with its author."""
 
     position: int
     title: str
@@ -59,7 +59,7 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """The same thing, said again."""
+    """A repetition of an item: a near duplicate that was linked to it."""
 
     position: int
     text: str
@@ -69,7 +69,7 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Life(msgspec.Struct, frozen=True):
-    """An item and all that is known about it: oldest versions, repeats and citations first."""
+    """The history of an item; versions, repetitions and citations are sorted oldest first."""
 
     item: Item
     because: tuple[int, ...]
@@ -77,12 +77,12 @@ class Life(msgspec.Struct, frozen=True):
     repeats: tuple[Repeat, ...]
     citations: tuple[Link, ...]
     contradictions: tuple[Item, ...]
-    variants: tuple[Item, ...]  # what says nearly the same
+    variants: tuple[Item, ...]  # near duplicates that are items of their own
     retired_because: str
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """Who may ask, and within which scopes."""
+    """The scopes that a principal may read."""
 
     principal: str
     scopes: tuple[str, ...]
@@ -91,16 +91,16 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 def handle(item_id: str) -> str:
-    """The end of an id: short, and enough to name the item."""
+    """The short form of an id: its last characters, enough to identify the item."""
     return item_id if len(item_id) <= HANDLE + 4 else item_id[-HANDLE:]
 
 
 def named(reader: Reader, who: Asker, name: str) -> Item:
-    """The item of this id, or the only one whose id ends so, or whose handle begins so.
+    """Resolve an id, the end of an id, or the beginning of a short id to an item.
 
     Raises:
-        NotFound: there is none that this asker may see.
-        Invalid: there are several.
+        NotFound: no item that this asker may see matches.
+        Invalid: several items match.
     """
     try:
         return find(reader, who, name)
@@ -109,13 +109,13 @@ def named(reader: Reader, who: Asker, name: str) -> Item:
             raise
     sieve = Sieve(who, Filter(retired=True))
     ends, begins = "substr(i.item_id, -length(:name))", "substr(i.item_id, -:handle, length(:name))"
-    said = f":name IN ({ends}, {begins})"
-    found = sieve.rows(reader, COLUMNS, said, "ORDER BY i.position", name=name, handle=HANDLE)
+    matches = f":name IN ({ends}, {begins})"
+    found = sieve.rows(reader, COLUMNS, matches, "ORDER BY i.position", name=name, handle=HANDLE)
     if not found:
         raise NotFound(f"no item {name!r}", hint="`everloop memories` lists them.")
     if len(found) > 1:
         ids = ", ".join(row[2] for row in found[:NAMESAKES_MAX])
-        raise Invalid(f"{name!r} could be several items", hint=f"Say more of the id: {ids}")
+        raise Invalid(f"{name!r} matches several items", hint=f"Use more of the id: {ids}")
     return complete(reader, who, [item_of(row) for row in found])[0]
 
 
@@ -142,7 +142,7 @@ def page_by_id(
 
 
 def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
-    """Those of these items that the asker may see, newest first."""
+    """The items with these ids that the asker may see, newest first."""
     sieve = Sieve(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:ids))"
     ids = msgspec.json.encode(list(item_ids)).decode()
@@ -151,17 +151,17 @@ def these(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
 
 
 def revised_at(reader: Reader, seen: Sequence[Item]) -> dict[str, datetime]:
-    """When each of these items was given the words it has now."""
+    """When the current version of each item was recorded."""
     versions = msgspec.json.encode([item.version for item in seen]).decode()
     times = {position: moment(at) for position, at in reader.rows(_RECORDED, (versions,))}
     return {item.item_id: times[item.version] for item in seen}
 
 
 def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
-    """An item with its versions, repeats, citations, contradictions and variants.
+    """The history of an item: versions, repetitions, citations, contradictions and variants.
 
-    An older version that was not for this asker stays hidden, and so does what repeated it. `known`
-    says which citers of other domains they may know of.
+    An older version that this asker may not see stays hidden, with its repetitions. `known` tells
+    which citers of other domains they may see.
 
     Raises:
         NotFound: there is no such item for this asker.
@@ -188,7 +188,7 @@ def life(reader: Reader, who: Asker, name: str, known: Known = nobody) -> Life:
 
 
 def grants(reader: Reader) -> list[Grant]:
-    """Who may ask now, by name. For the owner's eyes."""
+    """The current grants, by principal. For the owner only."""
     newest = {row[0]: row for row in reader.rows(_GRANTS)}
     granted = [
         Grant(principal, tuple(msgspec.json.decode(scopes)), position, moment(at))
@@ -198,14 +198,14 @@ def grants(reader: Reader) -> list[Grant]:
 
 
 def spoken_of(reader: Reader, command: GrantAudience) -> bool:
-    """Whether anything was ever said in this line of history about whether a principal may ask.
+    """Whether a principal was ever granted or denied access in this line of history.
 
-    What was retracted counts here: to take a grant back is to say something too.
+    Retracted grants count here: taking one back is a decision, too.
     """
     return bool(reader.rows(_SPOKEN_OF, (command.principal,)))
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- details ---------------------------------------------------------------------------------------
 
 
 def _page(
@@ -229,7 +229,7 @@ def _version(reader: Reader, row: Sequence[Any]) -> Version:
 
 
 def _in_force(written: Sequence[Version], position: int) -> Version:
-    """What the item said at a position; it was taken in before anything repeated it."""
+    """The version of an item at a position; the first is older than any repetition."""
     return [version for version in written if version.position <= position][-1]
 
 

@@ -1,4 +1,4 @@
-"""The part of a text that a question is about, and the words in it that were looked for. Pure."""
+"""Search snippets: the part of a text that matches a query best, with the matches marked. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -14,34 +14,34 @@ from everloop.memory.text.spelling import Spelling, may_be_misspelt
 
 LEAD: Final = 40  # characters shown before the first match
 
-_WORD = re.compile(r"\w[\w\u00ad\u200b\u2060\ufeff]*")  # with what is invisible inside
+_WORD = re.compile(r"\w[\w\u00ad\u200b\u2060\ufeff]*")  # may contain invisible characters
 _SPACE = re.compile(r"\s+")
 
 
 class Snippet(msgspec.Struct, frozen=True):
-    """A piece of text on one line, and where in it the words stand that were looked for."""
+    """A piece of text on one line, with the spans of the matched words."""
 
     text: str
     matches: tuple[tuple[int, int], ...]
 
     def parts(self) -> list[tuple[str, bool]]:
-        """It in pieces, each with whether it was looked for."""
+        """The text in pieces, each with whether it is a match."""
         bounds = (0, *(at for match in self.matches for at in match), len(self.text))
         pieces = (self.text[first:last] for first, last in pairwise(bounds))
         return [(piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece]
 
 
 def snippet(text: str, asked: str, width: int = 240) -> Snippet:
-    """What to show of a text: where most of what was asked stands together, or its beginning."""
+    """Cut a snippet where the most query terms occur together, or at the beginning of the text."""
     known = spoken(asked)
     languages = written(text) if known is None else known
     terms = question(asked, languages).terms
-    wanted = _meant(text, frozenset(one for term in terms for one in term.split(EITHER)))
+    wanted = _with_spellings(text, frozenset(one for term in terms for one in term.split(EITHER)))
     flat = _SPACE.sub(" ", _passage(text, wanted)).strip()
     hits = [
         (word.span(), held)
         for word in _WORD.finditer(flat)
-        if (held := _held(word[0], wanted, languages))
+        if (held := _matching(word[0], wanted, languages))
     ]
     start = _start(flat, _densest(hits, width)) if hits else 0
     lead = "…" if start else ""
@@ -52,8 +52,8 @@ def snippet(text: str, asked: str, width: int = 240) -> Snippet:
     return Snippet(shown, tuple(span for span in spans if span[1] <= len(shown)))
 
 
-def _meant(text: str, wanted: frozenset[str]) -> frozenset[str]:
-    """What was asked for, and in place of what a text lacks, what is spelt there nearly like it."""
+def _with_spellings(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """The query terms; for those that the text lacks, also its terms with a similar spelling."""
     words = frozenset(analyse(text).words)
     lacking = [term for term in wanted - words if may_be_misspelt(term)]
     if not lacking:
@@ -63,20 +63,22 @@ def _meant(text: str, wanted: frozenset[str]) -> frozenset[str]:
 
 
 def _passage(text: str, wanted: frozenset[str]) -> str:
-    """The passage that holds most of what was asked; the first of several."""
+    """The passage with the most query terms; the first of several."""
     found = passages(text)
     if len(found) < 2:  # as most texts are
         return "".join(found)
-    return max(found, key=lambda passage: len(_held(passage, wanted)))
+    return max(found, key=lambda passage: len(_matching(passage, wanted)))
 
 
-def _held(text: str, wanted: frozenset[str], languages: Languages | None = None) -> frozenset[str]:
+def _matching(
+    text: str, wanted: frozenset[str], languages: Languages | None = None
+) -> frozenset[str]:
     terms = analyse(text, languages)
     return wanted.intersection(terms.words) | wanted.intersection(terms.marks)
 
 
 def _densest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], width: int) -> int:
-    """Where to look: most of what was asked stands from there on; the first of several."""
+    """The start of the window with the most query terms; the first of several."""
 
     def seen(place: int) -> int:
         begin = hits[place][0][0]
@@ -87,7 +89,7 @@ def _densest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], width: int)
 
 
 def _start(flat: str, first: int) -> int:
-    """Where to begin, so that the first match is soon to be seen; at a word."""
+    """The word at which to begin, so that the first match is near the beginning."""
     if first <= 2 * LEAD:
         return 0
     return flat.find(" ", first - LEAD, first) + 1 or first

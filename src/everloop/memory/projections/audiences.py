@@ -12,7 +12,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Audiences(Projection):
-    """Who may ask, and within which scopes."""
+    """The scopes that each principal was granted, as a history of grants and revocations."""
 
     name = "memory_audiences"
     tables: ClassVar[tuple[str, ...]] = ("memory_audiences",)
@@ -28,13 +28,13 @@ class Audiences(Projection):
 
     @adds(AudienceGranted)
     def _granted(self, new: AudienceGranted, fact: Fact) -> Iterator[Added]:
-        return _audience(fact, new.principal, new.scopes)
+        return _insert_audience(fact, new.principal, new.scopes)
 
     @adds(AudienceRevoked)
     def _revoked(self, new: AudienceRevoked, fact: Fact) -> Iterator[Added]:
-        return _audience(fact, new.principal, ())
+        return _insert_audience(fact, new.principal, ())
 
 
-def _audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Added]:
+def _insert_audience(fact: Fact, principal: str, scopes: Sequence[str]) -> Iterator[Added]:
     row = (fact.position, fact.branch, principal, _encode(scopes).decode())
     yield "INSERT INTO memory_audiences VALUES (?, ?, ?, ?)", row

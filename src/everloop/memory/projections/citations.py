@@ -1,13 +1,11 @@
-"""Immunity: what a user stands on, clean-up leaves alone.
+"""Citations, and the immunity they give: clean-up never touches an item that a user cites.
 
-A citation is a link, not a counter: who cites what, since when, until when. It is open while it was
-not closed and its citer was not retired; a citer that was retracted takes its links with it, as
-everything does that was derived from it. So a count can be neither missing nor left over: every
-number here is computed from the links that count in the reader's sight.
+A citation is a link, not a counter: who cites what, since when, until when. It is open until it is
+closed or its citer is retired; a retracted citer takes its links with it, as everything derived
+from it. So counts cannot drift: each is computed from the links visible in the reader's sight.
 
-An item is immune while a link from something a user wrote reaches it, or anything that was made
-from it, or anything it was made from. The kin goes straight up and straight down: two sources of
-one summary do not protect each other.
+An item is immune while something a user wrote cites it, its derivatives, or its sources. Only
+direct ancestors and descendants count: two sources of one summary do not protect each other.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -26,7 +24,7 @@ Known = Callable[[Reader, Asker, Collection[str]], Collection[str]]
 
 
 def nobody(reader: Reader, who: Asker, names: Collection[str]) -> Collection[str]:
-    """No citer but items: what memory does not know of, it does not name."""
+    """Reveal no citers of other domains: the default."""
     del reader, who, names
     return ()
 
@@ -48,9 +46,9 @@ class Citations(msgspec.Struct, frozen=True):
 
 
 def user_citers(reader: Reader, item_id: str) -> list[str]:
-    """What a user wrote that stands on an item, on what was made from it or on what it is made of.
+    """The citers of an item, its derivatives or its sources that a user wrote.
 
-    For decisions only: it looks at everything, whoever asks.
+    For decisions only: it ignores visibility.
     """
     return [row[0] for row in reader.rows(_USER_CITERS, {"item_id": item_id})]
 
@@ -58,9 +56,9 @@ def user_citers(reader: Reader, item_id: str) -> list[str]:
 def citation_counts(
     reader: Reader, who: Asker, item_ids: Sequence[str], known: Known = nobody
 ) -> dict[str, Citations]:
-    """How many open links these items have; an item that the asker may not see is left out.
+    """Count the open links of items; an item that the asker may not see is left out.
 
-    `known` says which citers of other domains the asker may know of; no other is counted.
+    `known` tells which citers of other domains the asker may see; no others are counted.
     """
     counts = dict.fromkeys(_seen(reader, who, item_ids), Citations())
     rows = reader.rows(_OPEN_LINKS, (_json(sorted(counts)),))
@@ -89,9 +87,9 @@ def links(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> li
 
 
 def standing(reader: Reader, who: Asker, item_id: str, known: Known = nobody) -> list[Link]:
-    """Who stands on an item now, each once, oldest first: what would speak against retiring it.
+    """The open citations that would forbid retiring an item, one per citer, oldest first.
 
-    These are all who cite it, and what a user wrote that cites its kin.
+    These are all citers of the item, and the user's citers of its derivatives and sources.
 
     Raises:
         NotFound: there is no such item for this asker.
@@ -108,43 +106,43 @@ def standing(reader: Reader, who: Asker, item_id: str, known: Known = nobody) ->
 def seen_citers(
     reader: Reader, who: Asker, names: Collection[str], known: Known = nobody
 ) -> set[str]:
-    """Those of the names that the asker may know of: items, and what `known` says."""
+    """The citers that the asker may see: visible items, and those that `known` allows."""
     if who.owner:
         return set(names)
     return {*_seen(reader, who, names), *known(reader, who, names)}
 
 
-# -- what the deciders look up ---------------------------------------------------------------------
+# -- lookups for the deciders ----------------------------------------------------------------------
 
 
 def against_retiring(reader: Reader, command: RetireItem) -> list[str]:
-    """The citers that a user wrote."""
+    """The citers that forbid retiring an item: those that a user wrote."""
     return user_citers(reader, command.item_id)
 
 
 def against_revising(reader: Reader, command: ReviseItem) -> bool:
-    """Whether a user put words of their own into something that was made from it."""
+    """Whether a user wrote a version of something derived from the item."""
     return any(
         written_by_user(row[0]) for row in reader.rows(_WRITERS, {"item_id": command.item_id})
     )
 
 
 def against_demoting(reader: Reader, command: DemoteItem) -> list[str]:
-    """The citers that a user wrote; and the summary, if it does not say what the item says now."""
-    named = {"item_id": command.item_id, "summary": command.in_favour_of}
-    stands = reader.rows(_STANDS_ON_NEWEST, named)
-    return user_citers(reader, command.item_id) + ([] if stands else [command.in_favour_of])
+    """The user's citers, and the summary if it does not cover the item's newest version."""
+    bindings = {"item_id": command.item_id, "summary": command.in_favour_of}
+    current = reader.rows(_COVERS_NEWEST, bindings)
+    return user_citers(reader, command.item_id) + ([] if current else [command.in_favour_of])
 
 
 def where_cited(reader: Reader, command: CiteItem) -> tuple[int, ...]:
-    """Where the citer was recorded, if it is an item."""
-    rows = reader.rows(_WHERE, (command.citer,))
+    """The position of the citer, if it is an item."""
+    rows = reader.rows(_POSITION, (command.citer,))
     return tuple(row[0] for row in rows)
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- queries ---------------------------------------------------------------------------------------
 
-_WHERE = f"SELECT i.position FROM memory_items i WHERE item_id = ? AND {visible('i')}"  # noqa: S608
+_POSITION = f"SELECT i.position FROM memory_items i WHERE item_id = ? AND {visible('i')}"  # noqa: S608
 
 _CLOSED = f"""
 SELECT min(e.position) FROM memory_citations e
@@ -155,7 +153,7 @@ _RETIRED = f"""
 SELECT min(m.position) FROM memory_items r JOIN memory_marks m ON m.item = r.position
 JOIN log l ON l.position = m.position
 WHERE r.item_id = c.citer AND l.kind = '{Retired.wire}' AND {visible("r")} AND {visible("m")}
-"""  # noqa: S608 - a demoted citer stays one zoom away, and so does its link
+"""  # noqa: S608 - a demoted citer is still reachable, and so its link stays open
 _OPEN = f"c.open AND {visible('c')} AND ({_CLOSED}) IS NULL AND ({_RETIRED}) IS NULL"
 
 _KIN = f"""
@@ -207,7 +205,7 @@ LEFT JOIN log closed ON closed.position = coalesce(({_CLOSED}), ({_RETIRED}))
 WHERE c.item = ? AND c.open AND {visible("c")} ORDER BY c.position
 """  # noqa: S608 - our own conditions
 
-_STANDS_ON_NEWEST = f"""
+_COVERS_NEWEST = f"""
 SELECT 1 FROM memory_items summary
 JOIN memory_sources s ON s.position = summary.position AND s.source_id = :item_id
 JOIN memory_items i ON i.item_id = :item_id

@@ -30,7 +30,7 @@ WAITING: Final = f"SELECT passage, terms FROM memory_passages WHERE {_AFTER} ORD
 TAKE_IN: Final = f"""
 INSERT INTO memory_words (rowid, terms)
 SELECT passage, terms FROM memory_passages WHERE {_AFTER} AND passage < ? ORDER BY passage
-"""  # noqa: S608 - our own condition; puts what waits before a passage into the index
+"""  # noqa: S608 - our own condition; indexes the pending passages before a given one
 _HOLDING = f"""
 SELECT rowid FROM memory_words WHERE memory_words MATCH '"' || ?1 || '"'
 UNION ALL
@@ -79,7 +79,7 @@ class MemoryWords(Projection):
         return _passages(new, "", fact.position)
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
-        """Erase the passages, and all traces in the index."""
+        """Erase passages, and all traces of them in the index."""
         touched = 0
         for position in positions:
             bounds = (position * PASSAGES_MAX, (position + 1) * PASSAGES_MAX)
@@ -90,41 +90,42 @@ class MemoryWords(Projection):
             db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
 
     def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
-        """The passages, and every term at every place, be it in the index or on its way there."""
+        """The passages, and every term at every place, indexed or pending."""
         yield ("memory_passages", *rows(db, "SELECT * FROM memory_passages ORDER BY passage"))
         db.execute(
             "CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_words, instance)"
         )
-        waiting = [
+        pending = [
             (term, passage, "terms", place)
             for passage, terms in rows(db, WAITING)
             for place, term in enumerate(terms.split(" "))
         ]
-        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms") + waiting))
+        yield ("memory_words", *sorted(rows(db, "SELECT * FROM temp.memory_terms") + pending))
         db.execute("DROP TABLE temp.memory_terms")
 
 
 def closes_group(position: int) -> bool:
     """Whether a fact is the last of its group.
 
-    Evenly spread, by the golden ratio, so that no rhythm in which facts come misses it for long.
+    Group ends are spread evenly by the golden ratio (Fibonacci hashing), so that no regular pattern
+    of positions skips them for long.
     """
     return (position * _GOLDEN & _MASK) < _MASK // GROUP
 
 
 def indexed_upto(reader: Reader) -> int:
-    """The newest passage that the index holds; -1 if it holds none."""
+    """The newest passage in the index; -1 if the index is empty."""
     upto: int = reader.rows(_INDEXED)[0][0]
     return upto
 
 
 def passages_holding(reader: Reader, words: Sequence[str], limit: int) -> list[int]:
-    """The oldest passages that hold these words one after the other, whoever may see them."""
+    """The oldest passages that contain these terms as a phrase, regardless of visibility."""
     return [row[0] for row in reader.rows(_HOLDING, (" ".join(words), limit))]
 
 
 def vocabulary(reader: Reader) -> set[str]:
-    """Every term of every passage, in the index or on its way there, whoever may see it."""
+    """Every term of every passage, indexed or pending, regardless of visibility."""
     reader.db.execute(_VOCABULARY)
     found = {term for (term,) in reader.rows("SELECT term FROM temp.memory_vocabulary")}
     reader.db.execute("DROP TABLE temp.memory_vocabulary")
@@ -132,7 +133,7 @@ def vocabulary(reader: Reader) -> set[str]:
 
 
 def titled_passages(title: str, text: str) -> list[str]:
-    """A text in passages, each with its item's title, unless it begins with that."""
+    """Split a text into passages, each headed by the item's title unless it begins with it."""
     opening = title.rstrip("…")
     parts = passages(text)
     return [part if part.startswith(opening) else f"{title}\n{part}" for part in parts]
@@ -148,14 +149,14 @@ def analysed_passages(title: str, text: str) -> tuple[tuple[str, str], ...]:
 
 
 def passage_texts(reader: Reader, wanted: Sequence[int]) -> dict[int, str]:
-    """The texts that the vectors of passages are made of; without those that were purged."""
+    """The titled texts of passages, which their vectors are made from; without purged ones."""
     found: dict[int, str] = {}
     of_version = groupby(sorted(wanted), lambda number: number // PASSAGES_MAX)
     asked = {position: list(numbers) for position, numbers in of_version}
     for position, title, text in reader.db.executemany(_TEXT, [(each,) for each in asked]):
         parts = titled_passages(title, text)
         for number in asked[position]:
-            if number % PASSAGES_MAX < len(parts):  # else it is of another build's making
+            if number % PASSAGES_MAX < len(parts):  # else another version of the program made it
                 found[number] = parts[number % PASSAGES_MAX]
     return found
 

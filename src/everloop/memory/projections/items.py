@@ -32,7 +32,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class MemoryShelf(Projection):
-    """Every item, every version of it, and what was marked on it."""
+    """Every item with its versions, marks, sources, citations, relations and repetitions."""
 
     name = "memory_shelf"
     version = 4
@@ -201,7 +201,7 @@ def _mark(new: MemoryEvent) -> tuple[str, int, str]:
         case Demoted(in_favour_of=summary):
             return "demoted", 1, summary
         case _:
-            raise AssertionError(f"{new.wire} is no mark")
+            raise AssertionError(f"{new.wire} sets no mark")
 
 
 def _moment(text: str) -> int:

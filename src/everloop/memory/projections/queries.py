@@ -1,8 +1,8 @@
-"""The one query layer of memory: every read says who asks, and passes through one sieve.
+"""The query layer of memory: every read names its asker and passes one visibility condition.
 
-The sieve is a condition over a version `v` of an item `i`: it counts in the reader's sight, it is
-the newest one that does, the asker may see it, and it fits the filter. Recall, lists, counts and
-single items all use it; there is no other way to an item.
+The condition is SQL over a version `v` of an item `i`: it is in the reader's sight, it is the
+newest such version, the asker may see it, and it matches the filter. Search, lists, counts and
+single items all use it; there is no other way to read an item.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,15 +25,15 @@ i.learned_via, i.happened_at, i.recorded_at, i.holds_until, i.follows, v.restric
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What to look among. Empty means everything the asker may see."""
+    """Which items to include. An empty filter includes everything the asker may see."""
 
     scopes: tuple[str, ...] = ()
     scope_kinds: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     since: datetime | None = None
     before: datetime | None = None
-    retired: bool = False  # what was let go as well
-    stepped_back: bool = False  # what stepped back for its summary as well
+    retired: bool = False  # include retired items
+    stepped_back: bool = False  # include items demoted in favour of a summary
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -63,13 +63,13 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Sieve:
-    """Who asks and among what, as SQL."""
+    """The visibility condition for an asker and a filter, as SQL with its bindings."""
 
     def __init__(self, asker: Asker, only: Filter | None = None) -> None:
         self.asker = asker
         self.bindings: dict[str, Any] = {"principal": asker.principal}
         chosen = only or Filter()
-        conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_TAKEN_IN]
+        conditions = [visible("v"), _NEWEST, self._audience(), self._scopes(chosen), _LAST_STORED]
         if not chosen.retired:
             conditions.append(f"NOT {_RETIRED}")
         if not (chosen.retired or chosen.stepped_back):
@@ -85,7 +85,7 @@ class Sieve:
         self.condition = " AND ".join(f"({condition})" for condition in conditions if condition)
 
     def select(self, what: str, where: str = "true", rest: str = "") -> str:
-        """A query over what passes."""
+        """A query over the visible versions."""
         return (
             f"SELECT {what} FROM memory_versions v JOIN memory_items i ON i.position = v.item"  # noqa: S608
             f" WHERE ({where}) AND {self.condition} {rest}"
@@ -94,7 +94,7 @@ class Sieve:
     def rows(
         self, reader: Reader, what: str, where: str = "true", rest: str = "", **bindings: Any
     ) -> list[tuple[Any, ...]]:
-        """The rows that pass."""
+        """The visible rows."""
         return reader.rows(self.select(what, where, rest), {**self.bindings, **bindings})
 
     def _audience(self) -> str:
@@ -106,7 +106,7 @@ class Sieve:
         )
 
     def _scopes(self, only: Filter) -> str:
-        """The scopes that the asker is let into, and of those, the ones asked for."""
+        """The scopes granted to the asker, narrowed to those of the filter."""
         conditions: list[str] = []
         if not (self.asker.owner or "*" in self.asker.scopes):
             conditions.append(f"({self._in_scopes('granted', self.asker.scopes)})")
@@ -135,7 +135,7 @@ class Sieve:
 _RETIRED = f"""EXISTS (
     SELECT 1 FROM memory_marks m WHERE m.item = i.position AND m.mark = 'retired'
     AND {visible("m")})"""  # noqa: S608 - our own condition
-# An item steps back for its summary, and is there again when somebody lets that go.
+# A demoted item counts again when its summary is retired.
 _STEPPED_BACK = f"""EXISTS (
     SELECT 1 FROM memory_marks d JOIN memory_items s ON s.item_id = d.note
     WHERE d.item = i.position AND d.mark = 'demoted' AND {visible("d")} AND {visible("s")}
@@ -144,14 +144,14 @@ _STEPPED_BACK = f"""EXISTS (
 _NEWEST = f"""NOT EXISTS (
     SELECT 1 FROM memory_versions n WHERE n.item = v.item AND n.position > v.position
     AND {visible("n")})"""  # noqa: S608 - our own condition
-# One that was taken back, taken in anew, and whose taking back was undone, is there twice.
-_LAST_TAKEN_IN = f"""NOT EXISTS (
+# An item that was retracted, stored again, and whose retraction was undone, is there twice.
+_LAST_STORED = f"""NOT EXISTS (
     SELECT 1 FROM memory_items twin WHERE twin.item_id = i.item_id AND twin.position > i.position
     AND {visible("twin")})"""  # noqa: S608 - our own condition
 
 
 def asker(reader: Reader, principal: str) -> Asker:
-    """Who a principal is to this memory. One that nobody let in sees nothing."""
+    """Load a principal with its granted scopes. One without a grant sees nothing."""
     if principal == OWNER:
         return Asker(OWNER, ("*",))
     found = reader.rows(
@@ -163,10 +163,10 @@ def asker(reader: Reader, principal: str) -> Asker:
 
 
 def find(reader: Reader, who: Asker, item_id: str, *, retired: bool = True) -> Item:
-    """One item, also a retired one.
+    """Find one item by id, including retired ones.
 
     Raises:
-        NotFound: there is none that this asker may see; it says no more than that.
+        NotFound: there is none that this asker may see; whether one exists is not revealed.
     """
     sieve = Sieve(who, Filter(retired=retired))
     found = sieve.rows(reader, COLUMNS, "i.item_id = :item_id", item_id=item_id)
@@ -176,7 +176,7 @@ def find(reader: Reader, who: Asker, item_id: str, *, retired: bool = True) -> I
 
 
 def passes(reader: Reader, who: Asker, item: Item, only: Filter) -> bool:
-    """Whether a filter lets an item through that was let go or stepped back, its time aside."""
+    """Whether a filter includes an item, going by retirement and demotion alone."""
     sieve = Sieve(who, Filter(retired=only.retired, stepped_back=only.stepped_back))
     return bool(sieve.rows(reader, "1", "i.position = :position", position=item.position))
 
@@ -191,12 +191,12 @@ def items(
 
 
 def count(reader: Reader, who: Asker, only: Filter | None = None) -> int:
-    """How many items there are for this asker."""
+    """Count the items that this asker may see."""
     return int(Sieve(who, only).rows(reader, "count(*)")[0][0])
 
 
 def item_of(row: Sequence[Any]) -> Item:
-    """An item from `COLUMNS`, without what is marked on it."""
+    """Build an item from a row of `COLUMNS`, without its marks and relations."""
     return Item(
         position=row[0],
         version=row[1],
@@ -216,14 +216,14 @@ def item_of(row: Sequence[Any]) -> Item:
 
 
 def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
-    """The items with marks, witnesses, sources and relations, as far as the asker may see them."""
+    """Add marks, witnesses, sources and relations to items, as far as the asker may see them."""
     positions = _json([item.position for item in found])
     marks: dict[int, dict[str, int]] = {}
     back = stepped_back(reader, [item.position for item in found])
     for position, mark, value in reader.rows(_MARKS, (positions,)):
         known = marks.setdefault(position, {})
         known[mark] = value
-        if mark == "rated":  # what gave way was rated so before
+        if mark == "rated":  # a new rating brings a displaced pin back
             known.pop("gave_way", None)
     witnesses = _grouped(reader, _WITNESSES, _json([item.version for item in found]))
     repeats = _grouped(reader, _REPEATS, positions)
@@ -247,12 +247,12 @@ def complete(reader: Reader, who: Asker, found: Sequence[Item]) -> list[Item]:
 
 
 def stepped_back(reader: Reader, positions: Sequence[int]) -> set[int]:
-    """Those of the items taken in at these positions that stepped back for a summary."""
+    """The positions, among these, of items that are demoted in favour of a summary."""
     return {row[0] for row in reader.rows(_BACK, (_json(positions),))}
 
 
 def anything_stepped_back(reader: Reader) -> bool:
-    """Whether any item ever stepped back for a summary."""
+    """Whether any item was ever demoted in favour of a summary."""
     return bool(reader.rows("SELECT 1 FROM memory_marks WHERE mark = 'demoted' LIMIT 1"))
 
 
@@ -279,14 +279,14 @@ WHERE {visible("r")}
 
 
 def _text(item: str, upto: str = "true") -> str:
-    """What an item says, or said, as SQL."""
+    """SQL for the text of an item, now or up to a condition."""
     return (
         f"(SELECT t.text FROM memory_versions t WHERE t.item = {item} AND {upto}"  # noqa: S608
         f" AND {visible('t')} ORDER BY t.position DESC LIMIT 1)"
     )
 
 
-# What stands in a relation, from either side, and since when.
+# Pairs of related items, from either side, and the position of the relation.
 PAIRS = f"""
 WITH pairs(item, other, at) AS (
     SELECT r.item, o.position, r.position FROM json_each(:items) j
@@ -309,7 +309,7 @@ FROM pairs p JOIN memory_items i ON i.position = p.other ORDER BY i.item_id
 
 
 def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
-    """What contradicts each item. If one of the two was revised since, their words now decide."""
+    """The items that contradict each item; texts that were revised since are compared again."""
     groups: dict[int, dict[str, None]] = {}
     asked = {"items": positions, "relation": "contradicts"}
     for item, other, mine, theirs, *then in reader.rows(_CONTRADICTS, asked):
@@ -319,7 +319,7 @@ def _contradictions(reader: Reader, positions: str) -> dict[int, list[str]]:
 
 
 def _pinned(marks: dict[str, int]) -> bool:
-    """Pinned by hand, or by being pivotal, unless that was declined or gave way."""
+    """Whether it is pinned by hand, or automatically as pivotal and not declined or displaced."""
     automatic = marks.get("rated", 0) == PIVOTAL and "gave_way" not in marks
     return bool(marks.get("pinned", automatic))
 
@@ -332,7 +332,7 @@ def _grouped(reader: Reader, sql: str, wanted: str) -> dict[int, list[Any]]:
 
 
 def _seen(reader: Reader, who: Asker, ids: set[str]) -> set[str]:
-    """Those of these items that the asker may know of."""
+    """The items, among these, that the asker may see."""
     if not ids:
         return set()
     sieve = Sieve(who, Filter(retired=True))

@@ -1,8 +1,8 @@
-"""Status notes: true when they are written, and soon no more.
+"""Status notes expire: they are true when written and soon outdated.
 
-A note that begins with HANDOFF, RESUME or TO SHIP tells where somebody's work stood. Kept like a
-fact, it would come up as one long after. So it holds for some days only, unless its writer says
-until when, or that it lasts; whoever is shown it later is shown until when it held.
+A note that begins with HANDOFF, RESUME or TO SHIP reports the state of some work. Stored as a
+lasting fact, it would turn up as one much later. So it is valid for some days only, unless its
+author sets an expiry or says that it lasts; wherever it is shown, its expiry is shown too.
 """
 
 import re
@@ -13,7 +13,7 @@ import msgspec
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.projections.queries import Item
 
-BEGINNING = 200  # characters in which the mark must stand
+BEGINNING = 200  # characters within which the mark must occur
 DURABLE = "durable"
 _MARK = re.compile(r"^[\s#>*_\[(-]*(?:HANDOFF|RESUME|TO SHIP)\b", re.MULTILINE)
 
@@ -21,22 +21,22 @@ _MARK = re.compile(r"^[\s#>*_\[(-]*(?:HANDOFF|RESUME|TO SHIP)\b", re.MULTILINE)
 def is_status(text: str) -> bool:
     """Whether a text begins with the mark of a status note, on one of its first lines.
 
-    Only in capitals: whoever writes about a handoff does not hand off.
+    Only capitals count: a text about a handoff is not a handoff.
     """
     return _MARK.search(text[:BEGINNING]) is not None
 
 
 def passing(new: RememberItem, now: datetime, days: int) -> RememberItem:
-    """What is to be remembered; a status note holds for so many days from when it was true."""
-    made_elsewhere = new.durability != DURABLE or new.derived_from
-    if made_elsewhere or not (is_status(new.title) or is_status(new.text)):
+    """Let a status note without an expiry expire `days` after it was true; keep other items."""
+    exempt = new.durability != DURABLE or new.derived_from
+    if exempt or not (is_status(new.title) or is_status(new.text)):
         return new
     end = _true_at(new, now) + timedelta(days=days)
     return msgspec.structs.replace(new, durability=end.isoformat())
 
 
 def _true_at(new: RememberItem, now: datetime) -> datetime:
-    """When it happened; now, if nothing is said of that, or nothing that will be taken."""
+    """When it happened; now, if `happened_at` is empty or invalid."""
     try:
         at = datetime.fromisoformat(new.happened_at)
     except ValueError:
@@ -45,5 +45,5 @@ def _true_at(new: RememberItem, now: datetime) -> datetime:
 
 
 def held(item: Item) -> str:
-    """Until when an item holds, as it is told beside its words; nothing of one that lasts."""
+    """The expiry of an item as a suffix to its text; empty for an item that lasts."""
     return f", holds until {item.holds_until:%Y-%m-%d}" if item.holds_until else ""

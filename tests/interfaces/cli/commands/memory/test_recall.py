@@ -125,7 +125,7 @@ def test_lists_items_zooms_and_reasons_are_read_as_they_stood(memory: CommandLin
     bees = asked(memory, "bees")["hits"][0]["item"]["item_id"]
     gone = memory.typed("explain", bees, "bees", "--as-of", "1", "--json").document
     assert (gone["found"], gone["reason"]) == (False, "branch")
-    assert "It was taken in later than that." in str(gone)
+    assert "It was stored after that time." in str(gone)
 
 
 @pytest.mark.promise("P-CLI-5")
