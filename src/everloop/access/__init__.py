@@ -1,1 +1,1 @@
-"""Access: which devices may speak as the user, and how they came to it."""
+"""Access: device pairing, host tokens and passkeys. Which devices may act as the user."""

@@ -1,17 +1,17 @@
-"""What can be asked about access."""
+"""Commands of the access domain."""
 
 from everloop.log import Command
 
 
 class MakeCode(Command, frozen=True):
-    """Make a code that lets one device in."""
+    """Make a one-time pairing code."""
 
     code_digest: str
     lives_s: int = 600
 
 
 class PairDevice(Command, frozen=True):
-    """Let a device in, by a `code` that holds, or a program in the name of a `host`."""
+    """Pair a device by a `code`, a `passkey` or a `proxy`, or give a `host` program a token."""
 
     device_id: str
     name: str
@@ -21,20 +21,20 @@ class PairDevice(Command, frozen=True):
 
 
 class RenameDevice(Command, frozen=True):
-    """Call a device something else."""
+    """Rename a device."""
 
     device_id: str
     name: str
 
 
 class RevokeDevice(Command, frozen=True):
-    """Let a device in no more."""
+    """Revoke a device's access."""
 
     device_id: str
 
 
 class AddPasskey(Command, frozen=True):
-    """Take in a key that a device of the person keeps."""
+    """Register a passkey (WebAuthn credential)."""
 
     credential: str
     public_key: str
@@ -44,13 +44,13 @@ class AddPasskey(Command, frozen=True):
 
 
 class UsePasskey(Command, frozen=True):
-    """Note that it signed."""
+    """Record a sign-in with a passkey."""
 
     credential: str
     sign_count: int
 
 
 class RemovePasskey(Command, frozen=True):
-    """Let it open nothing any more."""
+    """Remove a passkey."""
 
     credential: str

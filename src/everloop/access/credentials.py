@@ -1,7 +1,7 @@
-"""Codes and credentials: what a device brings, and who it is then.
+"""Pairing codes, device credentials and host tokens, and how a device authenticates with them.
 
-A credential is a device's id and a secret. The log has only a digest of the secret, and comparing
-takes the same time whatever is wrong.
+A credential is a device's id and a secret. The log stores only a digest of the secret, and the
+comparison takes constant time.
 """
 
 import base64
@@ -16,7 +16,7 @@ from everloop.access.state import DOORS, HOST, STREAM, Device, Doors
 from everloop.log import Command, Context, Log, Receipt
 from everloop.ports import World
 
-CODE_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that looks like another
+CODE_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without look-alikes
 CODE_LENGTH = 10
 SECRET_BYTES = 32
 
@@ -25,30 +25,30 @@ class Do(Protocol):
     """Carries out a command: an engine's `do`."""
 
     def __call__(self, command: Command, *, by: Context) -> Receipt:
-        """Return when what it led to is durable."""
+        """Return when the resulting facts are durable."""
         ...
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """What a device keeps: shown once, never stored here."""
+    """A device's id and secret: shown once, never stored here."""
 
     device_id: str
     secret: str
 
     def __repr__(self) -> str:
-        """Its name alone."""
+        """The device id without the secret."""
         return f"Credential({self.device_id})"
 
     @property
     def text(self) -> str:
-        """As it stands in a cookie."""
+        """The credential as a cookie value."""
         return f"{self.device_id}.{self.secret}"
 
 
 def new_code(log: Log, do: Do, world: World, by: Context, *, lives_s: int) -> str:
-    """A code that lets one device in, for a person to type or scan.
+    """Make a pairing code for one device, for a person to type or scan.
 
-    Access is a tree of its own: going back in anything else lets no device in again.
+    Access is a tree of its own: rewinding any other tree does not restore a revoked device.
     """
     log.plant(STREAM, actor=by.actor)
     drawn = world.entropy.draw(CODE_LENGTH)
@@ -58,27 +58,27 @@ def new_code(log: Log, do: Do, world: World, by: Context, *, lives_s: int) -> st
 
 
 def pair(do: Do, world: World, name: str, *, way: str, via: str) -> Credential:
-    """Let a device in and give it what it needs to come back.
+    """Pair a device and give it a credential.
 
     Raises:
-        Forbidden: what it brought does not open anything.
+        Forbidden: the code or passkey is not valid.
     """
-    shown = digest(_plain(via)) if way == "code" else via
-    return _let_in(do, world, (name, way, shown), Context(actor="user"))
+    proof = digest(_normalise_code(via)) if way == "code" else via
+    return _issue(do, world, (name, way, proof), Context(actor="user"))
 
 
 def give_token(log: Log, do: Do, world: World, host: str, by: Context) -> Credential:
-    """A token with which a program speaks as a host, and is let in nowhere else.
+    """Issue a token with which a program acts as a host, and as nobody else.
 
     Raises:
-        Forbidden: somebody else than the user asks for it.
-        Invalid: that is no host's name.
+        Forbidden: the actor is not the user.
+        Invalid: the host name is malformed.
     """
     log.plant(STREAM, actor=by.actor)
-    return _let_in(do, world, (host, HOST, host), by)
+    return _issue(do, world, (host, HOST, host), by)
 
 
-def _let_in(do: Do, world: World, how: tuple[str, str, str], by: Context) -> Credential:
+def _issue(do: Do, world: World, how: tuple[str, str, str], by: Context) -> Credential:
     name, way, via = how
     secret = base64.urlsafe_b64encode(world.entropy.draw(SECRET_BYTES)).decode().rstrip("=")
     device_id = world.ids.new("dev")
@@ -87,7 +87,7 @@ def _let_in(do: Do, world: World, how: tuple[str, str, str], by: Context) -> Cre
 
 
 def device_of(log: Log, text: str, *, since_us: int = 0) -> Device | None:
-    """The device whose credential this is, if it is let in, and was not before a time."""
+    """Authenticate a device by its credential; None if it is wrong, revoked or too old."""
     device_id, _, secret = text.partition(".")
     device = doors(log).devices.get(device_id)
     expected = device.secret_digest if device else digest("nobody")
@@ -96,15 +96,15 @@ def device_of(log: Log, text: str, *, since_us: int = 0) -> Device | None:
 
 
 def doors(log: Log) -> Doors:
-    """Who is let in now."""
+    """The paired devices, passkeys and open codes."""
     return log.state(DOORS, STREAM) or Doors()
 
 
 def digest(secret: str) -> str:
-    """What the log has of a secret."""
+    """The digest of a secret, which the log stores in its place."""
     return sha256(secret.encode()).hexdigest()
 
 
-def _plain(code: str) -> str:
-    """A code as it was made: people type it with spaces, hyphens and small letters."""
+def _normalise_code(code: str) -> str:
+    """A typed code in its original form: without spaces and hyphens, in capitals."""
     return "".join(letter for letter in code.upper() if letter.isalnum())

@@ -1,8 +1,8 @@
-"""Decisions about access: pure, from who is let in now.
+"""Decisions about access: pure functions of the paired devices and passkeys.
 
-Codes are made and devices let in by whoever runs the server: its own terminal, or a signed-in
-device. A code works once. Only the user lets anybody in, shuts anybody out, or says what a device
-is called: who could change the names could make the user shut out the wrong one.
+Codes are made at the server's own terminal or on a signed-in device. A code works once. Only the
+user pairs, revokes or renames a device: a renamed device could trick the user into revoking the
+wrong one.
 """
 
 import re
@@ -34,26 +34,29 @@ from everloop.memory.model.scopes import OWNER
 NAME_MAX = 80
 DEVICES_MAX = 50
 WAYS = ("code", "passkey", "proxy", HOST)
-# `cli` is whoever types without a terminal, and only the owner lets that in.
+# `cli` is reserved for commands without a terminal, which only the owner can admit.
 HOST_NAME = re.compile(r"(?!(?i:cli)\Z)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def make_code(doors: Doors | None, command: MakeCode, asking: Asking) -> list[Event]:
-    """Make a code that holds for a while."""
+    """Make a code that expires."""
     del doors
-    check_user(asking.by.actor, "let a device in")
+    check_user(asking.by.actor, "pair a device")
     return [CodeMade(command.code_digest, microseconds(asking.now) + command.lives_s * 1_000_000)]
 
 
 def pair_device(doors: Doors | None, command: PairDevice, asking: Asking) -> list[Event]:
-    """Let a device in, if what it brings opens."""
+    """Pair a device, if its code or passkey is valid."""
     known = doors or Doors()
     if command.way not in WAYS:
-        raise Invalid(f"{command.way!r} is no way in", hint=f"Use {', '.join(WAYS)}.")
+        raise Invalid(
+            f"{command.way!r} is not a way to pair a device", hint=f"Use {', '.join(WAYS)}."
+        )
     until = known.codes.get(command.via, 0)
     if command.way == "code" and until <= microseconds(asking.now):
         raise Forbidden(
-            "this code does not open anything", hint="Ask for a new one: everloop pair."
+            "this code is wrong, has expired or was already used",
+            hint="Make a new one with `everloop pair`.",
         )
     if command.way == "passkey" and command.via not in known.passkeys:
         raise Forbidden("this passkey is not known here", hint="Add it from a signed-in device.")
@@ -73,7 +76,7 @@ def pair_device(doors: Doors | None, command: PairDevice, asking: Asking) -> lis
 
 
 def rename_device(doors: Doors | None, command: RenameDevice, asking: Asking) -> list[Event]:
-    """Call it something else."""
+    """Rename a device. Idempotent."""
     check_user(asking.by.actor, "rename a device")
     device = (doors or Doors()).devices.get(command.device_id)
     if device is None:
@@ -83,7 +86,7 @@ def rename_device(doors: Doors | None, command: RenameDevice, asking: Asking) ->
 
 
 def revoke_device(doors: Doors | None, command: RevokeDevice, asking: Asking) -> list[Event]:
-    """Let it in no more. Asking twice is harmless."""
+    """Revoke a device's access. Idempotent."""
     check_user(asking.by.actor, "revoke a device")
     if command.device_id not in (doors or Doors()).devices:
         return []
@@ -91,7 +94,7 @@ def revoke_device(doors: Doors | None, command: RevokeDevice, asking: Asking) ->
 
 
 def add_passkey(doors: Doors | None, command: AddPasskey, asking: Asking) -> list[Event]:
-    """Take a key in."""
+    """Register a passkey. Idempotent."""
     check_user(asking.by.actor, "add a passkey")
     if command.credential in (doors or Doors()).passkeys:
         return []
@@ -107,13 +110,13 @@ def add_passkey(doors: Doors | None, command: AddPasskey, asking: Asking) -> lis
 
 
 def use_passkey(doors: Doors | None, command: UsePasskey, asking: Asking) -> list[Event]:
-    """Note that a key signed. A counter that goes back is a copied key."""
+    """Record a sign-in with a passkey. A counter that does not increase means a copied key."""
     del asking
     key = (doors or Doors()).passkeys.get(command.credential)
     if key is None:
         raise Forbidden("this passkey is not known here", hint="Add it from a signed-in device.")
     if command.sign_count and command.sign_count <= key.sign_count:
-        raise Forbidden("this passkey was copied", hint="Remove it and add a new one.")
+        raise Forbidden("this passkey may have been copied", hint="Remove it and add a new one.")
     return (
         []
         if command.sign_count == key.sign_count
@@ -122,7 +125,7 @@ def use_passkey(doors: Doors | None, command: UsePasskey, asking: Asking) -> lis
 
 
 def remove_passkey(doors: Doors | None, command: RemovePasskey, asking: Asking) -> list[Event]:
-    """Let it open nothing. Asking twice is harmless."""
+    """Remove a passkey. Idempotent."""
     check_user(asking.by.actor, "remove a passkey")
     if command.credential not in (doors or Doors()).passkeys:
         return []
@@ -130,10 +133,10 @@ def remove_passkey(doors: Doors | None, command: RemovePasskey, asking: Asking) 
 
 
 def check_user(actor: str, act: str) -> None:
-    """Pass the user.
+    """Accept the user only.
 
     Raises:
-        Forbidden: it is somebody else.
+        Forbidden: the actor is somebody else.
     """
     if actor != OWNER:
         raise Forbidden(

@@ -1,4 +1,4 @@
-"""The commands of access and how each is decided: one row each, for the composition root."""
+"""The decider table of access: for each command its stream, fold and decision function."""
 
 from typing import Any
 

@@ -1,11 +1,11 @@
-"""What can happen to access. Secrets are never here: only digests of them."""
+"""Events of the access domain. They contain digests of secrets, never secrets."""
 
 from everloop.log import Event, event
 
 
 @event("access.code_made")
 class CodeMade(Event, frozen=True):
-    """A code that lets one device in, once, until a time."""
+    """A pairing code was made. It works once, until it expires."""
 
     code_digest: str
     expires_us: int
@@ -13,10 +13,10 @@ class CodeMade(Event, frozen=True):
 
 @event("access.device_paired")
 class DevicePaired(Event, frozen=True):
-    """A device was let in: by a code, by a passkey, or by a proxy that vouches for the person.
+    """A device was paired: by a code, by a passkey, or by a proxy that authenticated the person.
 
     `via` is the digest of the code, the id of the passkey, or the proxy's name for the person. With
-    the way `host` it is no device but a token: `via` is the host that it speaks for.
+    the way `host` it is a token for a program: `via` is the host that it acts as.
     """
 
     device_id: str
@@ -28,7 +28,7 @@ class DevicePaired(Event, frozen=True):
 
 @event("access.device_renamed")
 class DeviceRenamed(Event, frozen=True):
-    """It is called something else."""
+    """A device was renamed."""
 
     device_id: str
     name: str
@@ -36,14 +36,14 @@ class DeviceRenamed(Event, frozen=True):
 
 @event("access.device_revoked")
 class DeviceRevoked(Event, frozen=True):
-    """It is not let in any more."""
+    """A device's access was revoked."""
 
     device_id: str
 
 
 @event("access.passkey_added")
 class PasskeyAdded(Event, frozen=True):
-    """A key that a device of the person keeps. `credential` and `public_key` are base64url."""
+    """A passkey was registered. `credential` and `public_key` are base64url."""
 
     credential: str
     public_key: str
@@ -54,7 +54,7 @@ class PasskeyAdded(Event, frozen=True):
 
 @event("access.passkey_used")
 class PasskeyUsed(Event, frozen=True):
-    """It signed; its counter went on."""
+    """A passkey was used to sign in; its counter increased."""
 
     credential: str
     sign_count: int
@@ -62,7 +62,7 @@ class PasskeyUsed(Event, frozen=True):
 
 @event("access.passkey_removed")
 class PasskeyRemoved(Event, frozen=True):
-    """It opens nothing any more."""
+    """A passkey was removed."""
 
     credential: str
 

@@ -1,4 +1,4 @@
-"""Who is let in, as decisions and doors need to know it. It is small: a person has few devices."""
+"""State of the access domain: paired devices, passkeys and open codes. Small, and pure."""
 
 import msgspec
 
@@ -14,11 +14,11 @@ from everloop.access.events import (
 from everloop.log import Fact, Fold
 
 STREAM = "access"
-HOST = "host"  # the way of a token that a host was given
+HOST = "host"  # the pairing way of a host's token
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device that was let in. One with a `host` speaks as that host, never as the user."""
+    """A paired device. One with a `host` acts as that host, never as the user."""
 
     device_id: str
     name: str
@@ -30,7 +30,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Passkey(msgspec.Struct, frozen=True):
-    """A key that opens."""
+    """A registered passkey."""
 
     credential: str
     public_key: str
@@ -42,15 +42,15 @@ class Passkey(msgspec.Struct, frozen=True):
 
 
 class Doors(msgspec.Struct, frozen=True):
-    """Who is let in now, and which codes hold."""
+    """The paired devices, the passkeys, and the codes that have not expired."""
 
-    codes: dict[str, int] = {}  # digest: until when, in microseconds
+    codes: dict[str, int] = {}  # digest: expiry in microseconds
     devices: dict[str, Device] = {}
     passkeys: dict[str, Passkey] = {}
 
 
 def evolve(known: Doors | None, fact: Fact) -> Doors:
-    """Access after a fact."""
+    """The state after a fact."""
     doors = known or Doors()
     changes = (
         _code_changes(doors, fact) or _device_changes(doors, fact) or _key_changes(doors, fact)

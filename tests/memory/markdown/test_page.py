@@ -127,7 +127,7 @@ def test_lists_may_stand_on_lines_of_their_own() -> None:
         ("title: a\ntitle: b", 3, "twice"),
         ("just words", 2, "no field"),
         ("- ada", 2, "no list"),
-        ("title: |", 2, "more than a value"),
+        ("title: |", 2, "not a plain value"),
         ('title: "open', 2, "quoted"),
         ("title: 'open", 2, "quoted"),
         ("witnesses: [a", 2, "no end"),

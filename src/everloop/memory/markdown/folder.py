@@ -1,13 +1,12 @@
-"""A folder of pages and the memory behind it: what an import would change, and changing it.
+"""Import of a folder of Markdown pages: plan the changes to memory, then apply them.
 
-Edits come back as facts: revisions, ratings, pins. A page that says what it said when it was
-written changes nothing, however old it is. If both the page and the item changed since, nobody but
-a person can say which holds: that is a conflict, named and left alone. Importing twice changes
-nothing the second time, also if the first was broken off: a new page that says word for word what
-an item without a page says is that item's page.
+Edits become facts: revisions, ratings, pins. An unedited page changes nothing, however old it is.
+If both the page and the item changed since the export, only a person can choose: that is reported
+as a conflict and left alone. Importing is idempotent, also after an interrupted import: a new page
+with exactly the text of an item without a page becomes that item's page.
 
-Whoever may not see an item learns nothing of it here. What they take in gets its id nevertheless:
-that, and what the page says, is what they said themselves.
+Hidden items are never revealed here. Whoever imports an item learns its id even if they cannot see
+the item afterwards: the id and the page's content come from their own import.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,14 +45,14 @@ from everloop.memory.service import Keeper
 
 Action = Literal["new", "adopt", "edit", "retire"]
 Do = Callable[..., Receipt]
-_SAYS_ONE = """
+_HAS_TEXT = """
 trim(replace(replace(v.text, char(13, 10), char(10)), char(13), char(10)), char(10))
 IN (SELECT value FROM json_each(:texts))
-"""  # the text as `even` has it
+"""  # the same normalisation as `even`
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A file of the folder: its name there and what it holds, or why it was not read."""
+    """A file of the folder: its name and content, or why it could not be read."""
 
     name: str
     content: str = ""
@@ -62,9 +61,9 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a page would change. `base` is the digest of the item that the change was made to.
+    """A change that a page would make. `base` is the digest of the item when it was planned.
 
-    To adopt an item is to become its page: the page gets its id.
+    `adopt` makes a new page the page of an existing item: the page gets its id.
     """
 
     action: Action
@@ -77,7 +76,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """A page that is not taken in, and what to do about it."""
+    """A page that cannot be imported, with a hint."""
 
     name: str
     problem: str
@@ -86,7 +85,7 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What an import would do. `deleted` are items whose pages are gone."""
+    """The changes that an import would make. `deleted` are items whose pages were removed."""
 
     changes: tuple[Change, ...]
     troubles: tuple[Trouble, ...]
@@ -95,7 +94,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A change that was made, where it was recorded, and what the page of the item says now."""
+    """An applied change, the positions of its facts, and the new content of the item's page."""
 
     change: Change
     positions: tuple[int, ...]
@@ -105,23 +104,25 @@ class Applied(msgspec.Struct, frozen=True):
 def plan(
     keeper: Keeper, who: Asker, pages: Sequence[Page], exported: Iterable[str], *, by: Context
 ) -> Plan:
-    """What importing these pages would change. `exported` are the ids that pages were made for."""
-    sheets, troubles, named = _sheets(pages)
-    unread = len(pages) - len(sheets)  # one of these may be the page that seems to be gone
-    new = {name: _defaulted(sheet) for name, sheet in sheets.items() if not sheet.id}
+    """Plan the import of pages. `exported` are the ids of the items that had a page."""
+    sheets, troubles, named = _parse_pages(pages)
+    unread = len(pages) - len(sheets)  # one of these may be the page that seems to be missing
+    new = {name: _with_defaults(sheet) for name, sheet in sheets.items() if not sheet.id}
     with keeper.log.reading() as reader:
-        items = _items(reader, who, [*named, *exported])
-        alone = _without_page(reader, who, new.values(), {*named, *(exported if unread else ())})
-    adopted = _adopted(new, alone)
+        items = _load_items(reader, who, [*named, *exported])
+        pageless = _items_without_page(
+            reader, who, new.values(), {*named, *(exported if unread else ())}
+        )
+    adopted = _plan_adoptions(new, pageless)
     changes: list[Change] = []
     for name, sheet in sheets.items():
         try:
             if sheet.id:
-                change = _edit(name, sheet, items, who)
+                change = _plan_edit(name, sheet, items, who)
             elif name in adopted:
                 change = adopted[name]
             else:
-                change = _new(name, sheet, keeper, by)
+                change = _plan_new(name, sheet, keeper, by)
         except Rejected as problem:
             conflict = isinstance(problem, Conflict)
             troubles.append(Trouble(name, str(problem), problem.hint, conflict))
@@ -133,7 +134,9 @@ def plan(
     return Plan(
         changes=tuple(changes),
         troubles=tuple(sorted(troubles, key=lambda trouble: trouble.name)),
-        deleted=tuple(_deletion(items[item_id]) for item_id in gone if not items[item_id].retired),
+        deleted=tuple(
+            _plan_deletion(items[item_id]) for item_id in gone if not items[item_id].retired
+        ),
         unchanged=len(pages) - len(changes) - len(troubles),
     )
 
@@ -147,27 +150,27 @@ def apply(
     by: Context,
     because: tuple[int, ...] = (),
 ) -> Applied:
-    """Make a change, if the item is still as it was when the change was planned.
+    """Apply a change, if the item is unchanged since the change was planned.
 
-    A new item stands on `because`: retracting that takes it back.
+    A new item depends on `because`: retracting that retracts the item.
 
     Raises:
-        Rejected: it is not, or the change is refused.
+        Rejected: the item was changed, or the change is refused.
     """
     if change.action == "new":
-        return _take_in(keeper, do, change, by, because)
+        return _apply_new(keeper, do, change, by, because)
     item = keeper.find(who.principal, change.item_id)
     if digest(sheet_of(item)) != change.base:
         raise Conflict(f"{change.item_id!r} was changed meanwhile", hint="Import again.")
     commands: Iterator[Command] = (
         iter([RetireItem(item.item_id, "its page was deleted")])
         if change.action == "retire"
-        else _commands(item, change.sheet)
+        else _edit_commands(item, change.sheet)
     )
     positions = [do(command, by=by).position for command in commands]
     try:
         sheet = sheet_of(keeper.find(who.principal, change.item_id))
-    except NotFound:  # they moved it out of their own sight, and know what they said
+    except NotFound:  # the edit hid the item from its editor, who knows what the page says
         sheet = change.sheet
     return Applied(change, tuple(positions), sheet)
 
@@ -175,8 +178,8 @@ def apply(
 # -- planning --------------------------------------------------------------------------------------
 
 
-def _sheets(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble], set[str]]:
-    """What the pages say; those that cannot be read, or speak of one item together; all ids."""
+def _parse_pages(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble], set[str]]:
+    """The contents of the pages; problems (unreadable, or the same id twice); and all ids."""
     sheets: dict[str, Sheet] = {}
     troubles: list[Trouble] = []
     for page in pages:
@@ -195,106 +198,110 @@ def _sheets(pages: Sequence[Page]) -> tuple[dict[str, Sheet], list[Trouble], set
             for name in same:
                 others = ", ".join(other for other in same if other != name)
                 hint = (
-                    "Keep one; take the `id` line out of a copy that is to be an item of its own."
+                    "Keep one; remove the `id` line from a copy that is to become a separate item."
                 )
                 troubles.append(Trouble(name, f"{others} has the same id", hint))
                 del sheets[name]
     return sheets, troubles, names.keys() - {""}
 
 
-def _items(reader: Reader, who: Asker, ids: Iterable[str]) -> dict[str, Item]:
+def _load_items(reader: Reader, who: Asker, ids: Iterable[str]) -> dict[str, Item]:
     found = these(reader, who, sorted({item_id for item_id in ids if item_id}))
     return {item.item_id: item for item in found}
 
 
-def _without_page(
+def _items_without_page(
     reader: Reader, who: Asker, new: Iterable[Sheet], taken: set[str]
 ) -> dict[str, list[Item]]:
-    """The items that say what one of these says and have no page yet, oldest first, by text."""
+    """The items with the text of a new page that have no page yet, oldest first, by text."""
     found: dict[str, list[Item]] = {}
     texts = {even(sheet) for sheet in new} - {""}
     if not texts:
         return found
     sought = msgspec.json.encode(sorted(texts)).decode()
-    rows = Sieve(who).rows(reader, COLUMNS, _SAYS_ONE, "ORDER BY i.position", texts=sought)
+    rows = Sieve(who).rows(reader, COLUMNS, _HAS_TEXT, "ORDER BY i.position", texts=sought)
     free = [item for item in map(item_of, rows) if item.item_id not in taken]
     for item in complete(reader, who, free):
         found.setdefault(even(sheet_of(item)), []).append(item)
     return found
 
 
-def _adopted(new: dict[str, Sheet], alone: dict[str, list[Item]]) -> dict[str, Change]:
-    """Which new page is the page of which item: it says the same, marks aside, to the same people.
+def _plan_adoptions(new: dict[str, Sheet], pageless: dict[str, list[Item]]) -> dict[str, Change]:
+    """Match new pages with items that differ in nothing but marks.
 
-    An import that was broken off leaves such items behind.
+    An interrupted import leaves such items behind.
     """
     found: dict[str, Change] = {}
     for name, sheet in new.items():
-        for item in alone.get(even(sheet), ()):
-            now = sheet_of(item)
-            said = filled(msgspec.structs.replace(sheet, id=item.item_id), now)
-            what = differing(said, now)
+        for item in pageless.get(even(sheet), ()):
+            current = sheet_of(item)
+            edited = filled(msgspec.structs.replace(sheet, id=item.item_id), current)
+            what = differing(edited, current)
             if set(what) <= set(MARKS):
-                alone[even(sheet)].remove(item)
-                found[name] = _adoption(name, item, said, what)
+                pageless[even(sheet)].remove(item)
+                found[name] = _adoption(name, item, edited, what)
                 break
     return found
 
 
-def _adoption(name: str, item: Item, said: Sheet, marks: Sequence[str]) -> Change:
+def _adoption(name: str, item: Item, edited: Sheet, marks: Sequence[str]) -> Change:
     what = (f"the page of {handle(item.item_id)}", *marks)
-    return Change("adopt", name, item.item_id, item.title, what, digest(sheet_of(item)), said)
+    return Change("adopt", name, item.item_id, item.title, what, digest(sheet_of(item)), edited)
 
 
-def _edit(name: str, sheet: Sheet, items: dict[str, Item], who: Asker) -> Change | None:
-    """What an edited page would change; None if it was not edited, or its edits are in already."""
+def _plan_edit(name: str, sheet: Sheet, items: dict[str, Item], who: Asker) -> Change | None:
+    """Plan the edit of a page; None if it is unedited or was imported already."""
     item = items.get(sheet.id)
     if item is None:
-        if untouched(sheet) and not who.owner:  # whether it is there is not for them to know
+        if untouched(sheet) and not who.owner:  # do not reveal whether the item exists
             return None
         raise NotFound(
             f"there is no item {sheet.id!r} here",
-            hint="Take the `id` and `exported` lines out to take it in as a new item.",
+            hint="Remove the `id` and `exported` lines to import the page as a new item.",
         )
-    now = sheet_of(item)
-    said = filled(sheet, now)
-    what = differing(said, now)
-    if not what or digest(said) == sheet.exported:
+    current = sheet_of(item)
+    edited = filled(sheet, current)
+    what = differing(edited, current)
+    if not what or digest(edited) == sheet.exported:
         return None
-    if digest(now) != sheet.exported:
+    if digest(current) != sheet.exported:
         changed = "has lost its `exported` line" if not sheet.exported else "and its item changed"
         raise Conflict(
             f"the page {changed}: {', '.join(what)}",
-            hint="Put your edits aside, export again, and make them there.",
+            hint="Save your edits elsewhere, export again, and redo them in the new page.",
         )
     if fixed := [field for field in what if field in FIXED]:
         raise Conflict(
             f"{', '.join(fixed)} cannot be changed afterwards",
-            hint="Put back what was there; `everloop forget` and a new page make another item.",
+            hint="Restore the old value, or retire the item with `everloop forget` and write a new"
+            " page.",
         )
-    if not said.text.strip():
+    if not edited.text.strip():
         raise Conflict("the page is empty", hint="Delete it and import with --prune to retire it.")
-    return Change("edit", name, item.item_id, said.title or "", tuple(what), digest(now), said)
+    return Change(
+        "edit", name, item.item_id, edited.title or "", tuple(what), digest(current), edited
+    )
 
 
-def _new(name: str, sheet: Sheet, keeper: Keeper, by: Context) -> Change:
-    """A page without an id: a new item, unless one says the same and has its page."""
+def _plan_new(name: str, sheet: Sheet, keeper: Keeper, by: Context) -> Change:
+    """Plan a new item for a page without an id, unless an item with a page has the same text."""
     if not sheet.text.strip():
         raise NotFound("the page is empty", hint="Write something into it.")
     if sheet.derived_from:
         raise Conflict(
-            "derived_from cannot be set by hand", hint="Take the line out; sources are recorded."
+            "derived_from cannot be set by hand",
+            hint="Remove the line; sources are recorded automatically.",
         )
-    command = _remembering(sheet)
+    command = _remember_command(sheet)
     if known := keeper.said_before(command, by=by):
         raise Conflict(
-            f"{known!r} says the same already", hint="Delete the page, or say something new in it."
+            f"{known!r} says the same already", hint="Delete the page, or change its text."
         )
     title = sheet.title or next(line for line in sheet.text.splitlines() if line.strip())
     return Change("new", name, "", title, (f"{command.kind} in {command.scope}",), "", sheet)
 
 
-def _deletion(item: Item) -> Change:
+def _plan_deletion(item: Item) -> Change:
     sheet = sheet_of(item)
     return Change("retire", "", item.item_id, item.title, ("deleted",), digest(sheet), sheet)
 
@@ -302,10 +309,10 @@ def _deletion(item: Item) -> Change:
 # -- applying --------------------------------------------------------------------------------------
 
 
-def _take_in(
+def _apply_new(
     keeper: Keeper, do: Do, change: Change, by: Context, because: tuple[int, ...]
 ) -> Applied:
-    command = msgspec.structs.replace(_remembering(change.sheet), because=because)
+    command = msgspec.structs.replace(_remember_command(change.sheet), because=because)
     if known := keeper.said_before(command, by=by):
         raise Conflict(f"{known!r} says the same already", hint="Delete one of the pages.")
     kept = keeper.remember(command, by=by)
@@ -317,22 +324,22 @@ def _take_in(
     if pinned is not None and pinned != (change.sheet.significance == 3):
         pin = PinItem(kept.item_id) if pinned else UnpinItem(kept.item_id)
         positions.append(do(pin, by=by).position)
-    # What somebody said just now is no secret to them, whether or not they may see it from now on.
-    eyes = OWNER if kept.new else by.actor
+    # Authors get the page of what they just imported, even if they may not see the item afterwards.
+    viewer = OWNER if kept.new else by.actor
     with keeper.log.reading(as_of=max(positions)) as reader:
-        item = find(reader, asker(reader, eyes), kept.item_id)
+        item = find(reader, asker(reader, viewer), kept.item_id)
     return Applied(change, tuple(positions), sheet_of(item))
 
 
-def _remembering(sheet: Sheet) -> RememberItem:
-    said = _defaulted(sheet)
+def _remember_command(sheet: Sheet) -> RememberItem:
+    complete_sheet = _with_defaults(sheet)
     return RememberItem(
         item_id="",
         text=sheet.text,
         title=sheet.title or "",
-        kind=said.kind or "",
-        scope=said.scope or "",
-        witnesses=said.witnesses or (),
+        kind=complete_sheet.kind or "",
+        scope=complete_sheet.scope or "",
+        witnesses=complete_sheet.witnesses or (),
         origin=Origin(sheet.host or "", sheet.session or "", sheet.model or "", sheet.folder or ""),
         learned_via=sheet.learned_via or "imported",
         durability=sheet.durability or "durable",
@@ -340,8 +347,8 @@ def _remembering(sheet: Sheet) -> RememberItem:
     )
 
 
-def _defaulted(sheet: Sheet) -> Sheet:
-    """A page that says what sort of item it is and whom it is for, also if it left that open."""
+def _with_defaults(sheet: Sheet) -> Sheet:
+    """Fill in the default kind, scope and witnesses of a new page."""
     return msgspec.structs.replace(
         sheet,
         kind=sheet.kind or "fact",
@@ -350,8 +357,8 @@ def _defaulted(sheet: Sheet) -> Sheet:
     )
 
 
-def _commands(item: Item, sheet: Sheet) -> Iterator[Command]:
-    """The commands that make an item what its page says. One revision for all of its words."""
+def _edit_commands(item: Item, sheet: Sheet) -> Iterator[Command]:
+    """The commands that apply an edited page. One revision changes all revisable fields."""
     changed = differing(sheet, sheet_of(item))
     words = {name: getattr(sheet, name) for name in WORDS if name in changed}
     if words:

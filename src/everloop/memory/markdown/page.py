@@ -1,10 +1,10 @@
-"""An item as a Markdown page with front matter, and back. Pure; files are somebody else's business.
+"""Markdown pages with front matter: renders an item as a page, and parses it again. Pure, no files.
 
-A page is what a person reads and edits. It carries a digest of what was written, so an edit can be
-told from a page that is merely old. The front matter is the part of YAML that needs no library and
-holds no surprises: `name: value`, with text in double quotes where YAML would read something else
-into it, and lists in brackets or on lines of their own. Any YAML reader understands what we write;
-we read no more than that, so that `no` stays a word and never becomes `False`.
+A page is for people to read and edit. It contains a digest of the exported content, which tells an
+edited page from an outdated one. The front matter is a safe subset of YAML that needs no library:
+`name: value`, with text in double quotes where YAML would interpret it, and lists in brackets or on
+lines of their own. Any YAML parser understands our output; we parse only this subset, so that `no`
+stays a word and never becomes `False`.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from everloop.memory.projections.queries import Item
 
 FENCE: Final = "---"
 DURABLE: Final = "durable"
-WORDS: Final = ("title", "text", "scope", "witnesses")  # what a revision changes
+WORDS: Final = ("title", "text", "scope", "witnesses")  # fields that a revision changes
 MARKS: Final = ("significance", "pinned")
 FIXED: Final = (
     "kind",
@@ -49,7 +49,7 @@ _ID_LINE = re.compile(r"(?im)^[ \t\"']*id[\"']?[ \t]*[:=][ \t]*[\"']?(?P<id>[^\s
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """What a page says. None: the page does not say, so it stays as it is."""
+    """The content of a page. None: the page omits the field, which stays as it is."""
 
     text: str
     id: str = ""
@@ -70,7 +70,7 @@ class Sheet(msgspec.Struct, frozen=True):
     exported: str = ""
 
 
-_BLANK: Final = Sheet(  # a page leaves out only what is empty, so this fills it up again
+_BLANK: Final = Sheet(  # a page omits only empty fields, so this fills them in again
     text="",
     title="",
     kind="",
@@ -90,7 +90,7 @@ _BLANK: Final = Sheet(  # a page leaves out only what is empty, so this fills it
 
 
 def sheet_of(item: Item) -> Sheet:
-    """What a page about an item says, in full."""
+    """The full content of an item's page."""
     return Sheet(
         text=item.text,
         id=item.item_id,
@@ -100,8 +100,8 @@ def sheet_of(item: Item) -> Sheet:
         witnesses=tuple(sorted(item.witnesses)),
         significance=item.significance,
         pinned=item.pinned,
-        happened_at=_time(item.happened_at),
-        durability=_time(item.holds_until) if item.holds_until else DURABLE,
+        happened_at=_render_time(item.happened_at),
+        durability=_render_time(item.holds_until) if item.holds_until else DURABLE,
         learned_via=item.learned_via,
         derived_from=item.derived_from,
         host=item.origin.host,
@@ -112,14 +112,14 @@ def sheet_of(item: Item) -> Sheet:
 
 
 def digest(sheet: Sheet) -> str:
-    """A digest of what a page says. Line endings, and empty lines around the text, do not count."""
+    """A digest of a page's content, ignoring line endings and empty lines around the text."""
     plain = msgspec.structs.asdict(msgspec.structs.replace(sheet, exported="", text=even(sheet)))
     content = json.dumps(plain, sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()[:DIGEST_LENGTH]
 
 
 def filled(sheet: Sheet, base: Sheet) -> Sheet:
-    """A page with what it does not say taken from `base`."""
+    """Fill in the omitted fields of a page from `base`."""
     given = {
         name: value
         for name, value in msgspec.structs.asdict(sheet).items()
@@ -129,42 +129,42 @@ def filled(sheet: Sheet, base: Sheet) -> Sheet:
 
 
 def differing(one: Sheet, other: Sheet) -> list[str]:
-    """The names of the fields in which two full pages differ, in their order."""
+    """The names of the fields in which two complete pages differ, in page order."""
     found = [name for name in NAMES[1:-1] if getattr(one, name) != getattr(other, name)]
     return found if even(one) == even(other) else ["text", *found]
 
 
 def even(sheet: Sheet) -> str:
-    """The text as it is compared: line endings, and empty lines around it, do not count."""
+    """The text normalised for comparison: line endings unified, no empty lines around it."""
     return sheet.text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
 def untouched(sheet: Sheet) -> bool:
-    """Whether a page says what it said when it was written, by nothing but the page itself."""
+    """Whether a page is unedited since its export, judging by its own digest alone."""
     return bool(sheet.exported) and digest(filled(sheet, _BLANK)) == sheet.exported
 
 
 def written(sheet: Sheet) -> str:
-    """The page itself. Reading it gives the sheet again, with the digest of it."""
+    """Render the page. Parsing it returns the same content with its digest."""
     lines = [FENCE]
     for name in NAMES:
         value = digest(sheet) if name == "exported" else getattr(sheet, name)
         if value is not None and not (value == "" and name not in WORDS):
-            lines.append(f"{name}: {_spelt(value)}")
+            lines.append(f"{name}: {_render_value(value)}")
     return "\n".join([*lines, FENCE, "", sheet.text, ""])
 
 
 def seeming_id(page: str) -> str:
-    """The id that a page seems to have, also if its front matter cannot be read; else empty."""
+    """Guess the id of a page even if its front matter is malformed; empty if there is none."""
     found = _ID_LINE.search(page)
     return found["id"] if found else ""
 
 
 def read(page: str) -> Sheet:
-    """What a page says.
+    """Parse a page.
 
     Raises:
-        Invalid: its front matter cannot be read; the message names the line.
+        Invalid: its front matter is malformed; the message names the line.
     """
     page = page.removeprefix("\ufeff")
     if page.startswith(f"{FENCE}\r\n"):
@@ -174,22 +174,22 @@ def read(page: str) -> Sheet:
         return Sheet(text=page.removesuffix("\n"))
     ends = [number for number, line in enumerate(lines) if number and line.rstrip() == FENCE]
     if not ends:
-        raise _wrong(1, "the front matter has no end", "Close it with a line of three hyphens.")
-    fields = _fields(lines[1 : ends[0]])
+        raise _error(1, "the front matter has no end", "Close it with a line of three hyphens.")
+    fields = _parse_fields(lines[1 : ends[0]])
     body = lines[ends[0] + 1 :]
     if body and not body[0]:
         body = body[1:]
     text = "\n".join(body).removesuffix("\n")
-    return _sheet(text, fields)
+    return _convert_fields(text, fields)
 
 
-# -- reading ---------------------------------------------------------------------------------------
+# -- parsing ---------------------------------------------------------------------------------------
 
-Raw = tuple[int, str | list[str]]  # the line it stands on, and what it says
+Raw = tuple[int, str | list[str]]  # line number and value
 
 
-def _fields(lines: Sequence[str]) -> dict[str, Raw]:
-    """The fields of the front matter, each with its line."""
+def _parse_fields(lines: Sequence[str]) -> dict[str, Raw]:
+    """The fields of the front matter, each with its line number."""
     fields: dict[str, Raw] = {}
     name = ""
     for number, line in enumerate(lines, start=2):
@@ -200,113 +200,122 @@ def _fields(lines: Sequence[str]) -> dict[str, Raw]:
             continue
         found = _LINE.fullmatch(line.rstrip())
         if not found:
-            raise _wrong(number, f"{line.strip()!r} is no field", "Write `name: value`.")
+            raise _error(number, f"{line.strip()!r} is not a field", "Write `name: value`.")
         name = found["name"]
         if name not in NAMES:
-            raise _wrong(number, f"{name!r} is not a field", f"There are: {', '.join(NAMES)}.")
+            raise _error(number, f"there is no field {name!r}", f"Use one of: {', '.join(NAMES)}.")
         if name in fields:
-            raise _wrong(number, f"{name!r} is there twice", "Keep one of them.")
+            raise _error(number, f"{name!r} is there twice", "Keep one of them.")
         value = (found["value"] or "").strip()
-        fields[name] = (number, _listed(value, number) if name in LISTS else _text(value, number))
+        if name in LISTS:
+            fields[name] = (number, _parse_list(value, number))
+        else:
+            fields[name] = (number, _parse_text(value, number))
     return fields
 
 
 def _add_entry(fields: dict[str, Raw], name: str, number: int, value: str) -> None:
     values = fields[name][1] if name in fields else None
     if not isinstance(values, list):
-        raise _wrong(number, "a list entry belongs to no list", f"Lists are: {', '.join(LISTS)}.")
-    values.append(_text(value.strip(), number))
+        raise _error(
+            number,
+            "this list entry does not follow a list field",
+            f"Fields with lists: {', '.join(LISTS)}.",
+        )
+    values.append(_parse_text(value.strip(), number))
 
 
-def _listed(value: str, number: int) -> list[str]:
-    """The entries of a list in brackets; one value by itself is a list of one."""
+def _parse_list(value: str, number: int) -> list[str]:
+    """The entries of a list in brackets; a single value is a list of one."""
     if not value:
         return []
     if not value.startswith("["):
-        return [_text(value, number)]
+        return [_parse_text(value, number)]
     if not value.endswith("]"):
-        raise _wrong(number, "the list has no end", "Close it with a bracket: [ada, ben]")
+        raise _error(number, "the list has no end", "Close it with a bracket: [ada, ben]")
     inner, at = value[1:-1].strip(), 0
     entries: list[str] = []
     while at < len(inner):
         found = _LISTED.match(inner, at)
         if not found or not found[1].strip():
-            raise _wrong(number, "the list cannot be read", "Write it as [ada, ben].")
-        entries.append(_text(found[1].strip(), number))
+            raise _error(number, "the list cannot be read", "Write it as [ada, ben].")
+        entries.append(_parse_text(found[1].strip(), number))
         at = found.end()
     return entries
 
 
-def _text(value: str, number: int) -> str:
+def _parse_text(value: str, number: int) -> str:
     if value.startswith('"'):
         try:
             return str(json.loads(value))
         except ValueError:
-            raise _wrong(number, "the quoted text cannot be read", "Check its quotes.") from None
+            raise _error(number, "the quoted text cannot be read", "Check its quotes.") from None
     if value.startswith("'"):
         if len(value) < 2 or not value.endswith("'"):
-            raise _wrong(number, "the quoted text has no end", "Close its quotes.")
+            raise _error(number, "the quoted text has no end", "Close its quotes.")
         return value[1:-1].replace("''", "'")
     if value[:1] in set("|>&*!{[%@`") and value:
-        raise _wrong(number, f"{value!r} is more than a value", "Put it on one line, in quotes.")
+        raise _error(
+            number, f"{value!r} is not a plain value", "Put it on one line, in double quotes."
+        )
     return value.partition(" #")[0].rstrip()
 
 
-def _sheet(text: str, fields: dict[str, Raw]) -> Sheet:
-    said: dict[str, object] = {}
+def _convert_fields(text: str, fields: dict[str, Raw]) -> Sheet:
+    typed: dict[str, object] = {}
     for name, (number, value) in fields.items():
         if isinstance(value, list):
-            said[name] = tuple(sorted(set(value))) if name == "witnesses" else tuple(value)
+            typed[name] = tuple(sorted(set(value))) if name == "witnesses" else tuple(value)
         elif value:
-            said[name] = _checked(name, value, number)
-    return Sheet(text=text, **said)  # type: ignore[arg-type]  # `_checked` gives each its type
+            typed[name] = _convert(name, value, number)
+    return Sheet(text=text, **typed)  # type: ignore[arg-type]  # `_convert` gives each its type
 
 
-def _checked(name: str, value: str, number: int) -> str | int | bool:
+def _convert(name: str, value: str, number: int) -> str | int | bool:
     if name == "significance":
         if value not in {"0", "1", "2", "3"}:
-            raise _wrong(number, f"{value!r} is no significance", "Use 0, 1, 2 or 3.")
+            raise _error(number, f"{value!r} is not a significance", "Use 0, 1, 2 or 3.")
         return int(value)
     if name == "pinned":
         if value not in {"true", "false"}:
-            raise _wrong(number, f"{value!r} is neither true nor false", "Use one of them.")
+            raise _error(number, f"{value!r} is neither true nor false", "Use one of them.")
         return value == "true"
     if name == "scope":
         try:
             return check_scope(value)
         except Invalid as problem:
-            raise _wrong(number, str(problem), problem.hint) from None
+            raise _error(number, str(problem), problem.hint) from None
     if name == "happened_at" or (name == "durability" and value != DURABLE):
-        return _moment(name, value, number)
+        return _parse_time(name, value, number)
     return value
 
 
-def _moment(name: str, value: str, number: int) -> str:
+def _parse_time(name: str, value: str, number: int) -> str:
     try:
-        return _time(datetime.fromisoformat(value))
+        return _render_time(datetime.fromisoformat(value))
     except (ValueError, OverflowError):
-        raise _wrong(
+        raise _error(
             number, f"{name} {value!r} is not a time", "Use 2026-05-17 or 2026-05-17T09:30."
         ) from None
 
 
-def _wrong(number: int, problem: str, hint: str) -> Invalid:
+def _error(number: int, problem: str, hint: str) -> Invalid:
     return Invalid(f"line {number}: {problem}", hint=hint)
 
 
-# -- writing ---------------------------------------------------------------------------------------
+# -- rendering -------------------------------------------------------------------------------------
 
 
-def _spelt(value: str | int | bool | tuple[str, ...]) -> str:
+def _render_value(value: str | int | bool | tuple[str, ...]) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(_quoted(each, listed=True) for each in value)}]"
+        return f"[{', '.join(_quote(each, listed=True) for each in value)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int) else _quoted(value)
+    return str(value) if isinstance(value, int) else _quote(value)
 
 
-def _quoted(value: str, *, listed: bool = False) -> str:
-    """The text as it is where that is safe, else in double quotes, with no raw control in it."""
+def _quote(value: str, *, listed: bool = False) -> str:
+    """The text unchanged where that is safe, else in double quotes and escaped."""
     plain = value.isprintable() and (_PLAIN.fullmatch(value) or _TIME.fullmatch(value))
     if plain and value.casefold() not in _RESERVED and not (listed and re.search("[,']", value)):
         return value
@@ -314,5 +323,5 @@ def _quoted(value: str, *, listed: bool = False) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in letters)
 
 
-def _time(at: datetime) -> str:
+def _render_time(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds")

@@ -1,12 +1,11 @@
-"""Compression: a window of items becomes one item that says the same in fewer words.
+"""Compression: summarises a window of items as one item, and demotes the items in its favour.
 
-The summary is for the same audience as its sources, stands on their present versions, and names
-them. Nothing is deleted: after the summary was found by the title of each source, those that nobody
-protects step back and stay one zoom away. Retract a source, or the summary, and all of that is as
-if it had not happened.
+The summary has the audience of its sources, depends on their current versions, and lists them.
+Nothing is deleted: once a search for each source's title finds the summary, the sources that are
+not immune are demoted and stay reachable from it. Retracting a source or the summary undoes this.
 
-Who writes the summary is a port, `Summarise`: a model, or `extract.py`. It may refuse; a refusal is
-recorded, and the window is not tried again, within as many tokens, until one of its items changes.
+The summary is written by a port, `Summarise`: a model, or `extractive.py`. It may refuse; a refusal
+is recorded, and the window is not tried again with the same token budget until an item changes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,14 +53,14 @@ BUDGET = SUMMARY_TOKENS
 
 
 class Gist(msgspec.Struct, frozen=True):
-    """What a writer made of a window."""
+    """The title and text of a summary."""
 
     title: str
     text: str
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A writer would not do it, and says why."""
+    """A summariser declined to summarise, with its reason."""
 
     reason: str
 
@@ -74,12 +73,12 @@ class Do(Protocol):
     """Carries out a command: an engine's `do`."""
 
     def __call__(self, command: Command, *, by: Context) -> Receipt:
-        """Return when what it led to is durable."""
+        """Return when the resulting facts are durable."""
         ...
 
 
 class Compressed(msgspec.Struct, frozen=True):
-    """The summary of a window. `new` is False if it had this one already."""
+    """The summary of a window. `new` is False if it existed already."""
 
     summary_id: str
     position: int
@@ -88,9 +87,9 @@ class Compressed(msgspec.Struct, frozen=True):
 
 
 class Consolidated(msgspec.Struct, frozen=True):
-    """What became of a window: its summary, who stepped back for it, and who did not.
+    """The result of a consolidation: the summary, the demoted sources, and those that were kept.
 
-    `missed` names the sources whose titles did not find the summary; then nobody stepped back.
+    `missed` lists the sources whose titles did not find the summary; then none was demoted.
     """
 
     summary_id: str
@@ -102,9 +101,9 @@ class Consolidated(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Compressor:
-    """The operator, with what it needs: a log, a way to write to it, and a writer.
+    """Compresses and consolidates windows of items, with a summariser.
 
-    When `stopped` says so, it checks no more summaries.
+    Once `stopped` returns true, it verifies no more summaries.
     """
 
     log: Log
@@ -121,22 +120,23 @@ class Compressor:
         budget: int = BUDGET,
         instead: Sequence[int] = (),
     ) -> Compressed | Refusal:
-        """Make one item of a window, or find the one it has.
+        """Summarise a window as one item, or return its existing summary.
 
-        `instead` names what took an earlier summary away: undo one of these, and the new one goes.
+        `instead` lists the retractions that removed an earlier summary: undoing one of them hides
+        the new summary.
 
         Raises:
             NotFound: the principal sees no such item.
-            Invalid: the window cannot be one item.
+            Invalid: the window cannot be summarised as one item.
             Conflict: one of the items changed while the summary was written.
-            ModelFailed: the writer gave something that is no summary.
+            ModelFailed: the summariser returned an empty or too long summary.
         """
         with self.log.reading() as reader:
             who = asker(reader, principal)
             sources = window(reader, who, item_ids)
             known = summary_of(reader, who, item_ids)
         if known is not None:
-            return _known(known, sources)
+            return _existing(known, sources)
         gist = self.summarise(sources, budget)
         if isinstance(gist, Refusal):
             self._refuse(sources, gist, budget)
@@ -150,7 +150,7 @@ class Compressor:
                 known = summary_of(reader, who, item_ids)
             if known is None:
                 raise
-            return _known(known, sources)  # somebody else wrote one meanwhile
+            return _existing(known, sources)  # another process wrote one at the same time
         return Compressed(command.item_id, receipt.position, command.derived_from, new=True)
 
     def consolidate(
@@ -162,10 +162,10 @@ class Compressor:
         budget: int = BUDGET,
         recall_k: int = 5,
     ) -> Consolidated | Refusal:
-        """Compress, check that the summary is found in place of its sources, let those step back.
+        """Compress, verify that a search finds the summary for each source, demote the sources.
 
-        `recalled` is a search: a text and a number in, item ids out. If it fails, or misses once,
-        nothing steps back. Raises what `compress` raises.
+        `recalled` is a search: a text and a number in, item ids out. If it fails, or does not find
+        the summary for one source, nothing is demoted. Raises what `compress` raises.
         """
         names = tuple(dict.fromkeys(item_ids))
         with self.log.reading() as reader:
@@ -175,9 +175,9 @@ class Compressor:
         return self._carry_out(asked, dict.fromkeys(names, by), recalled)
 
     def finish(self, asked: Unsettled, recalled: Find) -> None:
-        """Do what somebody asked for and could not see to the end, as far as it is still wanted.
+        """Finish a consolidation that a process left open, as far as it is still wanted.
 
-        Raises what `compress` raises; then it is settled as well.
+        Raises what `compress` raises; the consolidation is settled in any case.
         """
         with self.log.reading() as reader:
             successors = Successors(reader, asker(reader, OWNER))
@@ -192,12 +192,12 @@ class Compressor:
     def renew(
         self, stale: StaleWindow, recalled: Find, *, budget: int = BUDGET, recall_k: int = 5
     ) -> Consolidated | Compressed | Refusal:
-        """Give a window a summary again. One that is out of date goes, unless it is immune.
+        """Replace the lost or stale summary of a window. A stale one is retracted unless immune.
 
-        Sources step back for it if some had stepped back for the one before, each in the name of
-        who let it; one that was brought back stays. If what took the one before away is undone, it
-        is there again and the new one is not. If this is stopped before sources could step back,
-        the new one is taken back, so that the window is found again.
+        If sources were demoted for the previous summary, they are demoted for the new one, each by
+        the same actor; a source that was restored stays. Undoing the retraction of the previous
+        summary brings it back and hides the new one. If this is stopped before the sources could
+        be demoted, the new summary is retracted, so that the window counts as stale again.
         """
         with self.log.reading() as reader:
             goes = stale.why == "revised" and not is_protected(reader, stale.summary_id)
@@ -223,7 +223,7 @@ class Compressor:
         *,
         instead: Sequence[int] = (),
     ) -> Consolidated | Refusal:
-        """Compress, let the sources step back, and say that this is done, whatever came of it."""
+        """Compress, demote the sources, and record the consolidation as settled in any case."""
         names, principal = asked.wanted.item_ids, principal_of(asked.actor)
         try:
             made = self.compress(
@@ -245,7 +245,7 @@ class Compressor:
     def _step_back(
         self, made: Compressed, by: Mapping[str, Context], recalled: Find, recall_k: int
     ) -> Consolidated:
-        """Let the sources step back, each in somebody's name, if the summary is found for them."""
+        """Demote the sources, each by its actor, if a search finds the summary for all of them."""
         missed = self._missed(made, recalled, recall_k)
         if not missed:
             for item_id, context in by.items():
@@ -262,7 +262,7 @@ class Compressor:
         )
 
     def _missed(self, made: Compressed, recalled: Find, recall_k: int) -> tuple[str, ...]:
-        """The sources by whose title a search does not find the summary."""
+        """The sources for whose title a search does not find the summary."""
         if recall_k < 1:
             return made.sources
         with self.log.reading() as reader:
@@ -278,23 +278,24 @@ class Compressor:
             return made.sources  # a search that fails proves nothing
 
     def _refuse(self, sources: Sequence[Item], refusal: Refusal, budget: int) -> None:
-        """Record it, once for as long as the sources are the same."""
+        """Record a refusal, once while the sources are unchanged."""
         names = tuple(source.item_id for source in sources)
         with self.log.reading() as reader:
             stream = window_stream(reader, names, budget)
             if refused(reader, names, budget):
                 return
-        said = CompressionRefused(names, refusal.reason[:TITLE_MAX])
+        event = CompressionRefused(names, refusal.reason[:TITLE_MAX])
         because = tuple(source.version for source in sources)
-        self.log.append(stream, [Draft(said, because)], actor=ENGINE)
+        self.log.append(stream, [Draft(event, because)], actor=ENGINE)
 
 
 def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
-    """The items to compress, oldest first, each once.
+    """Load the items to compress, oldest first, without duplicates.
 
     Raises:
         NotFound: the asker sees no such item.
-        Invalid: they are none, too many, too deep, retired, or not all for the same audience.
+        Invalid: there are none or too many, one is retired, their compressions are nested too
+            deeply, or their audiences differ.
     """
     names = list(dict.fromkeys(item_ids))
     if not 1 <= len(names) <= SOURCES_MAX:
@@ -303,10 +304,11 @@ def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
             hint="Choose fewer, or summarise summaries.",
         )
     sources = [find(reader, who, name) for name in names]
-    _check_alike(sources)
+    _check_one_audience(sources)
     if depth(reader, names) >= DEPTH_MAX:
         raise Invalid(
-            f"a summary is at most {DEPTH_MAX} compressions deep", hint="Start from the sources."
+            f"summaries can be nested at most {DEPTH_MAX} levels deep",
+            hint="Summarise the original items instead.",
         )
     everything = Sieve(who, Filter(retired=True))
     for source in sources:
@@ -316,7 +318,7 @@ def window(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
 
 
 def summary(item_id: str, sources: Sequence[Item], gist: Gist, *because: int) -> KeepSummary:
-    """The summary as an item: what its sources have in common, it has too."""
+    """The command that stores a summary; properties shared by all sources are kept."""
     last = max(source.happened_at for source in sources)
     return KeepSummary(
         item_id=item_id,
@@ -335,7 +337,7 @@ def summary(item_id: str, sources: Sequence[Item], gist: Gist, *because: int) ->
 
 
 def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
-    """Pass what is a summary.
+    """Validate the length of a summary.
 
     Raises:
         ModelFailed: it is empty or too long.
@@ -345,11 +347,11 @@ def check_gist(gist: Gist, budget: int, tokens: Tokens) -> None:
     if not 1 <= len(gist.text.strip()) <= TEXT_MAX:
         raise ModelFailed(f"the summary has {len(gist.text)} characters, not 1 to 4,000")
     if (used := tokens(gist.text)) > budget:
-        raise ModelFailed(f"the summary has {used} tokens, and {budget} were asked for")
+        raise ModelFailed(f"the summary has {used} tokens; at most {budget} are allowed")
 
 
 def is_protected(reader: Reader, item_id: str) -> bool:
-    """Whether a user wrote in a summary or stands on it, or it is gone already."""
+    """Whether a user edited or cites a summary, or it no longer exists."""
     try:
         item = find(reader, asker(reader, OWNER), item_id)
     except NotFound:
@@ -358,13 +360,13 @@ def is_protected(reader: Reader, item_id: str) -> bool:
     return any(map(written_by_user, writers)) or bool(user_citers(reader, item_id))
 
 
-def _known(summary: Item, sources: Sequence[Item]) -> Compressed:
+def _existing(summary: Item, sources: Sequence[Item]) -> Compressed:
     names = tuple(source.item_id for source in sources)
     return Compressed(summary.item_id, summary.position, names, new=False)
 
 
-def _check_alike(sources: Sequence[Item]) -> None:
-    """Pass items of one audience: a summary must not tell anyone what they may not know."""
+def _check_one_audience(sources: Sequence[Item]) -> None:
+    """Accept items of one audience only: a summary must not reveal items to others."""
     audiences = {(source.scope, source.witnesses) for source in sources}
     if len(audiences) > 1:
         raise Invalid(
@@ -378,7 +380,7 @@ def _shared(values: Sequence[T], otherwise: T) -> T:
 
 
 def _durability(sources: Sequence[Item]) -> str:
-    """As long as the longest of them: what still holds is not lost with what does not."""
+    """The latest expiry of the sources, so that a valid one does not expire with the others."""
     ends = [source.holds_until for source in sources]
     known = [end for end in ends if end is not None]
     return max(known).isoformat() if len(known) == len(ends) else DURABLE

@@ -1,7 +1,8 @@
-"""Sweeping: what no longer holds, and of which nobody spoke for long, steps back.
+"""Expiry: retires items that have expired and were not mentioned for some time.
 
-It is retired, not deleted: it can be opened by its id, and retracting that brings it back. What a
-user wrote, pinned or stands on stays. The work is what the log lacks, so a crash costs nothing.
+They are retired, not deleted: each can be opened by its id, and retracting the retirement restores
+it. Items that a user wrote, pinned or cites are kept. What remains to be done is computed from the
+log, so a crash loses nothing.
 """
 
 from collections.abc import Callable
@@ -18,29 +19,29 @@ from everloop.memory.model.scopes import OWNER, written_by_user
 from everloop.memory.projections.citations import user_citers
 from everloop.memory.projections.queries import Item, asker, find
 
-REASON = "it no longer holds, and nobody spoke of it for {days} days"
+REASON = "it expired, and was not mentioned for {days} days"
 
 
 def sweep(log: Log, do: Callable[..., Receipt], now: datetime, quiet_days: int) -> list[str]:
-    """Retire what was quiet for so many days; returns the items that stepped back."""
+    """Retire expired items that were not mentioned for `quiet_days`; returns their ids."""
     with log.reading() as reader:
         found = quiet(reader, now - timedelta(days=quiet_days))
-    gone: list[str] = []
+    retired: list[str] = []
     for item_id in found:
-        with suppress(Rejected):  # somebody spoke of it just now
+        with suppress(Rejected):  # it was just mentioned
             do(RetireItem(item_id, REASON.format(days=quiet_days)), by=Context(actor=ENGINE))
-            gone.append(item_id)
-    return gone
+            retired.append(item_id)
+    return retired
 
 
 def quiet(reader: Reader, since: datetime) -> list[str]:
-    """What held until before a time and was not spoken of after it, and may step back."""
+    """The items that expired before a time, were not mentioned after it, and may be retired."""
     owner = asker(reader, OWNER)
     found = (find(reader, owner, row[0]) for row in reader.rows(_QUIET, (microseconds(since),)))
-    return [item.item_id for item in found if _may_go(reader, item)]
+    return [item.item_id for item in found if _may_be_retired(reader, item)]
 
 
-def _may_go(reader: Reader, item: Item) -> bool:
+def _may_be_retired(reader: Reader, item: Item) -> bool:
     wanted = item.pinned or item.significance == PIVOTAL or written_by_user(item.author)
     return not (wanted or item.retired or user_citers(reader, item.item_id))
 

@@ -1,10 +1,10 @@
-"""A writer of summaries without a model: it picks the most telling sentences, word for word.
+"""Extractive summarisation without a model: selects the most informative sentences verbatim.
 
-It looks for the set of sentences that says most within the budget. A word counts once, and for more
-if the window keeps coming back to it without saying it all the time; a sentence counts for more if
-it holds what cannot be said in other words: names, numbers, dates, paths, what was decided. Where
-there is room, every item gets a sentence before any gets two, so that each is still found by its
-own title. Nothing is invented; dates stand in front, because "yesterday" means nothing later on.
+It looks for the set of sentences with the most information within a token budget. A term counts
+once, weighted up if it recurs in the window without being everywhere (tf-idf); a sentence is
+weighted up if it contains what cannot be paraphrased: names, numbers, dates, paths, decisions.
+Where the budget allows, every item gets one sentence before any gets two, so that each can still
+be found by its title. Lines start with a date, because "yesterday" means nothing later on.
 
 On the LoCoMo sessions (597 questions whose evidence lies in one session), a summary of 300 tokens
 keeps 59 % of the words of the answers; the first 300 tokens keep 42 %, random sentences 44 %, the
@@ -28,8 +28,8 @@ from everloop.memory.tokens import ESTIMATE, Tokens
 TITLES_CHARACTERS = 160
 SENTENCE_CHARACTERS = 320
 COVERED_SHARE = 0.8  # of the budget: if that is enough for a sentence of each item, each gets one
-ABBREVIATED_MAX = 12  # characters at the end of a text that tell whether a sentence ends there
-BEGINNING = 1.25  # how much more the first sentence of an item counts
+ABBREVIATED_MAX = 12  # characters at the end of a text that are checked for an abbreviation
+BEGINNING = 1.25  # weight of the first chosen sentence of an item
 
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks
 _ABBREVIATED = re.compile(
@@ -37,7 +37,7 @@ _ABBREVIATED = re.compile(
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|^\d{1,2})\.$"
 )
 _BULLET = re.compile(r"^\s*(?:[-*•>]|#+|\d{1,2}[.)])\s+")
-_DAY = re.compile(r"(?:(\d{4}-\d\d-\d\d: ))+")  # in front of a line of a summary
+_DAY = re.compile(r"(?:(\d{4}-\d\d-\d\d: ))+")  # at the beginning of a line of a summary
 _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,39}): ")
 _NAME = re.compile(r"(?<=[a-z0-9,;] )[A-Z][\w'-]+|\b[A-Z][a-z]+ [A-Z][a-z]+|\b[A-Z]{2,}\b")
 _NUMBER = re.compile(r"\d")
@@ -62,7 +62,7 @@ _CHATTER = re.compile(
 
 
 class Sentence(NamedTuple):
-    """A sentence of an item: whose it is, which one, of when, what it is about, what it costs."""
+    """A sentence with its item, place, day, terms, information score and token count."""
 
     item: int
     place: int
@@ -74,7 +74,7 @@ class Sentence(NamedTuple):
 
 
 def extractive(tokens: Tokens = ESTIMATE, zone: tzinfo = UTC) -> Summarise:
-    """A writer that extracts, counting tokens this way and dating items in this time zone."""
+    """An extractive summariser with a token counter and a time zone for dates."""
 
     def summarise(items: Sequence[Item], budget: int) -> Gist | Refusal:
         return extract(items, budget, tokens=tokens, zone=zone)
@@ -85,29 +85,29 @@ def extractive(tokens: Tokens = ESTIMATE, zone: tzinfo = UTC) -> Summarise:
 def extract(
     items: Sequence[Item], budget: int, *, tokens: Tokens = ESTIMATE, zone: tzinfo = UTC
 ) -> Gist | Refusal:
-    """The most telling sentences of these items, within a budget of tokens."""
-    lines = [_Line(item, tokens, zone) for item in items]
+    """Summarise items by their most informative sentences, within a token budget."""
+    lines = [_LineStart(item, tokens, zone) for item in items]
     found = [
         sentence
         for number, item in enumerate(items)
-        for sentence in _read(number, item, lines[number].day, tokens)
+        for sentence in _scored_sentences(number, item, lines[number].day, tokens)
         if sentence.terms
     ]
     if not found:
         return Refusal("there is nothing to say")
-    page = _Page(lines, found, budget)
-    best = page.best_of_each()
-    if sum(page.cost(sentence) for sentence in best) <= COVERED_SHARE * budget:
-        page.fill(best)
-    page.fill(found)
-    if not page.chosen:
+    selection = _Selection(lines, found, budget)
+    best = selection.best_of_each()
+    if sum(selection.cost(sentence) for sentence in best) <= COVERED_SHARE * budget:
+        selection.fill(best)
+    selection.fill(found)
+    if not selection.chosen:
         return Refusal(f"not one sentence fits into {budget} tokens")
-    ranked = dict.fromkeys(sentence.item for sentence in page.chosen)
-    return Gist(_title([items[number].title for number in ranked], len(items)), page.text())
+    ranked = dict.fromkeys(sentence.item for sentence in selection.chosen)
+    return Gist(_title([items[number].title for number in ranked], len(items)), selection.text())
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, as written, without bullets; very long ones in parts."""
+    """Split a text into sentences, without bullets; very long ones are cut."""
     for line in text.splitlines():
         begun = ""
         for part in _split(_BULLET.sub("", line.strip())):
@@ -119,8 +119,8 @@ def sentences(text: str) -> Iterator[str]:
             yield from _cut(begun)
 
 
-class _Line:
-    """What stands in front of an item's sentences: the day, named once, and who speaks."""
+class _LineStart:
+    """The beginning of an item's line: the day, unless it was named before, and the speaker."""
 
     def __init__(self, item: Item, tokens: Tokens, zone: tzinfo) -> None:
         self.day = f"{item.happened_at.astimezone(zone).date()}: "
@@ -129,36 +129,36 @@ class _Line:
         self.speaker_tokens = tokens(self.speaker) + 1  # and a line break
 
 
-class _Page:
-    """The summary in the making: what was chosen, and how much room is left."""
+class _Selection:
+    """The sentences chosen so far, and what is left of the budget."""
 
-    def __init__(self, lines: Sequence[_Line], found: Sequence[Sentence], budget: int) -> None:
+    def __init__(self, lines: Sequence[_LineStart], found: Sequence[Sentence], budget: int) -> None:
         self.chosen: dict[Sentence, None] = {}
         self._lines = lines
-        self._best = found
+        self._found = found
         self._room = budget
         self._characters = TEXT_MAX
-        self._said: set[str] = set()
+        self._covered: set[str] = set()
         self._begun: set[int] = set()
-        self._days: set[tuple[int, str]] = set()  # named so far; by item, if one tells of others
-        self._apart = any(one.day != lines[one.item].day for one in found)
-        often = Counter(term for sentence in found for term in sentence.terms)
-        self._worth = {
+        self._days: set[tuple[int, str]] = set()  # named so far; by item, if one has several days
+        self._by_item = any(one.day != lines[one.item].day for one in found)
+        counts = Counter(term for sentence in found for term in sentence.terms)
+        self._weights = {
             term: math.log1p(count) * math.log(1 + len(found) / count)
-            for term, count in often.items()
+            for term, count in counts.items()
         }
 
     def best_of_each(self) -> list[Sentence]:
-        """The sentence of each item that says most."""
+        """The sentence of each item with the highest gain."""
         best: dict[int, Sentence] = {}
-        for sentence in self._best:
+        for sentence in self._found:
             known = best.setdefault(sentence.item, sentence)
             if self.gain(sentence) > self.gain(known):
                 best[sentence.item] = sentence
         return list(best.values())
 
     def cost(self, sentence: Sentence) -> int:
-        """The tokens a sentence would take, with what has to stand in front of it."""
+        """The tokens a sentence would take, including the beginning of its line."""
         line = self._lines[sentence.item]
         day = 0 if self._day(sentence) in self._days else line.day_tokens
         if sentence.item in self._begun:
@@ -166,17 +166,17 @@ class _Page:
         return sentence.tokens + line.speaker_tokens + day
 
     def gain(self, sentence: Sentence) -> float:
-        """What a sentence would add, for what it would cost."""
-        news = sum(self._worth[term] for term in sorted(sentence.terms - self._said))
-        begins = 1.0 if sentence.item in self._begun else BEGINNING
-        return news * sentence.telling * begins / math.sqrt(self.cost(sentence))
+        """The information that a sentence would add, relative to its cost."""
+        added = sum(self._weights[term] for term in sorted(sentence.terms - self._covered))
+        first = 1.0 if sentence.item in self._begun else BEGINNING
+        return added * sentence.telling * first / math.sqrt(self.cost(sentence))
 
     def fill(self, candidates: Sequence[Sentence]) -> None:
-        """Take in what gains most, again and again, while it fits.
+        """Choose the sentence with the highest gain, repeatedly, while it fits (lazy greedy).
 
-        A gain only falls while others are taken in, so an old one says how much it can be at most
-        and most are never computed again. (A day that was named makes the next a little cheaper;
-        that is overlooked.)
+        Gains only fall while others are chosen, so an old gain is an upper bound and most are never
+        computed again. (A day that is already named makes the next sentence a little cheaper; that
+        is ignored.)
         """
         waiting = [
             (-self.gain(sentence), order, sentence) for order, sentence in enumerate(candidates)
@@ -191,7 +191,7 @@ class _Page:
                 self._add(sentence)
 
     def text(self) -> str:
-        """The sentences in the order of the items, a line for each, each day named once."""
+        """The chosen sentences in item order, a line for each item, each day named once."""
         written: list[str] = []
         item, day = -1, ""
         for sentence in sorted(self.chosen, key=_place):
@@ -204,7 +204,7 @@ class _Page:
         return "\n".join(written)
 
     def _day(self, sentence: Sentence) -> tuple[int, str]:
-        return (sentence.item if self._apart else -1, sentence.day)
+        return (sentence.item if self._by_item else -1, sentence.day)
 
     def _add(self, sentence: Sentence) -> None:
         line = self._lines[sentence.item]
@@ -215,7 +215,7 @@ class _Page:
         self._room -= used
         self._characters -= characters
         self.chosen[sentence] = None
-        self._said |= sentence.terms
+        self._covered |= sentence.terms
         self._begun.add(sentence.item)
         self._days.add(self._day(sentence))
 
@@ -224,18 +224,18 @@ def _place(sentence: Sentence) -> tuple[int, str, int]:
     return sentence.item, sentence.day, sentence.place
 
 
-def _read(number: int, item: Item, day: str, tokens: Tokens) -> Iterator[Sentence]:
+def _scored_sentences(number: int, item: Item, day: str, tokens: Tokens) -> Iterator[Sentence]:
     title = frozenset(analyse(item.title).words) - STOP_WORDS
-    for place, (told, text) in enumerate(_dated(item, day)):
+    for place, (dated, text) in enumerate(_dated_sentences(item, day)):
         words = frozenset(analyse(text).words)
         terms = words - STOP_WORDS or words
         echoed = len(terms & title) / len(title) if title else 0.0
         points = telling(text) + 0.2 * (place == 0) + 0.4 * echoed + 0.15 * item.significance
-        yield Sentence(number, place, told, text, terms, max(0.1, 1 + points / 2), tokens(text))
+        yield Sentence(number, place, dated, text, terms, max(0.1, 1 + points / 2), tokens(text))
 
 
-def _dated(item: Item, day: str) -> Iterator[tuple[str, str]]:
-    """The sentences of an item, each with its day: a summary names the days of its lines itself."""
+def _dated_sentences(item: Item, day: str) -> Iterator[tuple[str, str]]:
+    """The sentences of an item, each with its day; the lines of a summary name their own days."""
     if item.kind != SUMMARY:
         for text in sentences(item.text.removeprefix(_speaker(item))):
             yield day, text
@@ -248,13 +248,13 @@ def _dated(item: Item, day: str) -> Iterator[tuple[str, str]]:
 
 
 def _speaker(item: Item) -> str:
-    """Who speaks in a message: each of its sentences needs the name in front."""
+    """The speaker of a message, which goes before its sentences; empty for other items."""
     found = _SPEAKER.match(item.text) if item.kind == "message" else None
     return found.group() if found else ""
 
 
 def telling(text: str) -> float:
-    """How much a sentence holds that cannot be said in other words."""
+    """Score how much of a sentence cannot be paraphrased: names, numbers, dates, decisions."""
     points = 0.3 * min(2, len(_NAME.findall(text))) + 0.3 * bool(_NUMBER.search(text))
     points += 0.3 * bool(_DATE.search(text)) + 0.5 * bool(_DECISION.search(text))
     points += 0.2 * bool(_EXACT.search(text)) - 0.2 * text.endswith("?")
@@ -262,7 +262,7 @@ def telling(text: str) -> float:
 
 
 def _title(titles: Sequence[str], items: int) -> str:
-    """The titles, the most telling first, as far as they go, and how many items are not named."""
+    """Join the titles, most informative first, up to a limit, and count the items left out."""
     named = list(dict.fromkeys(filter(None, titles)))
     joined = named[0][:TITLE_MAX] if named else "Summary"
     shown = 1
@@ -275,7 +275,7 @@ def _title(titles: Sequence[str], items: int) -> str:
 
 
 def _split(line: str) -> Iterator[str]:
-    """A line after each mark that may end a sentence; the mark stays."""
+    """Split a line after each mark that may end a sentence; the mark stays."""
     start = 0
     for end in _ENDS.finditer(line):
         if part := line[start : end.end()].strip():

@@ -1,8 +1,8 @@
-"""Consolidations on their way: recorded when they are asked for, and again when they are settled.
+"""Consolidations as durable jobs: recorded when requested, and again when settled.
 
-Between the two a process can die: with the summary written, and its sources still beside it. What
-was asked and not settled is found here by asking the log, and finished. What came of it is settled
-once, also if a source was not let go or no summary was found: nothing is tried for ever.
+In between a process can crash, with the summary written and its sources not yet demoted. Open jobs
+are found by a query of the log, and finished. Every job is settled once, also if a source was not
+demoted or no summary was written: nothing is retried for ever.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from everloop.memory.summaries.staleness import summary_of
 from everloop.memory.summaries.successors import as_json, window_stream
 
 PREFIX = "consolidation"
-NOWHERE = 0  # what leaves nothing to do is not recorded
+NOWHERE = 0  # position of a job without anything to do, which is not recorded
 
 
 class Unsettled(msgspec.Struct, frozen=True):
-    """What somebody asked for, and where that was recorded."""
+    """An open consolidation: the request, and where it was recorded."""
 
     position: int
     stream: str
@@ -31,13 +31,13 @@ class Unsettled(msgspec.Struct, frozen=True):
     wanted: ConsolidationAsked
 
     def actors(self) -> dict[str, str]:
-        """In whose name each item steps back that is to."""
+        """The actor who demotes each item, without the items that are not to be demoted."""
         names = zip(self.wanted.item_ids, self.wanted.in_the_name_of, strict=True)
         return {item_id: actor for item_id, actor in names if actor}
 
 
 def ask(log: Log, wanted: ConsolidationAsked, *, actor: str, because: Sequence[int]) -> Unsettled:
-    """Record what is to be done, unless the same waits already, or nothing is left to do."""
+    """Record a request, unless an equal one is open already or nothing is left to do."""
     with log.reading() as reader:
         window = window_stream(reader, wanted.item_ids).partition(":")[2]
         stream = f"{PREFIX}:{window}"
@@ -51,25 +51,25 @@ def ask(log: Log, wanted: ConsolidationAsked, *, actor: str, because: Sequence[i
 
 
 def settle(log: Log, asked: Unsettled, summary_id: str = "", *, verified: bool = False) -> None:
-    """Record that there is no more to do."""
+    """Record that a consolidation is finished."""
     if asked.position == NOWHERE:
         return
-    done = ConsolidationSettled(summary_id, verified)
-    log.append(asked.stream, [Draft(done, (asked.position,))], actor=ENGINE)
+    settled = ConsolidationSettled(summary_id, verified)
+    log.append(asked.stream, [Draft(settled, (asked.position,))], actor=ENGINE)
 
 
 def unsettled(reader: Reader, stream: str = "") -> list[Unsettled]:
-    """What was asked for and is not settled, oldest first; in one stream, or in all."""
-    named = {
+    """The open consolidations, oldest first; of one stream, or of all."""
+    bindings = {
         "first": stream or f"{PREFIX}:",
         "last": stream or f"{PREFIX}:~",
         "asked": ConsolidationAsked.wire,
         "settled": ConsolidationSettled.wire,
     }
     found: list[Unsettled] = []
-    for position, name, actor in reader.rows(_UNSETTLED, named):
+    for position, name, actor in reader.rows(_UNSETTLED, bindings):
         wanted = fact_of(reader.record(position)).event
-        if isinstance(wanted, ConsolidationAsked):  # or it was purged
+        if isinstance(wanted, ConsolidationAsked):  # otherwise it was purged
             found.append(Unsettled(position, name, actor, wanted))
     return found
 
@@ -77,22 +77,22 @@ def unsettled(reader: Reader, stream: str = "") -> list[Unsettled]:
 def let_step_back(
     reader: Reader, item_ids: Sequence[str], summaries: Sequence[int]
 ) -> dict[str, str]:
-    """Who let each of the items step back last, for one of the summaries at these positions.
+    """The actor who last demoted each item in favour of one of the summaries at these positions.
 
-    An empty name if somebody took that back by itself.
+    Empty if that demotion was retracted on its own.
     """
     return dict(reader.rows(_STEPPED_BACK, (as_json(item_ids), as_json(summaries))))
 
 
 def brought_back(reader: Reader, asked: Unsettled) -> set[str]:
-    """Those of the items that stepped back already, and that somebody brought back since."""
+    """The items that were demoted by this job already, and restored since."""
     names = asked.wanted.item_ids
     summaries = [row[0] for row in reader.rows(_SINCE, (as_json(names), asked.position))]
     return {name for name, by in let_step_back(reader, names, summaries).items() if not by}
 
 
 def _is_done(reader: Reader, wanted: ConsolidationAsked) -> bool:
-    """Whether all of the items stepped back for their summary."""
+    """Whether all items are demoted in favour of their summary."""
     who = asker(reader, OWNER)
     if summary_of(reader, who, wanted.item_ids) is None:
         return False
@@ -107,7 +107,7 @@ WHERE l.stream BETWEEN :first AND :last AND l.kind = :asked AND {visible("l")} A
     WHERE b.source = l.position AND s.kind = :settled AND {visible("s")})
 ORDER BY l.position
 """  # noqa: S608 - our own conditions
-# A demotion goes with its summary; one that something else hides was taken back by itself.
+# A demotion is hidden with its summary; one hidden by anything else was retracted on its own.
 _STEPPED_BACK = f"""
 SELECT i.item_id, iif(EXISTS (
     SELECT 1 FROM log_hidden h JOIN temp.active a ON a.position = h.hidden_by

@@ -1,10 +1,10 @@
-"""Which windows lack a summary now: what the background asks, so that it needs no queue.
+"""Stale summaries: finds the windows that need a new summary, so that no job queue is needed.
 
-A summary is current while it stands on the newest version of each of its sources. When a source is
-retracted or revised its summaries are gone, all the way up (the log sees to that), and what had
-stepped back for them counts again. The window is found here, until it has a summary again or
-somebody refused to write one. Lower windows come first: one that contains a summary waits for that
-summary's successor (`successors.py`).
+A summary is current while it depends on the newest version of each of its sources. When a source
+is retracted or revised, the log hides its summaries at every level, and the items demoted for them
+count again. Their window is stale until it has a summary again or the summariser refused. Lower
+windows come first: one that contains a summary waits for that summary's successor
+(`successors.py`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,9 +43,9 @@ from everloop.memory.summaries.zoom import RETIRED
 
 
 class StaleWindow(msgspec.Struct, frozen=True):
-    """Items whose summary is gone or out of date. `summary_id` is the last one they had.
+    """Items whose summary was retracted or is out of date. `summary_id` is the last one they had.
 
-    `earlier` is where those before it were recorded, as far as one had to look back.
+    `earlier` has the positions of the summaries before it, as far as they were looked up.
     """
 
     item_ids: tuple[str, ...]
@@ -56,7 +56,7 @@ class StaleWindow(msgspec.Struct, frozen=True):
 
 
 class Overtaken(msgspec.Struct, frozen=True):
-    """The windows that lack a summary; `waits` if there are others above that wait for one."""
+    """The stale windows; `waits` if higher ones wait for the summary of a lower one."""
 
     windows: list[StaleWindow]
     waits: bool
@@ -77,7 +77,7 @@ def summary_of(reader: Reader, who: Asker, item_ids: Iterable[str]) -> Item | No
 
 
 def lacking(reader: Reader, who: Asker, windows: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Those of the windows that have no current summary, and none that somebody refused to make."""
+    """The windows that have no current summary and were not refused by the summariser."""
     return [
         tuple(window)
         for window in windows
@@ -88,17 +88,17 @@ def lacking(reader: Reader, who: Asker, windows: Iterable[Sequence[str]]) -> lis
 def stale_windows(
     reader: Reader, who: Asker, *, since: int = 0, but_by: str = ""
 ) -> list[StaleWindow]:
-    """The windows whose summaries were lost or overtaken by what was recorded after `since`.
+    """The windows whose summaries were retracted or outdated by facts after `since`.
 
-    A summary that the user retracted is not missed: it was not wanted. Those of the host `but_by`
-    are its own to make again.
+    A summary that the user retracted is not replaced. Summaries by the host `but_by` are left to
+    that host.
     """
     return overtaken(reader, who, since=since, but_by=but_by).windows
 
 
 def overtaken(reader: Reader, who: Asker, *, since: int = 0, but_by: str = "") -> Overtaken:
-    """The same, and whether any wait. Before `since`, nothing was stale and nothing waited."""
-    since = 0 if since and _may_be_missed_again(reader, since) else since
+    """As `stale_windows`, and whether any wait. At `since`, nothing was stale or waiting."""
+    since = 0 if since and _must_look_again(reader, since) else since
     successors = Successors(reader, who)
     gone: dict[int, str] = dict(reader.rows(_GONE, (since, but_by)))
     revised: dict[int, str] = dict(reader.rows(_REVISED, (since, but_by)))
@@ -108,7 +108,7 @@ def overtaken(reader: Reader, who: Asker, *, since: int = 0, but_by: str = "") -
         windows = successors.windows(position)
         waits |= windows is None
         for window in windows or ():
-            if _is_missed(reader, successors, window, position) and (
+            if _needs_summary(reader, successors, window, position) and (
                 position in revised or not successors.is_unwanted(position)
             ):
                 why = _why(reader, position, standing=position in revised)
@@ -120,53 +120,53 @@ def overtaken(reader: Reader, who: Asker, *, since: int = 0, but_by: str = "") -
 
 
 def taken_back_by(reader: Reader, position: int) -> tuple[int, ...]:
-    """The retractions for which a summary no longer counts, or for which it was made itself."""
+    """The retractions that hide a summary, or because of which it was written."""
     return tuple(row[0] for row in reader.rows(_TAKEN_BACK_BY, (position, Retracted.wire)))
 
 
 def check_window(reader: Reader, command: KeepSummary) -> None:
-    """Pass a summary whose sources are as it was made of them, and have no other of its audience.
+    """Accept a summary whose sources are unchanged and have no other summary for its audience.
 
-    It takes long to write one; this is asked in the transaction that records it.
+    Writing a summary takes long; this check runs in the transaction that records it.
 
     Raises:
-        Conflict: one of them was changed or retired meanwhile, or somebody else wrote one.
+        Conflict: a source was changed or retired in the meantime, or another summary was written.
     """
-    asked = {"ids": as_json(command.derived_from), "because": as_json(command.because)}
-    for (changed,) in reader.rows(_CHANGED, asked):
+    bindings = {"ids": as_json(command.derived_from), "because": as_json(command.because)}
+    for (changed,) in reader.rows(_CHANGED, bindings):
         raise Conflict(
-            f"{changed!r} changed while it was put into fewer words", hint="Compress it again."
+            f"{changed!r} changed while its summary was written", hint="Summarise it again."
         )
     audience = [command.scope, as_json(sorted(command.witnesses))]
     owner = asker(reader, OWNER)
     for item_id, *known in own_summaries(reader, owner, command.derived_from, AUDIENCE):
         if known == audience:
-            raise Conflict(f"these items have a summary: {item_id!r}", hint="Use that one.")
+            raise Conflict(f"these items already have a summary: {item_id!r}", hint="Use that one.")
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- details ---------------------------------------------------------------------------------------
 
 
-def _may_be_missed_again(reader: Reader, since: int) -> bool:
-    """Whether something happened by which older losses may matter again.
+def _must_look_again(reader: Reader, since: int) -> bool:
+    """Whether facts after `since` may have made older windows stale again.
 
-    Somebody stood elsewhere, took something back (perhaps what hid a summary), or changed what
-    nobody could put into fewer words.
+    The branch was switched, something was retracted (perhaps what hid a summary), or items that
+    the summariser refused were changed.
     """
-    named = {
+    bindings = {
         "since": since,
         "stood": BranchStood.wire,
         "retracted": Retracted.wire,
         "engine": ENGINE,
         "refused": CompressionRefused.wire,
     }
-    return bool(reader.rows(_MISSED_AGAIN, named))
+    return bool(reader.rows(_LOOK_AGAIN, bindings))
 
 
-def _is_missed(
+def _needs_summary(
     reader: Reader, successors: Successors, window: tuple[str, ...], position: int
 ) -> bool:
-    """Whether no summary holds all of these items, and somebody could and would have one."""
+    """Whether no summary covers these items, and none was refused or declined."""
     if successors.is_held(window) or refused(reader, window):
         return False
     return not successors.is_declined(window, position)
@@ -201,7 +201,7 @@ WHERE l.kind = ?2 AND l.position IN (
     UNION SELECT j.value FROM log s JOIN json_each(s.because) j WHERE s.position = ?1)
 ORDER BY l.position
 """
-_MISSED_AGAIN = """
+_LOOK_AGAIN = """
 SELECT 1 FROM log l WHERE l.position > :since
 AND (l.kind = :stood OR (l.kind = :retracted AND l.actor <> :engine))
 UNION ALL
@@ -210,7 +210,8 @@ JOIN log r ON r.position = h.position WHERE a.position > :since AND r.kind = :re
 LIMIT 1
 """
 _OTHERS = "ifnull(json_extract(i.origin, '$.host'), '') IS NOT nullif(?2, '')"
-# What was lost before, something else stands for; what was made instead of another, that one does.
+# Summaries hidden before `since` were replaced already. One that was written because of a
+# retraction that no longer counts is replaced by the original.
 _GONE = f"""
 SELECT DISTINCT i.position, i.item_id
 FROM temp.active a JOIN log_hidden h ON h.hidden_by = a.position
@@ -223,8 +224,8 @@ AND NOT EXISTS (
     WHERE own.position = i.position AND r.kind = '{Retracted.wire}'
     AND r.position NOT IN (SELECT position FROM temp.active))
 """  # noqa: S608 - our own conditions
-# A summary that was recorded after a revision can still tell what was said before: then it stands
-# on an older version. One that stands on none tells what was said when it was recorded.
+# A summary recorded after a revision can still cover the previous version: then it depends on that
+# one. A summary that depends on no version covers the one that was current when it was recorded.
 _REVISED = f"""
 SELECT DISTINCT i.position, i.item_id FROM memory_versions v
 JOIN memory_items source ON source.position = v.item

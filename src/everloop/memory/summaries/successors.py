@@ -1,7 +1,7 @@
-"""What became of lost summaries: where a window above finds again what it was made from.
+"""Successors of lost summaries: what replaces each source of a higher-level summary.
 
-Summary after summary is lost in the same way and leads to the same window, so within one state of
-the log each question is asked once.
+Several lost summaries often lead to the same window, so lookups are cached for one state of the
+log.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from everloop.memory.model.scopes import Asker
 from everloop.memory.projections.queries import Filter, Sieve
 from everloop.memory.summaries.zoom import DEPTH_MAX, RETIRED
 
-SUMMARY_TOKENS = 500  # of a summary, unless it is asked for with more or fewer
+SUMMARY_TOKENS = 500  # the default budget of a summary
 
 Window = tuple[str, ...]
 
 
 class Successors:
-    """What stands for lost summaries now, as an asker sees it in one state of the log."""
+    """Finds what replaces lost summaries, as an asker sees it in one state of the log."""
 
     def __init__(self, reader: Reader, who: Asker) -> None:
         self._reader, self._who = reader, who
@@ -38,7 +38,7 @@ class Successors:
         self._windows_of = cache(self._by_audience)
 
     def windows(self, position: int) -> list[Window] | None:
-        """What the sources of a summary have become, apart by who may see them.
+        """The items that replace the sources of a summary, one window per audience.
 
         None while one of the sources waits for its own successor.
         """
@@ -46,13 +46,13 @@ class Successors:
         return None if window is None else self._windows_of(window)
 
     def is_declined(self, window: Window, position: int) -> bool:
-        """Whether a later summary of the same items was not wanted."""
+        """Whether a later summary of the same items was retracted or retired."""
         made = self._reader.rows(_MADE_OF, (window[0], position))
         same = (at for (at,) in made if self._sources(at) == frozenset(window))
         return any(self.is_unwanted(at) for at in same)
 
     def _is_unwanted(self, position: int) -> bool:
-        """Whether somebody took back or retired this very summary, and not something below it."""
+        """Whether this summary itself was retracted or retired, and not just one of its sources."""
         if self._reader.rows(_RETIRED_BEFORE, (position,)):
             return True
         for (retraction,) in self._reader.rows(_TAKEN_BACK, (position, Retracted.wire, ENGINE)):
@@ -62,11 +62,11 @@ class Successors:
         return False
 
     def _is_held(self, window: Window) -> bool:
-        """Whether a summary says what all these items say now."""
+        """Whether a current summary covers all of these items."""
         return bool(self._sieve.rows(self._reader, "1", HOLDER, "LIMIT 1", ids=as_json(window)))
 
     def _look_up(self, sources: frozenset[str], levels: int) -> frozenset[str] | None:
-        """What these sources have become; None while one of them waits for a successor."""
+        """The items that replace these sources; None while one of them waits for a successor."""
         window: set[str] = set()
         for source in sorted(sources):
             became = self._became(source, levels, beside=sources - {source})
@@ -95,10 +95,10 @@ class Successors:
         return became
 
     def _holder(self, window: Window, beside: frozenset[str]) -> set[str] | None:
-        """What says now what a lower window says: its own summary, one of more, or else its items.
+        """What covers a lower window now: its own summary, a wider one, or the items themselves.
 
-        A summary of more may be made from the very window that is asked for: with that one in it,
-        each new summary would ask for another. Then, the items stand for themselves.
+        A wider summary may have been made from the requested window itself: including it would make
+        each new summary request another one. Then the items are used.
         """
         if own := self._own(window):
             return {own}
@@ -115,13 +115,13 @@ class Successors:
         return set(window) if wider else None
 
     def _by_audience(self, item_ids: frozenset[str]) -> list[Window]:
-        """The items apart by who may see them: one summary has one audience."""
-        apart: dict[tuple[str, str], list[str]] = {}
+        """The items grouped by audience: a summary has exactly one."""
+        groups: dict[tuple[str, str], list[str]] = {}
         named = as_json(sorted(item_ids))
         rows = self._sieve.rows(self._reader, AUDIENCE, _NAMED, "ORDER BY i.item_id", ids=named)
         for item_id, *audience in rows:
-            apart.setdefault((audience[0], audience[1]), []).append(item_id)
-        return [tuple(window) for window in apart.values()]
+            groups.setdefault((audience[0], audience[1]), []).append(item_id)
+        return [tuple(window) for window in groups.values()]
 
     def _look_up_own(self, window: Window) -> str:
         own = own_summaries(self._reader, self._who, window, "i.item_id")
@@ -134,20 +134,20 @@ class Successors:
 def own_summaries(
     reader: Reader, who: Asker, window: Sequence[str], what: str
 ) -> list[tuple[Any, ...]]:
-    """Of each summary that says what just these items say now, what is asked; newest first."""
+    """The requested columns of each current summary of exactly these items, newest first."""
     sieve = Sieve(who, Filter(retired=True))
-    just_these = f"{HOLDER} AND {_OF_NO_MORE}"
-    return sieve.rows(reader, what, just_these, "ORDER BY i.position DESC", ids=as_json(window))
+    exactly = f"{HOLDER} AND {_OF_NO_MORE}"
+    return sieve.rows(reader, what, exactly, "ORDER BY i.position DESC", ids=as_json(window))
 
 
 def refused(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> bool:
-    """Whether nobody could say these items, as they are now, within so many tokens."""
+    """Whether the summariser refused the current versions of these items at this budget."""
     stream = window_stream(reader, item_ids, budget)
     return bool(reader.rows(f"SELECT 1 FROM log WHERE stream = ? AND {visible('log')}", (stream,)))  # noqa: S608
 
 
 def window_stream(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY_TOKENS) -> str:
-    """The stream of what happened to a window of items, as they are now, within so many tokens."""
+    """The stream for a window: the current versions of items, at a token budget."""
     known: list[Any] = reader.rows(_VERSIONS, (as_json(sorted(set(item_ids))),))
     if budget != SUMMARY_TOKENS:
         known = [*known, budget]
@@ -155,7 +155,7 @@ def window_stream(reader: Reader, item_ids: Iterable[str], budget: int = SUMMARY
 
 
 def newest_version(item: str) -> str:
-    """The newest version of an item that counts, as SQL."""
+    """SQL for the newest visible version of an item."""
     return (
         f"(SELECT max(n.position) FROM memory_versions n WHERE n.item = {item}"  # noqa: S608
         f" AND {visible('n')})"
@@ -163,7 +163,7 @@ def newest_version(item: str) -> str:
 
 
 def as_json(values: Sequence[str] | Sequence[int]) -> str:
-    """A list for `json_each`."""
+    """Encode a list for SQL's `json_each`."""
     return msgspec.json.encode(list(values)).decode()
 
 
@@ -195,7 +195,7 @@ _VERSIONS = f"""
 SELECT i.item_id, {newest_version("i.position")} FROM json_each(?) j
 JOIN memory_items i ON i.item_id = j.value WHERE {visible("i")} ORDER BY i.item_id
 """  # noqa: S608 - our own conditions
-# A retirement goes with its item; it counts here unless it was taken back by itself.
+# A retirement is hidden with its item; it counts here unless it was retracted on its own.
 _RETIRED_BEFORE = """
 SELECT 1 FROM memory_marks m JOIN log l ON l.position = m.position
 WHERE m.item = ?1 AND l.kind = 'memory.retired' AND NOT EXISTS (

@@ -1,8 +1,8 @@
-"""Up and down the compressions: who holds an item now, and what an item was made of.
+"""Zoom between summaries and sources: which summary covers an item, and what a summary is made of.
 
-Both pass through the sieve of `shelf`, so an asker meets nothing on the way that is not theirs to
-see. An item that was retired holds nothing any more; one that was demoted does, because what it was
-demoted for holds it in turn.
+Both directions pass the visibility condition of `projections.queries`, so an asker sees nothing
+hidden on the way. A retired summary covers nothing; a demoted one does, because the summary that
+replaced it covers the same items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,19 +47,19 @@ SELECT item_id, source_id FROM below
 
 
 class Zoomed(msgspec.Struct, frozen=True):
-    """An item that was met on the way down, and how far down that was."""
+    """An item with its depth below the starting point."""
 
     depth: int
     item: Item
 
     @property
     def source(self) -> bool:
-        """Whether it was made of nothing else."""
+        """Whether it is an original item and not a summary."""
         return not self.item.derived_from
 
 
 def unretired(reader: Reader, who: Asker, item_id: str) -> Item:
-    """One item that nobody has let go; one that was demoted is still there.
+    """Find an item that is not retired; demoted items are found.
 
     Raises:
         NotFound: there is none that this asker may see.
@@ -74,7 +74,7 @@ def unretired(reader: Reader, who: Asker, item_id: str) -> Item:
 
 
 def chase(reader: Reader, who: Asker, item_id: str) -> Item:
-    """What holds an item now: its newest summary, the newest summary of that, and so on.
+    """The topmost summary of an item: its newest summary, the newest summary of that, and so on.
 
     Raises:
         NotFound: there is no such item for this asker.
@@ -91,7 +91,7 @@ def chase(reader: Reader, who: Asker, item_id: str) -> Item:
 
 
 def zoom(reader: Reader, who: Asker, item_id: str) -> list[Zoomed]:
-    """An item and everything it was made of, level by level, each once, oldest first in a level.
+    """An item and all its sources, level by level, without duplicates, oldest first in a level.
 
     Raises:
         NotFound: there is no such item for this asker.
@@ -103,17 +103,17 @@ def zoom(reader: Reader, who: Asker, item_id: str) -> list[Zoomed]:
         zoomed += [Zoomed(depth, item) for item in level]
         below = sorted({name for item in level for name in item.derived_from} - met)
         met.update(below)
-        level = _found(reader, who, below)
+        level = _load(reader, who, below)
         if not level:
             break
     return zoomed
 
 
 def depth(reader: Reader, item_ids: Sequence[str]) -> int:
-    """How many compressions lie below these items, at the deepest.
+    """The deepest nesting of summaries below these items.
 
     Raises:
-        Invalid: an item was made of itself, or the compressions are too deep to be real.
+        Invalid: an item is its own source, or the nesting exceeds `DEPTH_MAX`.
     """
     made_of: dict[str, list[str]] = {}
     for item_id, source_id in reader.rows(_BELOW, (_json(item_ids),)):
@@ -128,15 +128,20 @@ def levels(
     known: dict[str, int],
     path: tuple[str, ...] = (),
 ) -> int:
-    """How many levels lie below one item. Two ways down to the same source are no cycle.
+    """Count the levels below one item. Two paths to the same source are not a cycle.
 
     Raises:
         Invalid: there is a cycle, or more than `DEPTH_MAX` levels.
     """
     if item_id in path:
-        raise Invalid(f"{item_id!r} was made of itself", hint="Retract one of the items between.")
+        raise Invalid(
+            f"{item_id!r} is a source of itself", hint="Retract one of the summaries in between."
+        )
     if len(path) > DEPTH_MAX:
-        raise Invalid(f"more than {DEPTH_MAX} compressions lie below {path[0]!r}")
+        raise Invalid(
+            f"summaries below {path[0]!r} are nested more than {DEPTH_MAX} levels deep",
+            hint="Retract some of the summaries in between.",
+        )
     if item_id not in known:
         below = [
             levels(made_of, source, known, (*path, item_id)) for source in made_of.get(item_id, ())
@@ -152,7 +157,7 @@ def _newest_holder(reader: Reader, who: Asker, item_id: str) -> Item | None:
     return complete(reader, who, [item_of(row) for row in rows])[0] if rows else None
 
 
-def _found(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
+def _load(reader: Reader, who: Asker, item_ids: Sequence[str]) -> list[Item]:
     sieve = Sieve(who, Filter(retired=True))
     where = "i.item_id IN (SELECT value FROM json_each(:ids))"
     rest = "ORDER BY i.happened_at, i.position"

@@ -112,7 +112,7 @@ def test_conflicts_and_mistakes_are_named_and_the_rest_goes_in(
     answer = memory.typed("memories", "import", str(pages), "--yes")
     assert answer.code == 4
     assert shed in answer.out
-    assert "line 2: 'colour' is not a field" in answer.out
+    assert "line 2: there is no field 'colour'" in answer.out
     assert "Done: 1 change" in answer.out
     (pages / shed).unlink()
     assert memory.typed("memories", "import", str(pages)).code == 2
