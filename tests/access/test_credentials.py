@@ -30,7 +30,7 @@ def _paired(engine: Engine) -> credentials.Credential:
     return credentials.pair(engine.do, engine.world, "phone", way="code", via=code)
 
 
-def test_a_credential_is_its_devices_until_it_is_revoked(engine: Engine) -> None:
+def test_a_credential_authenticates_its_device_until_it_is_revoked(engine: Engine) -> None:
     credential = _paired(engine)
     device = credentials.device_of(engine.log, credential.text)
     assert device is not None
@@ -42,7 +42,7 @@ def test_a_credential_is_its_devices_until_it_is_revoked(engine: Engine) -> None
 @pytest.mark.parametrize(
     "text", ["", ".", "x", "x.y", "dev-1.", ".secret", "\xff.\xff", "a" * 9_999]
 )
-def test_nothing_else_is_a_credential(engine: Engine, text: str) -> None:
+def test_a_wrong_credential_authenticates_nobody(engine: Engine, text: str) -> None:
     assert credentials.device_of(engine.log, text) is None
     credential = _paired(engine)
     assert credentials.device_of(engine.log, text) is None
@@ -57,7 +57,7 @@ def test_a_credential_does_not_show_its_secret(engine: Engine) -> None:
     assert credential.secret not in told
 
 
-def test_going_back_in_a_conversation_lets_no_device_in_again(engine: Engine) -> None:
+def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engine) -> None:
     talk = Talk(engine.log, engine.do, engine.memory)
     talk.home(USER)
     sent = talk.send(HOME, Letter("Hello."), USER)
@@ -72,7 +72,7 @@ def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
         credentials.pair(engine.do, engine.world, "x", way="code", via="ABCDEFGHJK")
 
 
-def test_a_code_is_long_and_easy_to_read_out(engine: Engine) -> None:
+def test_a_code_is_long_and_easy_to_read_aloud(engine: Engine) -> None:
     code = credentials.new_code(engine.log, engine.do, engine.world, Context(), lives_s=60)
     assert len(code) == 10
     assert not set(code) & set("01OIl")

@@ -37,11 +37,11 @@ KEY = PasskeyAdded("key", "public", 5, "a key", "localhost")
 COMES = PairDevice("dev-2", "laptop", "s2", "code", "c1")
 
 
-def test_a_code_holds_for_as_long_as_was_said() -> None:
+def test_a_code_expires_after_the_given_time() -> None:
     assert given(DOORS).when(decide.make_code, MakeCode("c1", 600)) == [CODE]
 
 
-def test_a_code_that_holds_lets_a_device_in() -> None:
+def test_a_valid_code_pairs_a_device() -> None:
     happened = given(DOORS, CODE).when(decide.pair_device, COMES)
     assert happened == [DevicePaired("dev-2", "laptop", "s2", "code", "c1")]
 
@@ -51,36 +51,38 @@ def test_a_code_that_holds_lets_a_device_in() -> None:
     [(), (CodeMade("c2", LATER_US),), (CODE, PHONE), (CodeMade("c1", microseconds(NEW_YEAR)),)],
     ids=["no code", "another code", "a used code", "an expired code"],
 )
-def test_any_other_code_lets_nobody_in(before: tuple[CodeMade | DevicePaired, ...]) -> None:
+def test_an_unknown_or_expired_code_pairs_nothing(
+    before: tuple[CodeMade | DevicePaired, ...],
+) -> None:
     with pytest.raises(Forbidden, match="does not open"):
         given(DOORS, *before).when(decide.pair_device, COMES)
 
 
-def test_an_expired_code_is_forgotten_when_the_next_one_is_made() -> None:
+def test_an_expired_code_is_dropped_when_the_next_one_is_made() -> None:
     late = given(DOORS, CodeMade("old", 1), CODE)
     assert late.state is not None
     assert set(late.state.codes) == {"c1"}
 
 
-def test_a_way_in_that_is_none_is_refused() -> None:
+def test_an_unknown_way_to_pair_is_refused() -> None:
     with pytest.raises(Invalid, match="no way in"):
         given(DOORS, CODE).when(decide.pair_device, PairDevice("d", "n", "s", "window", "c1"))
 
 
-def test_a_passkey_that_is_not_known_lets_nobody_in() -> None:
+def test_an_unknown_passkey_pairs_nothing() -> None:
     comes = PairDevice("dev-2", "laptop", "s2", "passkey", "key")
     with pytest.raises(Forbidden, match="not known"):
         given(DOORS).when(decide.pair_device, comes)
     assert given(DOORS, KEY).when(decide.pair_device, comes)
 
 
-def test_there_are_only_so_many_devices() -> None:
+def test_the_number_of_devices_is_limited() -> None:
     many = [DevicePaired(f"d{n}", "n", "s", "proxy", "me") for n in range(decide.DEVICES_MAX)]
     with pytest.raises(Invalid, match="already"):
         given(DOORS, CODE, *many).when(decide.pair_device, COMES)
 
 
-def test_a_name_is_one_line_of_some_length() -> None:
+def test_a_device_name_is_one_line_of_limited_length() -> None:
     long = PairDevice("d", f" a\n\tb {'x' * 200}", "s", "code", "c1")
     (paired,) = given(DOORS, CODE).when(decide.pair_device, long)
     assert isinstance(paired, DevicePaired)
@@ -92,7 +94,7 @@ def test_a_name_is_one_line_of_some_length() -> None:
     assert paired.name == "a device"
 
 
-def test_renaming_needs_a_device_and_another_name() -> None:
+def test_renaming_needs_a_device_and_a_different_name() -> None:
     here = given(DOORS, CODE, PHONE)
     assert here.when(decide.rename_device, RenameDevice("dev-1", "my phone")) == [
         DeviceRenamed("dev-1", "my phone")
@@ -102,14 +104,14 @@ def test_renaming_needs_a_device_and_another_name() -> None:
         here.when(decide.rename_device, RenameDevice("dev-9", "x"))
 
 
-def test_a_device_is_revoked_once() -> None:
+def test_revoking_a_device_is_idempotent() -> None:
     here = given(DOORS, CODE, PHONE)
     assert here.when(decide.revoke_device, RevokeDevice("dev-1")) == [DeviceRevoked("dev-1")]
     gone = given(DOORS, CODE, PHONE, DeviceRevoked("dev-1"))
     assert gone.when(decide.revoke_device, RevokeDevice("dev-1")) == []
 
 
-def test_a_passkey_is_added_once_and_removed_once() -> None:
+def test_adding_and_removing_a_passkey_is_idempotent() -> None:
     add = AddPasskey("key", "public", 5, "a key", "localhost")
     assert given(DOORS).when(decide.add_passkey, add) == [KEY]
     assert given(DOORS, KEY).when(decide.add_passkey, add) == []
@@ -118,7 +120,7 @@ def test_a_passkey_is_added_once_and_removed_once() -> None:
     assert given(DOORS).when(decide.remove_passkey, remove) == []
 
 
-def test_a_counter_that_goes_back_is_a_copied_key() -> None:
+def test_a_counter_that_goes_back_means_a_copied_key() -> None:
     here = given(DOORS, KEY)
     assert here.when(decide.use_passkey, UsePasskey("key", 6)) == [PasskeyUsed("key", 6)]
     for count in (5, 4):
@@ -128,7 +130,7 @@ def test_a_counter_that_goes_back_is_a_copied_key() -> None:
         given(DOORS).when(decide.use_passkey, UsePasskey("key", 6))
 
 
-def test_a_key_that_does_not_count_may_sign_again_and_again() -> None:
+def test_a_passkey_without_a_counter_may_sign_repeatedly() -> None:
     still = PasskeyAdded("key", "public", 0, "a key", "localhost")
     assert given(DOORS, still).when(decide.use_passkey, UsePasskey("key", 0)) == []
 
@@ -143,7 +145,7 @@ def test_a_key_that_does_not_count_may_sign_again_and_again() -> None:
         (decide.remove_passkey, RemovePasskey("key")),
     ],
 )
-def test_only_the_user_says_who_is_let_in(
+def test_only_the_user_manages_access(
     decision: Callable[..., list[Event]], command: Command
 ) -> None:
     with pytest.raises(Forbidden, match="only the user"):

@@ -83,7 +83,9 @@ def test_nobody_gets_what_they_did_not_witness_and_everybody_gets_what_they_did(
 @pytest.mark.promise("P-MEM-1")
 @pytest.mark.parametrize("exact_max", [EXACT_MAX, BY_SIGNS])
 @pytest.mark.parametrize("seed", range(100, 104))
-def test_meaning_leaks_no_more_than_words_do(tmp_path: Path, seed: int, exact_max: int) -> None:
+def test_semantic_search_leaks_no_more_than_keyword_search(
+    tmp_path: Path, seed: int, exact_max: int
+) -> None:
     world = World(tmp_path, seed, exact_max)
     world.live(80)
     check_everyone(world, "hybrid")
@@ -103,7 +105,7 @@ def test_nobody_gets_what_they_did_not_witness_in_millions_of_questions(
     world.close()
 
 
-def test_someone_whom_nobody_let_in_gets_nothing(tmp_path: Path) -> None:
+def test_a_principal_without_a_grant_gets_nothing(tmp_path: Path) -> None:
     world = World(tmp_path, 7)
     world.live(30)
     assert world.keeper.recall(STRANGER, Asked(" ".join(COMMON), limit=50)).hits == ()
@@ -113,7 +115,7 @@ def test_someone_whom_nobody_let_in_gets_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.promise("P-MEM-3")
 @pytest.mark.parametrize("limit", [1, 3, 10, 40])
-def test_as_many_hits_come_back_as_were_asked_for_whenever_there_are_as_many(
+def test_the_requested_number_of_hits_is_returned_if_there_are_enough(
     tmp_path: Path, limit: int
 ) -> None:
     world = World(tmp_path, 8)

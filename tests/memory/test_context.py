@@ -72,7 +72,7 @@ SCENE = [
 ]
 
 
-def test_the_drop_order_is_pinned() -> None:
+def test_the_omission_order_is_fixed() -> None:
     went: list[str] = []
     for room in range(200, 62, -1):
         gone = why(built(SCENE, room, room))
@@ -93,7 +93,7 @@ def test_the_drop_order_is_pinned() -> None:
     ]
 
 
-def test_of_equal_sections_the_later_one_goes_first() -> None:
+def test_of_equal_sections_the_later_one_is_omitted_first() -> None:
     sections = [section("one", "nice"), section("two", "nice"), section("three", "should")]
     assert [one.name for one in keep_order(sections)] == ["three", "one", "two"]
 
@@ -105,7 +105,7 @@ def test_the_prompt_keeps_the_order_it_was_given() -> None:
     assert why(assembled) == {}
 
 
-def test_within_a_section_the_last_goes_first_unless_priorities_say_else() -> None:
+def test_within_a_section_the_last_piece_of_equal_priority_is_omitted_first() -> None:
     turns = tuple(Piece(f"t{number}", "word " * 9, priority=number) for number in range(4))
     latest = built([Section("turns", "nice", turns)], 21, 99)
     assert keys(latest) == ["t2", "t3"]
@@ -128,13 +128,13 @@ def test_a_section_keeps_to_its_own_budget() -> None:
     assert why(assembled) == {"memories2": "section budget", "memories3": "section budget"}
 
 
-def test_a_piece_that_is_too_long_does_not_take_the_shorter_ones_with_it() -> None:
+def test_a_piece_that_is_too_long_does_not_displace_shorter_ones() -> None:
     long = Piece("long", "word " * 500)
     sections = [Section("memories", "should", (*pieces("m", 1), long, *pieces("n", 1)))]
     assert keys(built(sections, 30, 30)) == ["m0", "n0"]
 
 
-def test_an_unbroken_section_has_no_holes_and_says_where_it_was_cut() -> None:
+def test_an_unbroken_section_has_no_gaps_and_shows_where_it_was_cut() -> None:
     turns = [Piece(f"t{number}", f"turn {number}", priority=number) for number in range(5)]
     turns[2] = Piece("t2", "word " * 50, priority=2)
     dialogue = Section("turns", "nice", tuple(turns), elision="(cut)", unbroken=True)
@@ -143,7 +143,7 @@ def test_an_unbroken_section_has_no_holes_and_says_where_it_was_cut() -> None:
     assert why(assembled) == {"t0": "soft budget", "t1": "soft budget", "t2": "soft budget"}
 
 
-def test_when_nothing_of_a_section_fits_its_elision_stands_alone() -> None:
+def test_when_nothing_of_a_section_fits_only_its_elision_is_shown() -> None:
     dialogue = Section(
         "turns", "nice", pieces("t", 3, 50), heading="# Before", elision="(earlier turns)"
     )
@@ -151,14 +151,14 @@ def test_when_nothing_of_a_section_fits_its_elision_stands_alone() -> None:
     assert built([dialogue], 2, 2).parts == ()
 
 
-def test_what_is_in_already_is_not_said_twice() -> None:
+def test_a_duplicate_piece_is_included_once() -> None:
     again = Section("memories", "nice", (*pieces("turns", 1), *pieces("m", 1)))
     assembled = built([again, section("turns", "must")], 99, 99)
     assert why(assembled) == {"turns0": "duplicate"}
     assert assembled.text.count("turns0") == 9
 
 
-def test_what_was_left_out_of_one_section_may_be_in_another() -> None:
+def test_a_piece_omitted_from_one_section_may_be_in_another() -> None:
     shared = pieces("m", 2)
     sections = [Section("best", "should", shared, tokens_max=11), Section("more", "nice", shared)]
     assembled = built(sections, 99, 99)
@@ -167,13 +167,13 @@ def test_what_was_left_out_of_one_section_may_be_in_another() -> None:
     assert entries == [["", "section budget"], ["duplicate", ""]]
 
 
-def test_must_is_never_dropped_if_it_does_not_fit_that_is_an_error_with_a_hint() -> None:
+def test_a_must_section_over_the_hard_budget_is_an_error_with_a_hint() -> None:
     with pytest.raises(Invalid, match="'identity' exceeds the limit") as problem:
         built([section("identity", "must", 5)], 50, 50)
     assert "hard budget" in problem.value.hint
 
 
-def test_must_may_go_over_its_own_and_the_soft_budget() -> None:
+def test_a_must_section_may_exceed_its_own_and_the_soft_budget() -> None:
     assembled = built([section("identity", "must", 5, tokens_max=5)], 20, 60)
     assert len(keys(assembled)) == 5
 
@@ -185,12 +185,12 @@ def test_an_empty_section_takes_no_room() -> None:
 
 
 @pytest.mark.parametrize("budget", [Budget(9, 8), Budget(-1, 8)])
-def test_budgets_that_contradict_each_other_are_refused(budget: Budget) -> None:
+def test_inconsistent_budgets_are_refused(budget: Budget) -> None:
     with pytest.raises(Invalid, match="contradict"):
         assemble([], budget, principal="user")
 
 
-def test_two_sections_of_one_name_are_refused() -> None:
+def test_two_sections_with_the_same_name_are_refused() -> None:
     with pytest.raises(Invalid, match="same name"):
         built([section("memories", "must"), section("memories", "nice")], 99, 99)
 
@@ -262,7 +262,7 @@ def notes(tmp_path: Path) -> Generator[Notebook]:
     notebook.close()
 
 
-def test_a_ledger_can_be_opened_behind_any_reply_and_holds_no_words(notes: Notebook) -> None:
+def test_a_ledger_can_be_opened_for_any_reply_and_contains_no_text(notes: Notebook) -> None:
     kept = assemble(SCENE, Budget(150, 150), principal="agent:x", tokens=WORDS).ledger
     position = notes.do(KeepContext("c1", kept), USER).position
     with notes.reading() as reader:
@@ -270,7 +270,7 @@ def test_a_ledger_can_be_opened_behind_any_reply_and_holds_no_words(notes: Noteb
     assert "identity0 identity0" not in (notes.log.record(position).data or "")
 
 
-def test_a_ledger_opens_for_the_owner_and_for_whom_it_was_made(notes: Notebook) -> None:
+def test_a_ledger_is_visible_to_the_owner_and_to_its_principal(notes: Notebook) -> None:
     kept = assemble([section("turns", "must")], principal="agent:x").ledger
     position = notes.do(KeepContext("c1", kept), USER).position
     with notes.reading() as reader:
@@ -280,13 +280,13 @@ def test_a_ledger_opens_for_the_owner_and_for_whom_it_was_made(notes: Notebook) 
                 ledger(reader, notes.who(reader, principal), at)
 
 
-def test_what_is_no_ledger_does_not_open_as_one(notes: Notebook) -> None:
+def test_another_fact_does_not_open_as_a_ledger(notes: Notebook) -> None:
     position = notes.say("ash")
     with notes.reading() as reader, pytest.raises(NotFound):
         ledger(reader, notes.who(reader), position)
 
 
-def test_a_ledger_is_kept_once_and_never_changed(notes: Notebook) -> None:
+def test_a_ledger_is_stored_once_and_never_changed(notes: Notebook) -> None:
     kept = assemble([section("turns", "must")], principal="user").ledger
     notes.do(KeepContext("c1", kept), Context(actor="engine"))
     assert notes.do(KeepContext("c1", kept)).facts == ()
@@ -295,7 +295,7 @@ def test_a_ledger_is_kept_once_and_never_changed(notes: Notebook) -> None:
         notes.do(KeepContext("c1", other))
 
 
-def test_a_ledger_goes_with_what_it_stands_on(notes: Notebook) -> None:
+def test_a_ledger_is_retracted_with_its_dependencies(notes: Notebook) -> None:
     turn = notes.say("ash")
     kept = assemble([section("turns", "must")], principal="user").ledger
     receipt = notes.do(KeepContext("c1", kept, because=(turn,)), USER)

@@ -139,7 +139,7 @@ def try_a_branch_and_come_back(diary: Diary) -> None:
     ],
     ids=lambda detour: detour.__name__,
 )
-def test_recall_equals_recall_on_a_log_where_it_never_happened(
+def test_recall_after_undoing_equals_recall_where_it_never_happened(
     diaries: tuple[Diary, Diary], detour: Callable[[Diary], None]
 ) -> None:
     lived, pure = diaries
@@ -152,7 +152,7 @@ def test_recall_equals_recall_on_a_log_where_it_never_happened(
     assert lived.answers() == pure.answers()
 
 
-def test_reading_the_past_gives_the_answers_of_the_past(diaries: tuple[Diary, Diary]) -> None:
+def test_reading_as_of_the_past_gives_the_past_answers(diaries: tuple[Diary, Diary]) -> None:
     lived, pure = diaries
     for diary in diaries:
         diary.say_all()
@@ -167,7 +167,7 @@ def test_reading_the_past_gives_the_answers_of_the_past(diaries: tuple[Diary, Di
         assert past == now
 
 
-def test_after_going_back_the_past_is_still_as_it_was(diaries: tuple[Diary, Diary]) -> None:
+def test_after_a_rewind_the_past_reads_unchanged(diaries: tuple[Diary, Diary]) -> None:
     lived, pure = diaries
     for diary in diaries:
         diary.say_all()
@@ -180,7 +180,7 @@ def test_after_going_back_the_past_is_still_as_it_was(diaries: tuple[Diary, Diar
         assert past == [hit.item.item_id for hit in pure.keeper.recall("user", asked).hits]
 
 
-def test_what_held_then_holds_for_whoever_looks_from_then(tmp_path: Path) -> None:
+def test_an_item_valid_in_the_past_is_valid_when_read_as_of_then(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     clock = diary.stage.clock
     over = (clock.now() + timedelta(days=2)).isoformat()
@@ -202,7 +202,7 @@ def test_what_held_then_holds_for_whoever_looks_from_then(tmp_path: Path) -> Non
     assert set(told(first, as_of=at)) == {"note", "other"}
 
 
-def test_who_asks_for_a_time_is_answered_with_what_stepped_back_for_a_summary(
+def test_a_question_about_a_time_finds_demoted_items(
     tmp_path: Path,
 ) -> None:
     diary = Diary(tmp_path / "diary")
@@ -238,7 +238,7 @@ def test_who_asks_for_a_time_is_answered_with_what_stepped_back_for_a_summary(
     assert diary.keeper.why_not("user", "f1", june).reason == "retired"
 
 
-def test_a_summary_is_gone_at_once_when_a_source_is_revised_and_back_when_that_is_undone(
+def test_a_summary_is_hidden_when_a_source_is_revised_and_restored_by_undo(
     tmp_path: Path,
 ) -> None:
     diary = Diary(tmp_path / "diary")
@@ -269,7 +269,7 @@ def revised(diary: Diary, **changes: str) -> int:
 
 
 @pytest.mark.promise("P-MEM-2")
-def test_what_a_retracted_revision_said_is_not_said_on_by_a_later_one(
+def test_text_of_a_retracted_revision_does_not_survive_in_a_later_one(
     diaries: tuple[Diary, Diary],
 ) -> None:
     lived, _ = diaries
@@ -282,7 +282,7 @@ def test_what_a_retracted_revision_said_is_not_said_on_by_a_later_one(
 
 
 @pytest.mark.promise("P-MEM-2")
-def test_an_audience_that_was_taken_back_is_not_kept_by_a_later_revision(
+def test_a_retracted_audience_does_not_survive_in_a_later_revision(
     diaries: tuple[Diary, Diary],
 ) -> None:
     lived, _ = diaries
@@ -294,7 +294,7 @@ def test_an_audience_that_was_taken_back_is_not_kept_by_a_later_revision(
 
 
 @pytest.mark.promise("P-MEM-2")
-def test_words_that_were_purged_are_not_carried_on_by_a_later_revision(
+def test_purged_text_does_not_survive_in_a_later_revision(
     diaries: tuple[Diary, Diary],
 ) -> None:
     lived, _ = diaries
@@ -306,7 +306,7 @@ def test_words_that_were_purged_are_not_carried_on_by_a_later_revision(
     assert lived.keeper.find("user", "safe").text == "The code is 1234."
 
 
-def test_a_revision_that_says_all_anew_does_not_stand_on_the_one_before(
+def test_a_revision_of_every_field_does_not_depend_on_the_one_before(
     diaries: tuple[Diary, Diary],
 ) -> None:
     lived, _ = diaries

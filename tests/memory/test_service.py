@@ -24,9 +24,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
     diary.log.close()
 
 
-def test_many_items_at_once_become_what_they_would_become_one_by_one(
-    diary: Diary, tmp_path: Path
-) -> None:
+def test_a_batch_gives_the_same_items_as_one_by_one(diary: Diary, tmp_path: Path) -> None:
     texts = (
         "Bees swarm in June.",
         "The fence is 12 m long.",
@@ -44,7 +42,7 @@ def test_many_items_at_once_become_what_they_would_become_one_by_one(
     alone.log.close()
 
 
-def test_each_of_many_items_is_compared_with_what_there_is(
+def test_each_item_of_a_batch_is_compared_with_stored_items(
     diary: Diary,
 ) -> None:
     names = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}gate" for n in range(120)]
@@ -56,7 +54,7 @@ def test_each_of_many_items_is_compared_with_what_there_is(
     assert [kept.item_id for kept in again] == [kept.item_id for kept in first]
 
 
-def test_of_many_commands_one_that_is_refused_keeps_none_of_the_others_out(diary: Diary) -> None:
+def test_a_refused_command_of_a_batch_does_not_block_the_others(diary: Diary) -> None:
     wanted = [
         RememberItem("a", "One."),
         RememberItem("item-0", "Not so."),
@@ -101,7 +99,7 @@ def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
 
 
 @pytest.mark.parametrize("when", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])
-def test_a_time_that_could_not_be_read_again_is_not_recorded(diary: Diary, when: str) -> None:
+def test_a_time_out_of_range_is_refused(diary: Diary, when: str) -> None:
     for new in (
         RememberItem("", "The well is dry.", durability=when),
         RememberItem("", "The well was dug.", happened_at=when),
@@ -127,12 +125,12 @@ def test_an_item_without_a_title_gets_one_from_its_text(diary: Diary, text: str)
     assert diary.keeper.find("user", "pond").title == "The pond froze."
 
 
-def test_a_text_of_nothing_but_marks_is_its_own_title(diary: Diary) -> None:
+def test_a_text_of_only_punctuation_is_its_own_title(diary: Diary) -> None:
     diary.engine.do(RememberItem("marks", "###"))
     assert diary.keeper.find("user", "marks").title == "###"
 
 
-def test_what_was_taken_in_anew_is_there_once_when_its_retraction_is_undone(diary: Diary) -> None:
+def test_an_item_stored_again_is_found_once_after_its_retraction_is_undone(diary: Diary) -> None:
     position = diary.say("well", "The well is deep.")
     taken_back = diary.log.retract([position], reason="a slip", actor="user").position
     diary.say("well", "The well is deep.")

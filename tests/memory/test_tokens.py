@@ -52,7 +52,7 @@ def test_the_estimate_is_near_what_tokenizers_count(name: str) -> None:
     assert abs(estimated(text) / counted - 1) < 0.2
 
 
-def test_on_average_the_estimate_is_nearer_than_that() -> None:
+def test_the_average_error_of_the_estimate_is_small() -> None:
     errors = [abs(estimated(text) / counted - 1) for text, counted in COUNTED.values()]
     assert sum(errors) / len(errors) < 0.1
 
@@ -63,16 +63,16 @@ def test_an_estimate_says_that_it_is_one() -> None:
     assert Tokens("model", len)("four") == 4
 
 
-def test_no_text_is_no_token() -> None:
+def test_an_empty_text_has_no_tokens() -> None:
     assert estimated("") == 0
 
 
-def test_a_very_long_run_of_spaces_is_counted_in_one_go() -> None:
+def test_a_very_long_run_of_spaces_is_counted_in_linear_time() -> None:
     assert estimated(" " * 1_000_000) == 1
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_parts_never_count_for_less_than_the_whole(one: str, other: str) -> None:
+def test_parts_never_count_less_than_the_whole(one: str, other: str) -> None:
     assert estimated(f"{one}\n{other}") <= estimated(one) + estimated(other) + 1
 
 

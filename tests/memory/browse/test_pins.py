@@ -46,7 +46,7 @@ def pinned(engine: Engine, scope: str = "user") -> set[str]:
     return {item.item_id for item in found}
 
 
-def test_beyond_the_cap_the_oldest_automatic_pin_gives_way(engine: Engine) -> None:
+def test_beyond_the_cap_the_oldest_automatic_pin_is_displaced(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c")
     assert pinned(engine) == {"a", "b", "c"}
     pivotal(engine, "d")
@@ -54,14 +54,14 @@ def test_beyond_the_cap_the_oldest_automatic_pin_gives_way(engine: Engine) -> No
     assert engine.memory.find(OWNER, "a").significance == 3, "it matters as it did"
 
 
-def test_a_pin_set_by_hand_counts_and_never_gives_way(engine: Engine) -> None:
+def test_a_manual_pin_counts_and_is_never_displaced(engine: Engine) -> None:
     pivotal(engine, "a", "b")
     engine.do(PinItem("a"))
     pivotal(engine, "c", "d", "e")
     assert pinned(engine) == {"a", "d", "e"}
 
 
-def test_where_all_are_pinned_by_hand_there_is_one_more(engine: Engine) -> None:
+def test_manual_pins_may_exceed_the_cap_by_an_automatic_one(engine: Engine) -> None:
     for item_id in ("a", "b", "c", "d"):
         engine.do(RememberItem(item_id, f"{item_id} is about {item_id}."))
         engine.do(PinItem(item_id))
@@ -69,7 +69,7 @@ def test_where_all_are_pinned_by_hand_there_is_one_more(engine: Engine) -> None:
     assert pinned(engine) == {"a", "b", "c", "d", "e"}
 
 
-def test_another_audience_has_pins_of_its_own(engine: Engine) -> None:
+def test_the_cap_applies_to_each_audience_separately(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c")
     pivotal(engine, "d", scope="project:garden")
     pivotal(engine, "e", witness="agent:x")
@@ -77,26 +77,26 @@ def test_another_audience_has_pins_of_its_own(engine: Engine) -> None:
     assert pinned(engine, "project:garden") == {"d"}
 
 
-def test_without_the_newer_rating_the_pin_is_there_again(engine: Engine) -> None:
+def test_retracting_the_newer_rating_restores_the_pin(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c")
     rating = pivotal(engine, "d") - 1  # what gave way is said right after it
     engine.log.retract([rating], reason="a slip", actor=OWNER)
     assert pinned(engine) == {"a", "b", "c"}
 
 
-def test_what_gave_way_stays_so_when_its_words_change(engine: Engine) -> None:
+def test_a_displaced_pin_stays_displaced_after_a_revision(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c", "d")
     engine.do(ReviseItem("a", text="a is about something else."))
     assert pinned(engine) == {"b", "c", "d"}
 
 
-def test_what_gave_way_can_be_pinned_by_hand(engine: Engine) -> None:
+def test_a_displaced_item_can_be_pinned_by_hand(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c", "d")
     engine.do(PinItem("a"))
     assert pinned(engine) == {"a", "b", "c", "d"}
 
 
-def test_what_gave_way_is_pinned_again_when_it_is_rated_pivotal_anew(engine: Engine) -> None:
+def test_a_displaced_item_is_pinned_when_it_is_rated_pivotal_again(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c", "d")
     assert pinned(engine) == {"b", "c", "d"}
     engine.do(RateItem("a", 1))
@@ -108,7 +108,7 @@ def test_what_gave_way_is_pinned_again_when_it_is_rated_pivotal_anew(engine: Eng
     assert pinned(engine) == {"b", "c", "d"}
 
 
-def test_what_gave_way_and_was_unpinned_by_hand_stays_so(engine: Engine) -> None:
+def test_a_displaced_item_that_was_unpinned_by_hand_stays_unpinned(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c", "d")
     engine.do(UnpinItem("a"))
     engine.do(RateItem("a", 1))
@@ -117,7 +117,7 @@ def test_what_gave_way_and_was_unpinned_by_hand_stays_so(engine: Engine) -> None
     assert not engine.memory.find(OWNER, "a").pinned
 
 
-def test_recall_favours_what_is_pinned_now_and_not_what_gave_way(engine: Engine) -> None:
+def test_search_boosts_pinned_items_and_not_displaced_ones(engine: Engine) -> None:
     def favoured() -> set[str]:
         asked = Asked("about", limit=10, mode="text")
         hits = engine.memory.recall(OWNER, asked).hits
@@ -132,7 +132,7 @@ def test_recall_favours_what_is_pinned_now_and_not_what_gave_way(engine: Engine)
     assert favoured() == pinned(engine) == {"c", "d"}
 
 
-def test_a_pin_is_taken_off_once(engine: Engine) -> None:
+def test_unpinning_twice_records_one_fact(engine: Engine) -> None:
     pivotal(engine, "a")
     assert engine.do(UnpinItem("a")).facts
     assert not engine.do(UnpinItem("a")).facts
@@ -140,7 +140,7 @@ def test_a_pin_is_taken_off_once(engine: Engine) -> None:
     assert engine.do(UnpinItem("a")).facts
 
 
-def test_what_was_retired_takes_no_place_and_a_declined_pin_none_either(engine: Engine) -> None:
+def test_retired_items_and_declined_pins_do_not_count_towards_the_cap(engine: Engine) -> None:
     pivotal(engine, "a", "b", "c")
     engine.do(RetireItem("c", "done"))
     pivotal(engine, "d")

@@ -66,7 +66,7 @@ def number(engine: Engine) -> int:
 # -- who sees nothing ------------------------------------------------------------------------------
 
 
-def test_a_stranger_takes_a_page_in_and_it_gets_its_id(engine: Engine) -> None:
+def test_a_page_imported_by_a_stranger_gets_its_id(engine: Engine) -> None:
     (done,) = imported(engine, Page("a.md", f"{SHED}\n"), actor="agent:cli")
     item = engine.memory.find(OWNER, done.sheet.id)
     assert (item.text, item.author) == (SHED, "agent:cli")
@@ -74,7 +74,7 @@ def test_a_stranger_takes_a_page_in_and_it_gets_its_id(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("front", ["", "---\nsignificance: 3\nwitnesses: [ada]\n---\n"])
-def test_a_stranger_who_imports_again_changes_nothing(engine: Engine, front: str) -> None:
+def test_a_second_import_by_a_stranger_changes_nothing(engine: Engine, front: str) -> None:
     (done,) = imported(engine, Page("a.md", f"{front}{SHED}\n"), actor="agent:cli")
     head = engine.log.head
     again = planned(engine, kept(done), actor="agent:cli", exported=(done.sheet.id,))
@@ -82,14 +82,14 @@ def test_a_stranger_who_imports_again_changes_nothing(engine: Engine, front: str
     assert engine.log.head == head
 
 
-def test_a_stranger_learns_nothing_of_what_is_there_already(engine: Engine) -> None:
+def test_an_import_reveals_no_hidden_items_to_a_stranger(engine: Engine) -> None:
     engine.do(RememberItem("m-1", SHED))
     known = planned(engine, Page("a.md", f"{SHED}\n"), actor="agent:cli")
     unknown = planned(engine, Page("a.md", f"{BEES}\n"), actor="agent:cli")
     assert [each.action for each in known.changes] == [each.action for each in unknown.changes]
 
 
-def test_to_a_stranger_a_page_is_the_same_whether_its_item_is_there_or_not(engine: Engine) -> None:
+def test_a_stranger_cannot_tell_whether_the_item_of_a_page_exists(engine: Engine) -> None:
     engine.do(RememberItem("m-1", SHED))
     there = sheet_of(engine.memory.find(OWNER, "m-1"))
     pages = [written(there), written(msgspec.structs.replace(there, id="m-2"))]
@@ -101,14 +101,14 @@ def test_to_a_stranger_a_page_is_the_same_whether_its_item_is_there_or_not(engin
     assert one.hint == other.hint
 
 
-def test_the_owner_is_told_that_the_item_of_a_page_is_not_here(engine: Engine) -> None:
+def test_the_owner_learns_that_the_item_of_a_page_does_not_exist(engine: Engine) -> None:
     engine.do(RememberItem("m-1", SHED))
     there = written(sheet_of(engine.memory.find(OWNER, "m-1")))
     foreign = written(msgspec.structs.replace(read(there), id="m-2"))
     assert "no item" in planned(engine, Page("a.md", foreign)).troubles[0].problem
 
 
-def test_who_moves_an_item_out_of_their_sight_has_changed_it(engine: Engine) -> None:
+def test_an_edit_that_hides_the_item_from_its_editor_is_applied(engine: Engine) -> None:
     engine.do(GrantAudience("agent:cli", ("user",)))
     (done,) = imported(engine, Page("a.md", f"{SHED}\n"), actor="agent:cli")
     moved = Page("a.md", kept(done).content.replace("scope: user", "scope: project:x"))
@@ -118,7 +118,7 @@ def test_who_moves_an_item_out_of_their_sight_has_changed_it(engine: Engine) -> 
     assert planned(engine, kept(after)).unchanged == 1
 
 
-def test_whether_a_page_was_touched_is_told_by_itself(engine: Engine) -> None:
+def test_an_unedited_page_is_recognised_by_its_own_digest(engine: Engine) -> None:
     (done,) = imported(engine, Page("a.md", f"{SHED}\n"))
     page = kept(done).content
     assert untouched(read(page))
@@ -130,7 +130,7 @@ def test_whether_a_page_was_touched_is_told_by_itself(engine: Engine) -> None:
 # -- what an import left behind --------------------------------------------------------------------
 
 
-def test_a_page_whose_fact_is_there_but_not_its_id_gets_it(engine: Engine) -> None:
+def test_a_page_of_an_interrupted_import_gets_its_id(engine: Engine) -> None:
     new = [Page("a.md", f"{SHED}\n"), Page("b.md", f"{BEES}\r\n\r\n")]
     first = imported(engine, *new)
     head = engine.log.head
@@ -141,7 +141,7 @@ def test_a_page_whose_fact_is_there_but_not_its_id_gets_it(engine: Engine) -> No
     assert planned(engine, *map(kept, again)).unchanged == 2
 
 
-def test_a_mark_that_was_not_recorded_yet_is_made_up_for(engine: Engine) -> None:
+def test_a_mark_missing_after_an_interrupted_import_is_recorded(engine: Engine) -> None:
     engine.do(RememberItem("m-1", SHED, learned_via="imported"))
     page = Page("a.md", f"---\nsignificance: 2\npinned: true\n---\n{SHED}\n")
     (done,) = imported(engine, page)
@@ -150,7 +150,7 @@ def test_a_mark_that_was_not_recorded_yet_is_made_up_for(engine: Engine) -> None
     assert planned(engine, kept(done)).changes == ()
 
 
-def test_doubled_items_get_a_page_each_and_a_third_page_is_refused(engine: Engine) -> None:
+def test_duplicate_items_get_a_page_each_and_a_third_page_is_refused(engine: Engine) -> None:
     for name in ("m-1", "m-2"):
         engine.do(RememberItem(name, SHED))
     found = planned(engine, *(Page(f"{name}.md", f"{SHED}\n") for name in "abc"))
@@ -165,7 +165,7 @@ def test_doubled_items_get_a_page_each_and_a_third_page_is_refused(engine: Engin
     "front",
     ["scope: project:x", "witnesses: [ada]", "kind: rule", "title: Other", "host: elsewhere"],
 )
-def test_only_what_says_the_same_to_the_same_people_is_adopted(engine: Engine, front: str) -> None:
+def test_only_items_with_the_same_text_and_audience_are_adopted(engine: Engine, front: str) -> None:
     engine.do(RememberItem("m-1", SHED))
     found = planned(engine, Page("a.md", f"---\n{front}\n---\n{SHED}\n"))
     assert "adopt" not in {each.action for each in found.changes}
@@ -191,7 +191,7 @@ def test_a_retired_item_stays_so(engine: Engine) -> None:
     assert done.change.action == "new"
 
 
-def test_words_that_come_while_a_page_is_taken_in_are_not_lost(engine: Engine) -> None:
+def test_a_revision_during_an_import_is_not_lost(engine: Engine) -> None:
     engine.do(RememberItem("m-1", SHED))
     with engine.reading() as reader:
         who = asker(reader, OWNER)

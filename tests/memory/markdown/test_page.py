@@ -78,7 +78,7 @@ def edited(page: Page, old: str, new: str) -> Page:
 
 
 @given(TEXT, TEXT, st.lists(NAME, max_size=3), st.integers(0, 3), st.booleans(), NAME)
-def test_what_is_written_is_read_again(
+def test_a_rendered_page_parses_to_the_same_content(
     text: str, title: str, witnesses: list[str], significance: int, pinned: bool, host: str
 ) -> None:
     sheet = Sheet(
@@ -100,7 +100,7 @@ def test_what_is_written_is_read_again(
     assert "\n---\n" in page
 
 
-def test_other_line_endings_and_a_byte_order_mark_are_no_edit(one: Item) -> None:
+def test_line_endings_and_a_byte_order_mark_are_not_edits(one: Item) -> None:
     page = written(sheet_of(one))
     for same in (page.replace("\n", "\r\n"), f"\ufeff{page}", f"{page}\n\n", page.rstrip("\n")):
         said = filled(read(same), sheet_of(one))
@@ -108,7 +108,7 @@ def test_other_line_endings_and_a_byte_order_mark_are_no_edit(one: Item) -> None
         assert digest(said) == read(same).exported
 
 
-def test_lists_may_stand_on_lines_of_their_own() -> None:
+def test_lists_may_be_written_one_entry_per_line() -> None:
     page = "---\n# a comment\nwitnesses:\n  - ada\n  - 'it''s ben'\n\nkind: rule # mine\n---\nx\n"
     sheet = read(page)
     assert sheet.witnesses == ("ada", "it's ben")
@@ -123,10 +123,10 @@ def test_lists_may_stand_on_lines_of_their_own() -> None:
         ("significance: 9", 2, "significance"),
         ("title: a\npinned: maybe", 3, "neither"),
         ("scope: nowhere", 2, "scope"),
-        ("colour: red", 2, "not a field"),
+        ("colour: red", 2, "there is no field"),
         ("title: a\ntitle: b", 3, "twice"),
-        ("just words", 2, "no field"),
-        ("- ada", 2, "no list"),
+        ("just words", 2, "not a field"),
+        ("- ada", 2, "does not follow a list field"),
         ("title: |", 2, "not a plain value"),
         ('title: "open', 2, "quoted"),
         ("title: 'open", 2, "quoted"),
@@ -136,13 +136,13 @@ def test_lists_may_stand_on_lines_of_their_own() -> None:
         ("durability: soon", 2, "not a time"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(front: str, line: int, problem: str) -> None:
+def test_a_parse_error_names_its_line(front: str, line: int, problem: str) -> None:
     with pytest.raises(Invalid, match=f"line {line}: .*{problem}") as refused:
         read(f"---\n{front}\n---\n\ntext\n")
     assert refused.value.hint
 
 
-def test_a_front_matter_without_an_end_is_refused_and_a_page_without_one_is_all_text() -> None:
+def test_an_unclosed_front_matter_is_refused_and_a_page_without_one_is_all_text() -> None:
     with pytest.raises(Invalid, match=r"line 1: .*no end"):
         read("---\ntitle: x\n")
     assert read("# Heading\n\nwords\n") == Sheet(text="# Heading\n\nwords")
@@ -154,7 +154,7 @@ def test_a_front_matter_without_an_end_is_refused_and_a_page_without_one_is_all_
 @pytest.mark.promise("P-PAGE-1")
 @settings(max_examples=25)
 @given(st.lists(st.tuples(TEXT, TEXT, st.integers(0, 3)), min_size=1, max_size=4), st.data())
-def test_an_export_imported_changes_nothing_and_an_edited_text_is_exactly_one_revision(
+def test_an_unedited_export_changes_nothing_and_an_edited_text_is_one_revision(
     tmp_path_factory: pytest.TempPathFactory,
     said: list[tuple[str, str, int]],
     data: st.DataObject,
@@ -196,7 +196,7 @@ def _stamp(page: str) -> str:
 
 
 @pytest.mark.promise("P-PAGE-1")
-def test_edits_come_back_as_facts(engine: Engine, one: Item) -> None:
+def test_edits_are_recorded_as_facts(engine: Engine, one: Item) -> None:
     page = edited(page_of(one), "leaks.", "leaks badly.")
     page = edited(page, "significance: 0", "significance: 2")
     page = edited(page, "pinned: false", "pinned: true")
@@ -209,9 +209,7 @@ def test_edits_come_back_as_facts(engine: Engine, one: Item) -> None:
     assert (item.significance, item.pinned) == (2, True)
 
 
-def test_a_pivotal_item_is_pinned_by_itself_and_the_page_then_says_so(
-    engine: Engine, one: Item
-) -> None:
+def test_the_page_of_a_pivotal_item_shows_its_automatic_pin(engine: Engine, one: Item) -> None:
     (done,) = imported(engine, edited(page_of(one), "significance: 0", "significance: 3"))
     assert done.sheet.pinned
     page = Page("m-0001.md", written(done.sheet))
@@ -219,7 +217,7 @@ def test_a_pivotal_item_is_pinned_by_itself_and_the_page_then_says_so(
     assert not done.sheet.pinned
 
 
-def test_an_old_page_that_nobody_edited_changes_nothing(engine: Engine, one: Item) -> None:
+def test_an_old_unedited_page_changes_nothing(engine: Engine, one: Item) -> None:
     page = page_of(one)
     engine.do(ReviseItem(one.item_id, text="It was mended."))
     assert planned(engine, page).changes == ()
@@ -239,7 +237,7 @@ def test_a_page_and_an_item_that_both_changed_are_a_conflict_and_nothing_is_over
 
 
 @pytest.mark.promise("P-PAGE-2")
-def test_a_change_after_the_preview_is_noticed(engine: Engine, one: Item) -> None:
+def test_a_change_after_the_preview_is_a_conflict(engine: Engine, one: Item) -> None:
     (change,) = planned(engine, edited(page_of(one), "leaks.", "leaks badly.")).changes
     engine.do(PinItem(one.item_id))
     with pytest.raises(Rejected, match="meanwhile"):
@@ -255,15 +253,15 @@ def test_a_change_after_the_preview_is_noticed(engine: Engine, one: Item) -> Non
         ("id: m-0001", "id: m-0002"),
     ],
 )
-def test_what_a_page_cannot_change_is_said(engine: Engine, one: Item, old: str, new: str) -> None:
+def test_changing_a_fixed_field_is_a_conflict(
+    engine: Engine, one: Item, old: str, new: str
+) -> None:
     found = planned(engine, edited(page_of(one), old, new))
     assert found.changes == ()
     assert found.troubles[0].hint
 
 
-def test_a_new_page_is_a_new_item_and_one_that_says_the_same_is_not(
-    engine: Engine, one: Item
-) -> None:
+def test_a_new_page_becomes_an_item_unless_it_repeats_one(engine: Engine, one: Item) -> None:
     (done,) = imported(engine, Page("key.md", "The neighbour has our spare key.\n"))
     assert done.sheet.learned_via == "imported"
     front = "---\nscope: project:x\nsignificance: 3\npinned: false\nhappened_at: 2026-05-17\n---\n"
@@ -285,14 +283,14 @@ def test_two_pages_of_one_item_are_both_left_alone(engine: Engine, one: Item) ->
     assert found.unchanged == 1
 
 
-def test_a_bad_page_does_not_hold_up_the_others(engine: Engine, one: Item) -> None:
+def test_a_malformed_page_does_not_block_the_others(engine: Engine, one: Item) -> None:
     good = edited(page_of(one), "leaks.", "leaks badly.")
     found = planned(engine, Page("bad.md", "---\nsignificance: 9\n---\nx\n"), good)
     assert [change.name for change in found.changes] == [good.name]
     assert "line 2" in found.troubles[0].problem
 
 
-def test_a_deleted_page_is_reported_and_retires_its_item_only_if_that_is_wanted(
+def test_a_deleted_page_is_reported_and_retires_its_item_only_on_request(
     engine: Engine, one: Item
 ) -> None:
     found = planned(engine, exported=(one.item_id, "m-unknown"))
@@ -303,7 +301,7 @@ def test_a_deleted_page_is_reported_and_retires_its_item_only_if_that_is_wanted(
     assert planned(engine, exported=(one.item_id,)).deleted == ()
 
 
-def test_nobody_imports_into_what_they_may_not_see(engine: Engine, one: Item) -> None:
+def test_nobody_can_edit_hidden_items_by_an_import(engine: Engine, one: Item) -> None:
     stranger = Asker("ada", ("project:x",))
     page = edited(page_of(one), "leaks.", "leaks badly.")
     found = plan(engine.memory, stranger, [page], [one.item_id], by=Context(actor="ada"))
@@ -347,7 +345,7 @@ def test_nothing_outside_the_folder_is_read(folder: MarkdownFolder, tmp_path: Pa
 
 @pytest.mark.promise("P-PAGE-3")
 @given(TEXT, NAME)
-def test_a_page_has_a_plain_name_whatever_the_title_and_the_id_are(title: str, name: str) -> None:
+def test_a_page_has_a_safe_file_name_for_any_title_and_id(title: str, name: str) -> None:
     item = _item(name, title)
     made = page_name(item, set())
     assert "/" not in made
@@ -366,11 +364,11 @@ def test_a_page_has_a_plain_name_whatever_the_title_and_the_id_are(title: str, n
         ("❤️ _ tea", "tea-"),
     ],
 )
-def test_a_name_keeps_the_words_of_every_script_whole(title: str, begins: str) -> None:
+def test_a_file_name_keeps_words_of_every_script_whole(title: str, begins: str) -> None:
     assert page_name(_item("mem-1", title), set()).startswith(begins)
 
 
-def test_writing_replaces_a_link_and_not_what_it_leads_to(
+def test_writing_replaces_a_symbolic_link_and_not_its_target(
     folder: MarkdownFolder, tmp_path: Path
 ) -> None:
     (tmp_path / "precious").write_text("precious")
@@ -381,7 +379,7 @@ def test_writing_replaces_a_link_and_not_what_it_leads_to(
     assert list(folder.path.iterdir()) == [folder.path / "page.md"]
 
 
-def test_a_damaged_ledger_and_a_missing_folder_are_said(folder: MarkdownFolder) -> None:
+def test_a_damaged_ledger_and_a_missing_folder_are_reported(folder: MarkdownFolder) -> None:
     assert folder.exported() == ()
     folder.note(["b", "a"])
     assert folder.exported() == ("a", "b")

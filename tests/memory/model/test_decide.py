@@ -34,27 +34,27 @@ def revising(known: Given[Item], text: str, base: int | None) -> list[Event]:
 
 
 @pytest.mark.promise("P-MEM-5")
-def test_a_revision_based_on_older_words_is_refused() -> None:
+def test_a_revision_based_on_an_older_version_is_refused() -> None:
     known = given(ITEM, REMEMBERED, MAT)
     with pytest.raises(Conflict, match="changed since") as refused:
         revising(known, ANN.text, base=1)
     assert "base" in refused.value.hint
 
 
-def test_a_revision_based_on_words_that_were_taken_back_is_refused() -> None:
+def test_a_revision_based_on_a_retracted_version_is_refused() -> None:
     with pytest.raises(Conflict):
         revising(given(ITEM, REMEMBERED), ANN.text, base=2)
 
 
-def test_a_revision_based_on_the_newest_words_or_on_none_is_made() -> None:
+def test_a_revision_based_on_the_newest_version_or_on_none_is_accepted() -> None:
     known = given(ITEM, REMEMBERED, MAT)
     assert revising(known, ANN.text, base=2) == [ANN]
     assert revising(known, ANN.text, base=None) == [ANN]
 
 
-def test_what_is_no_revision_leaves_a_base_the_newest() -> None:
+def test_other_facts_do_not_outdate_the_base_of_a_revision() -> None:
     assert revising(given(ITEM, REMEMBERED, Rated("mem-1", 2)), ANN.text, base=1) == [ANN]
 
 
-def test_who_says_what_was_said_meanwhile_loses_nothing_and_is_not_refused() -> None:
+def test_a_revision_equal_to_the_newest_version_is_not_refused() -> None:
     assert revising(given(ITEM, REMEMBERED, MAT), MAT.text, base=1) == []

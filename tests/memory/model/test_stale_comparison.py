@@ -13,7 +13,7 @@ from everloop.settings import Settings
 SETTINGS = Settings(memory=MemorySettings(embedder="none"))
 
 
-def test_of_two_processes_that_say_the_same_at_once_the_second_is_noticed(tmp_path: Path) -> None:
+def test_the_same_text_from_two_processes_at_once_is_stored_once(tmp_path: Path) -> None:
     with (
         Engine.open(tmp_path, settings=SETTINGS) as one,
         Engine.open(tmp_path, settings=SETTINGS) as two,

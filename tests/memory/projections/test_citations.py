@@ -41,7 +41,7 @@ def counts(notes: Notebook, item_id: str, principal: str = "user") -> Citations 
         return citation_counts(reader, notes.who(reader, principal), [item_id]).get(item_id)
 
 
-def test_the_engine_may_retire_what_nobody_stands_on(notes: Notebook) -> None:
+def test_the_engine_may_retire_an_item_without_citations(notes: Notebook) -> None:
     notes.retire("a")
     assert notes.listed() == {"b"}
 
@@ -53,7 +53,7 @@ def test_l125_a_citation_protects_from_the_moment_it_is_made(notes: Notebook) ->
         notes.retire("a")
 
 
-def test_l126_counting_anew_loses_no_link_and_brings_back_no_closed_one(notes: Notebook) -> None:
+def test_l126_recounting_loses_no_link_and_restores_no_closed_one(notes: Notebook) -> None:
     notes.cite("a", "skill:review")
     notes.cite("a", "lesson:1")
     notes.let_go("a", "lesson:1")
@@ -61,7 +61,7 @@ def test_l126_counting_anew_loses_no_link_and_brings_back_no_closed_one(notes: N
     assert citers(notes, "a") == ["skill:review"]
 
 
-def test_l127_a_closed_citation_protects_no_more(notes: Notebook) -> None:
+def test_l127_a_closed_citation_no_longer_protects(notes: Notebook) -> None:
     notes.cite("a", "skill:review")
     notes.let_go("a", "skill:review")
     assert counts(notes, "a") == Citations()
@@ -69,7 +69,7 @@ def test_l127_a_closed_citation_protects_no_more(notes: Notebook) -> None:
     assert notes.listed() == {"b"}
 
 
-def test_l129_letting_go_of_a_source_lets_go_of_its_summary_too(notes: Notebook) -> None:
+def test_l129_retracting_a_source_hides_its_summary_too(notes: Notebook) -> None:
     notes.make("s", "a", "b")
     notes.cite("a")
     assert citers(notes, "s") == ["lesson:1"]
@@ -83,20 +83,20 @@ def test_l130_remembering_an_item_again_keeps_its_citations(notes: Notebook) -> 
     assert citers(notes, "a") == ["lesson:1"]
 
 
-def test_citing_twice_is_one_link(notes: Notebook) -> None:
+def test_citing_twice_opens_one_link(notes: Notebook) -> None:
     notes.cite("a")
     notes.cite("a")
     assert counts(notes, "a") == Citations(open=1, by_user=1)
 
 
-def test_a_link_that_an_agent_made_counts_and_does_not_protect(notes: Notebook) -> None:
+def test_an_agents_link_is_counted_but_does_not_protect(notes: Notebook) -> None:
     notes.cite("a", by_user=False)
     assert counts(notes, "a") == Citations(open=1, by_user=0)
     notes.retire("a")
     assert notes.listed() == {"b"}
 
 
-def test_what_was_made_from_a_cited_item_and_what_it_was_made_from_are_immune(
+def test_the_derivatives_and_sources_of_a_cited_item_are_immune(
     notes: Notebook,
 ) -> None:
     notes.make("s", "a", "b")
@@ -115,7 +115,9 @@ def test_two_sources_of_one_summary_do_not_protect_each_other(notes: Notebook) -
     assert notes.listed() == {"a", "s"}
 
 
-def test_retiring_the_citer_closes_the_link_and_undoing_that_opens_it(notes: Notebook) -> None:
+def test_retiring_the_citer_closes_the_link_and_undoing_it_reopens_the_link(
+    notes: Notebook,
+) -> None:
     notes.say("why")
     notes.cite("a", "why")
     retired = notes.retire("why", USER)
@@ -124,7 +126,7 @@ def test_retiring_the_citer_closes_the_link_and_undoing_that_opens_it(notes: Not
     assert citers(notes, "a") == ["why"]
 
 
-def test_a_citer_that_stepped_back_for_its_summary_still_protects(notes: Notebook) -> None:
+def test_a_demoted_citer_still_protects(notes: Notebook) -> None:
     notes.say("why")
     notes.make("s", "why")
     notes.cite("a", "why")
@@ -139,7 +141,7 @@ def test_retracting_the_citer_takes_the_link_with_it(notes: Notebook) -> None:
     assert counts(notes, "a") == Citations()
 
 
-def test_a_link_stands_on_where_its_citer_was_recorded(notes: Notebook) -> None:
+def test_a_link_depends_on_the_fact_of_its_citer(notes: Notebook) -> None:
     lesson = notes.say("elsewhere")
     notes.do(CiteItem("a", "lesson:1", by_user=True, because=(lesson,)), USER)
     notes.log.retract([lesson], reason="slip", actor="user")
@@ -173,9 +175,7 @@ def test_an_agent_cannot_close_a_users_link(notes: Notebook) -> None:
 
 
 @pytest.mark.parametrize("author", ["user", "pack:tools"])
-def test_the_users_word_wins_what_a_user_wrote_only_the_user_retires(
-    notes: Notebook, author: str
-) -> None:
+def test_only_the_user_retires_what_a_user_wrote(notes: Notebook, author: str) -> None:
     notes.say("mine", by=Context(actor=author))
     for other in (ENGINE, AGENT):
         with pytest.raises(Forbidden):
@@ -184,7 +184,7 @@ def test_the_users_word_wins_what_a_user_wrote_only_the_user_retires(
     assert notes.listed() == {"a", "b"}
 
 
-def test_the_users_word_wins_with_force_where_a_citation_stands(notes: Notebook) -> None:
+def test_the_user_retires_a_cited_item_with_force(notes: Notebook) -> None:
     notes.cite("a")
     with pytest.raises(Forbidden, match="cited by lesson:1"):
         notes.retire("a", USER)
@@ -192,20 +192,20 @@ def test_the_users_word_wins_with_force_where_a_citation_stands(notes: Notebook)
     assert notes.listed() == {"b"}
 
 
-def test_what_a_user_wrote_is_not_demoted_by_the_engine(notes: Notebook) -> None:
+def test_the_engine_does_not_demote_what_a_user_wrote(notes: Notebook) -> None:
     notes.say("mine", by=USER)
     notes.make("s", "mine", "a")
     assert notes.demote("mine", "s").facts == ()
     assert notes.demote("a", "s").facts
 
 
-def test_what_a_user_revised_is_the_users(notes: Notebook) -> None:
+def test_an_item_that_a_user_revised_belongs_to_the_user(notes: Notebook) -> None:
     notes.do(ReviseItem("a", text="a is about something else."), USER)
     with pytest.raises(Forbidden):
         notes.retire("a", AGENT)
 
 
-def test_what_a_user_put_into_a_summary_does_not_go_because_an_agent_changes_a_source(
+def test_an_agent_cannot_revise_a_source_of_a_summary_that_a_user_edited(
     notes: Notebook,
 ) -> None:
     notes.make("both", "a", "b")
@@ -224,7 +224,7 @@ def test_a_pinned_item_is_not_demoted(notes: Notebook) -> None:
     assert notes.demote("a", "s").facts == ()
 
 
-def test_nothing_is_demoted_for_a_summary_that_does_not_know_its_newest_words(
+def test_nothing_is_demoted_for_a_summary_of_an_older_version(
     notes: Notebook,
 ) -> None:
     notes.make("s", "a", "b")
@@ -233,12 +233,12 @@ def test_nothing_is_demoted_for_a_summary_that_does_not_know_its_newest_words(
         notes.demote("a", "s")
 
 
-def test_nothing_is_demoted_for_an_item_that_was_not_made_from_it(notes: Notebook) -> None:
+def test_nothing_is_demoted_for_an_item_that_is_not_derived_from_it(notes: Notebook) -> None:
     notes.make("s", "b")
     assert notes.demote("a", "s").facts == ()
 
 
-def test_counts_and_links_hint_at_nothing_that_an_asker_may_not_see(notes: Notebook) -> None:
+def test_counts_and_links_reveal_nothing_hidden(notes: Notebook) -> None:
     notes.say("open", scope="team:t")
     notes.say("secret", scope="project:p")
     notes.cite("open", "secret")

@@ -69,7 +69,7 @@ def everywhere(diary: Diary) -> list[tuple[Any, ...]]:
         return list(MemoryWords().dump(reader.db))
 
 
-def test_groups_close_whatever_the_rhythm_of_facts() -> None:
+def test_groups_close_for_any_pattern_of_positions() -> None:
     for step in (1, 2, 3, 7, 10, 64, 1_000):
         closing = [n for n in range(10_000) if closes_group(1 + n * step)]
         gaps = [later - earlier for earlier, later in pairwise(closing)]
@@ -77,7 +77,7 @@ def test_groups_close_whatever_the_rhythm_of_facts() -> None:
         assert len(closing) > 10_000 // GROUP // 4
 
 
-def test_what_waits_and_what_is_in_the_index_are_found_alike(diary: Diary) -> None:
+def test_pending_and_indexed_passages_are_found_alike(diary: Diary) -> None:
     late = waiting(diary)
     assert 0 < len(late) < diary.log.head
     memory = Memory()
@@ -87,7 +87,7 @@ def test_what_waits_and_what_is_in_the_index_are_found_alike(diary: Diary) -> No
             assert found(memory, diary, reader, name(number)) == both
 
 
-def test_an_item_is_found_the_same_before_and_after_it_is_taken_in(diary: Diary) -> None:
+def test_an_item_is_found_the_same_before_and_after_indexing(diary: Diary) -> None:
     memory, number = Memory(), waiting(diary)[0] - 1
     before = found_now(memory, diary, name(number))
     while waiting(diary)[:1] == [number + 1]:
@@ -102,7 +102,7 @@ def found_now(memory: Memory, diary: Diary, text: str) -> set[str]:
         return found(memory, diary, reader, text)
 
 
-def test_an_older_reader_finds_what_waited_when_it_began(diary: Diary) -> None:
+def test_an_older_reader_finds_what_was_pending_when_it_began(diary: Diary) -> None:
     memory, late = Memory(), waiting(diary)
     with diary.log.reading() as older:
         upto = indexed_upto(older)
@@ -114,7 +114,7 @@ def test_an_older_reader_finds_what_waited_when_it_began(diary: Diary) -> None:
             assert f"item-{position - 1}" in found(memory, diary, older, name(position - 1))
 
 
-def test_words_in_a_row_are_found_in_the_index_and_in_what_waits(diary: Diary) -> None:
+def test_phrases_are_found_in_indexed_and_pending_passages(diary: Diary) -> None:
     with diary.log.reading() as reader:
         for position in (1, waiting(diary)[-1]):
             words = ("stand", "by", "the", name(position), "oak")
@@ -123,7 +123,7 @@ def test_words_in_a_row_are_found_in_the_index_and_in_what_waits(diary: Diary) -
         assert len(passages_holding(reader, ("oak",), 9)) == 9
 
 
-def test_a_purge_leaves_nothing_of_what_waits_or_is_in_the_index(diary: Diary) -> None:
+def test_a_purge_erases_indexed_and_pending_passages(diary: Diary) -> None:
     gone = [5, waiting(diary)[-1]]
     diary.log.purge(gone, reason="privacy", actor="user")
     (_, *passages), (_, *places) = everywhere(diary)
@@ -135,7 +135,7 @@ def test_a_purge_leaves_nothing_of_what_waits_or_is_in_the_index(diary: Diary) -
     assert not held & set(gone)
 
 
-def test_folded_again_it_is_the_same_also_after_a_purge(diary: Diary) -> None:
+def test_a_rebuilt_index_is_the_same_also_after_a_purge(diary: Diary) -> None:
     closing = next(n for n in range(GROUP, 10 * GROUP) if closes_group(n))
     diary.log.purge([closing], reason="privacy", actor="user")
     live = everywhere(diary)

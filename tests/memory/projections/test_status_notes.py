@@ -45,7 +45,7 @@ def engine(tmp_path: Path, stage: Stage) -> Generator[Engine]:
         f"{'a' * 150}\nTO SHIP: docs",
     ],
 )
-def test_a_note_that_begins_with_its_mark_is_a_status(text: str) -> None:
+def test_a_note_that_begins_with_a_mark_is_a_status_note(text: str) -> None:
     assert is_status(text)
 
 
@@ -62,11 +62,11 @@ def test_a_note_that_begins_with_its_mark_is_a_status(text: str) -> None:
         "",
     ],
 )
-def test_a_text_that_only_speaks_of_such_things_is_none(text: str) -> None:
+def test_a_text_about_handoffs_is_not_a_status_note(text: str) -> None:
     assert not is_status(text)
 
 
-def test_a_status_holds_for_some_days_unless_its_writer_says_until_when() -> None:
+def test_a_status_note_expires_after_some_days_unless_its_author_sets_an_expiry() -> None:
     now = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     assert passing(RememberItem("a", NOTE), now, 7).durability == "2026-01-08T00:00:00+00:00"
     titled = RememberItem("a", "Half painted.", title="TO SHIP: the gate")
@@ -78,7 +78,7 @@ def test_a_status_holds_for_some_days_unless_its_writer_says_until_when() -> Non
         assert passing(as_it_is, now, 7) == as_it_is
 
 
-def test_a_status_holds_from_when_it_was_true() -> None:
+def test_the_expiry_of_a_status_note_counts_from_when_it_happened() -> None:
     now = datetime.fromisoformat("2026-11-17T00:00:00+00:00")
     early = RememberItem("a", NOTE, happened_at="2026-01-05T09:00:00+01:00")
     assert passing(early, now, 7).durability == "2026-01-12T09:00:00+01:00"
@@ -87,7 +87,7 @@ def test_a_status_holds_from_when_it_was_true() -> None:
         assert passing(unclear, now, 7).durability == "2026-11-24T00:00:00+00:00"
 
 
-def test_a_status_of_which_is_said_that_it_lasts_holds_for_good(engine: Engine) -> None:
+def test_a_status_note_that_is_marked_as_lasting_does_not_expire(engine: Engine) -> None:
     kept = engine.memory.remember(RememberItem("cv", "RESUME of Jane Doe"), by=USER, lasting=True)
     assert kept.passes == ""
     assert engine.memory.find("user", "cv").holds_until is None
@@ -96,14 +96,14 @@ def test_a_status_of_which_is_said_that_it_lasts_holds_for_good(engine: Engine) 
     assert engine.memory.find("user", "note").holds_until == datetime.fromisoformat(note.passes)
 
 
-def test_an_old_status_comes_after_what_holds(engine: Engine, stage: Stage) -> None:
+def test_an_expired_status_note_ranks_below_valid_items(engine: Engine, stage: Stage) -> None:
     engine.memory.remember(RememberItem("old", NOTE), by=USER)
     stage.clock.tick(days=STATUS + 1)
     engine.memory.remember(RememberItem("new", "The garden gate is painted."), by=USER)
     assert _found(engine) == ["new", "old"]
 
 
-def test_what_no_longer_holds_steps_back_after_its_quiet_days_and_can_be_opened(
+def test_an_expired_item_is_retired_after_the_quiet_days_and_can_be_opened(
     engine: Engine, stage: Stage
 ) -> None:
     _noted(engine)
@@ -118,7 +118,7 @@ def test_what_no_longer_holds_steps_back_after_its_quiet_days_and_can_be_opened(
     assert set(_found(engine)) == {"fact", "note"}
 
 
-def test_what_somebody_spoke_of_is_not_quiet(engine: Engine, stage: Stage) -> None:
+def test_an_item_that_was_mentioned_is_not_retired(engine: Engine, stage: Stage) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET - 1)
     engine.do(RepeatItem("note", NOTE, 1.0), by=AGENT)
@@ -128,7 +128,9 @@ def test_what_somebody_spoke_of_is_not_quiet(engine: Engine, stage: Stage) -> No
     assert _swept(engine, stage) == ["note"]
 
 
-def test_what_a_user_wrote_pinned_rated_or_stands_on_stays(engine: Engine, stage: Stage) -> None:
+def test_items_that_a_user_wrote_pinned_rated_or_cites_are_not_retired(
+    engine: Engine, stage: Stage
+) -> None:
     for name in ("pinned", "rated", "cited"):
         _noted(engine, name)
     engine.memory.remember(RememberItem("mine", "RESUME: my own note."), by=USER)
@@ -139,7 +141,9 @@ def test_what_a_user_wrote_pinned_rated_or_stands_on_stays(engine: Engine, stage
     assert _swept(engine, stage) == []
 
 
-def test_it_is_swept_in_the_background_once_a_day(engine: Engine, stage: Stage) -> None:
+def test_expired_items_are_retired_in_the_background_once_a_day(
+    engine: Engine, stage: Stage
+) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET + 1)
     sweeping = ExpiryTask(engine.log, engine.do, stage.clock, QUIET)

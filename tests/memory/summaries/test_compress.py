@@ -68,7 +68,7 @@ def seen(notes: Notebook, item_id: str, principal: str = "user") -> Item:
 # -- compress --------------------------------------------------------------------------------------
 
 
-def test_a_window_becomes_one_item_that_names_its_sources(notes: Notebook) -> None:
+def test_a_window_is_compressed_into_one_item_that_lists_its_sources(notes: Notebook) -> None:
     made = compress(notes, "cedar", "ash", "ash", "birch")
     summary = seen(notes, made.summary_id)
     assert made.summary_id.startswith("mem-c-")
@@ -105,7 +105,7 @@ def test_a_summary_happened_when_the_last_of_its_sources_did(notes: Notebook) ->
     assert seen(notes, made.summary_id).happened_at.isoformat() == "2025-03-04T12:00:00+00:00"
 
 
-def test_a_summary_holds_as_long_as_any_of_its_sources(notes: Notebook) -> None:
+def test_a_summary_is_valid_as_long_as_any_of_its_sources(notes: Notebook) -> None:
     notes.say("x", durability="2026-02-01T00:00:00+00:00")
     notes.say("y", durability="2026-03-01T00:00:00+00:00")
     both = seen(notes, compress(notes, "x", "y").summary_id)
@@ -139,7 +139,7 @@ def test_every_source_must_exist_for_the_asker(notes: Notebook) -> None:
             compress(notes, "ash", unknown, principal="agent:x")
 
 
-def test_a_retired_item_does_not_come_back_through_a_summary(notes: Notebook) -> None:
+def test_a_retired_item_is_not_summarised(notes: Notebook) -> None:
     notes.retire("ash")
     with pytest.raises(Invalid, match="'ash' was retired"):
         compress(notes, "ash", "birch")
@@ -157,7 +157,7 @@ def test_the_same_window_gets_the_same_summary_until_an_item_changes(notes: Note
     "change",
     [ReviseItem("ash", text="ash changed."), ReviseItem("ash", scope="team:t"), RetireItem("ash")],
 )
-def test_what_changes_while_its_summary_is_written_is_not_told_as_it_was(
+def test_a_summary_is_refused_if_a_source_changed_while_it_was_written(
     notes: Notebook, change: Command
 ) -> None:
     def slow(items: Sequence[Item], budget: int) -> Gist | Refusal:
@@ -169,7 +169,7 @@ def test_what_changes_while_its_summary_is_written_is_not_told_as_it_was(
     assert not any(item_id.startswith("mem-c-") for item_id in notes.listed())
 
 
-def test_of_two_that_compress_one_window_at_once_the_second_gets_the_first_ones_summary(
+def test_two_concurrent_compressions_of_one_window_give_one_summary(
     notes: Notebook,
 ) -> None:
     def slow(items: Sequence[Item], budget: int) -> Gist | Refusal:
@@ -182,7 +182,7 @@ def test_of_two_that_compress_one_window_at_once_the_second_gets_the_first_ones_
     assert notes.listed() == {"ash", "birch", "cedar", late.summary_id}
 
 
-def test_a_summary_that_somebody_may_not_see_keeps_nobody_from_writing_one(
+def test_a_hidden_summary_does_not_prevent_a_visible_one(
     notes: Notebook,
 ) -> None:
     hidden = compress(notes, "ash", "birch").summary_id
@@ -205,7 +205,7 @@ def test_a_refusal_is_recorded_and_nothing_else_happens(notes: Notebook) -> None
     assert notes.listed() == {"ash", "birch", "cedar"}
 
 
-def test_a_refusal_is_recorded_once_for_as_many_tokens_until_an_item_changes(
+def test_a_refusal_is_recorded_once_per_budget_until_an_item_changes(
     notes: Notebook,
 ) -> None:
     refusing = writing(notes, lambda _one, budget: Refusal(f"{budget} tokens: no"))
@@ -223,20 +223,20 @@ def test_a_refusal_is_recorded_once_for_as_many_tokens_until_an_item_changes(
     ("title", "text"),
     [("", "x"), ("t" * 201, "x"), ("t", " "), ("t", "x" * 4_001), ("t", "word " * 30)],
 )
-def test_what_is_no_summary_is_not_remembered(notes: Notebook, title: str, text: str) -> None:
+def test_an_invalid_summary_is_not_stored(notes: Notebook, title: str, text: str) -> None:
     with pytest.raises(ModelFailed):
         writing(notes, lambda _one, _two: Gist(title, text)).compress(["ash"], budget=20)
     assert notes.listed() == {"ash", "birch", "cedar"}
 
 
-def test_an_item_that_was_made_of_itself_is_not_compressed(notes: Notebook) -> None:
+def test_an_item_that_is_its_own_source_is_not_compressed(notes: Notebook) -> None:
     notes.do(RememberItem("x", "x", derived_from=("y",)))
     notes.do(RememberItem("y", "y", derived_from=("x",)))
     with pytest.raises(Invalid, match="a source of itself"):
         compress(notes, "x", "ash")
 
 
-def test_two_ways_down_to_one_source_are_no_cycle(notes: Notebook) -> None:
+def test_two_paths_to_one_source_are_not_a_cycle(notes: Notebook) -> None:
     left, right = compress(notes, "ash", "birch"), compress(notes, "birch", "cedar")
     top = compress(notes, left.summary_id, right.summary_id)
     with notes.reading() as reader:
@@ -252,7 +252,7 @@ def test_compressions_are_at_most_16_deep(notes: Notebook) -> None:
         compress(notes, newest)
 
 
-def test_a_chain_that_is_too_deep_to_be_real_is_an_error() -> None:
+def test_a_chain_deeper_than_the_limit_is_an_error() -> None:
     chain = {str(number): [str(number + 1)] for number in range(30)}
     with pytest.raises(Invalid, match="more than 16"):
         levels(chain, "0", {})
@@ -261,7 +261,7 @@ def test_a_chain_that_is_too_deep_to_be_real_is_an_error() -> None:
 # -- consolidate -----------------------------------------------------------------------------------
 
 
-def test_what_was_verified_steps_back_and_stays_one_zoom_away(notes: Notebook) -> None:
+def test_verified_sources_are_demoted_and_stay_reachable(notes: Notebook) -> None:
     done = consolidate(notes, "ash", "birch")
     assert (done.verified, done.demoted, done.kept_immune) == (True, ("ash", "birch"), ())
     assert notes.listed() == {"cedar", done.summary_id}
@@ -271,7 +271,7 @@ def test_what_was_verified_steps_back_and_stays_one_zoom_away(notes: Notebook) -
     assert [one.item.item_id for one in found] == [done.summary_id, "ash", "birch"]
 
 
-def test_what_a_user_stands_on_or_wrote_or_pinned_is_kept(notes: Notebook) -> None:
+def test_sources_that_a_user_cites_wrote_or_pinned_are_kept(notes: Notebook) -> None:
     notes.say("maple", by=USER)
     notes.cite("ash")
     notes.do(RateItem("birch", 3), USER)
@@ -286,7 +286,7 @@ def test_the_user_may_consolidate_what_the_user_wrote(notes: Notebook) -> None:
     assert consolidate(notes, "maple", "ash", by=USER).demoted == ("ash", "maple")
 
 
-def test_one_miss_and_nothing_steps_back(notes: Notebook) -> None:
+def test_one_missed_source_prevents_all_demotions(notes: Notebook) -> None:
     def recalled(text: str, k: int) -> list[str]:
         return notes.recalled(text, k) if "birch" not in text.split() else ["ash"]
 
@@ -296,7 +296,7 @@ def test_one_miss_and_nothing_steps_back(notes: Notebook) -> None:
     assert notes.listed() == {"ash", "birch", "cedar", done.summary_id}
 
 
-def test_a_search_that_fails_proves_nothing(notes: Notebook) -> None:
+def test_a_failing_search_prevents_all_demotions(notes: Notebook) -> None:
     def recalled(text: str, k: int) -> list[str]:
         raise Unavailable(f"no index for {text!r} and {k}")
 
@@ -320,7 +320,7 @@ def test_a_summary_below_the_top_k_does_not_count_as_found(notes: Notebook) -> N
     assert not done.verified
 
 
-def test_consolidating_again_goes_on_where_it_was_interrupted(notes: Notebook) -> None:
+def test_consolidating_again_continues_an_interrupted_consolidation(notes: Notebook) -> None:
     first = notes.compressor.consolidate(["ash", "birch"], lambda _one, _two: [], by=ENGINE)
     again = consolidate(notes, "ash", "birch")
     assert isinstance(first, Consolidated)
@@ -328,7 +328,7 @@ def test_consolidating_again_goes_on_where_it_was_interrupted(notes: Notebook) -
     assert consolidate(notes, "ash", "birch") == again
 
 
-def test_what_came_back_with_a_summary_that_was_let_go_steps_back_for_the_next(
+def test_sources_of_a_retired_summary_are_demoted_for_the_next_one(
     notes: Notebook,
 ) -> None:
     first = consolidate(notes, "ash", "birch")
@@ -340,7 +340,7 @@ def test_what_came_back_with_a_summary_that_was_let_go_steps_back_for_the_next(
     assert notes.listed().isdisjoint(("ash", "birch"))
 
 
-def test_a_refusal_steps_nobody_back(notes: Notebook) -> None:
+def test_a_refusal_demotes_nothing(notes: Notebook) -> None:
     compressor = writing(notes, lambda _one, _two: Refusal("no"))
     assert compressor.consolidate(["ash"], notes.recalled, by=AGENT_AS_OWNER) == Refusal("no")
 
@@ -355,7 +355,7 @@ def test_an_agent_consolidates_only_what_it_sees(notes: Notebook) -> None:
     assert consolidate(notes, "ash", "birch", by=AGENT).demoted == ("ash", "birch")
 
 
-def test_the_offline_writer_is_found_by_the_titles_of_its_sources(notes: Notebook) -> None:
+def test_an_extractive_summary_is_found_by_the_titles_of_its_sources(notes: Notebook) -> None:
     notes.do(RememberItem("x", "We decided to host the wiki on Hetzner. It costs 4 euros."))
     notes.do(RememberItem("y", "Anna's birthday is on 3 May. She likes lilac and black tea."))
     compressor = writing(notes, extractive())
@@ -364,7 +364,7 @@ def test_the_offline_writer_is_found_by_the_titles_of_its_sources(notes: Noteboo
     assert (done.verified, done.demoted) == (True, ("x", "y"))
 
 
-def test_the_offline_writer_passes_the_replay_of_real_recall(notes: Notebook) -> None:
+def test_an_extractive_summary_is_verified_by_the_real_search(notes: Notebook) -> None:
     texts = [
         "We decided to host the wiki on Hetzner, because it costs 4 euros a month.",
         "Anna's birthday is on 3 May. She likes lilac and black tea.",
@@ -388,7 +388,7 @@ def test_the_offline_writer_passes_the_replay_of_real_recall(notes: Notebook) ->
 # -- chase, zoom -----------------------------------------------------------------------------------
 
 
-def test_chasing_leads_to_the_newest_holder(notes: Notebook) -> None:
+def test_chasing_leads_to_the_newest_summary(notes: Notebook) -> None:
     first = consolidate(notes, "ash", "birch").summary_id
     second = consolidate(notes, first, "cedar").summary_id
     with notes.reading() as reader:
@@ -398,7 +398,7 @@ def test_chasing_leads_to_the_newest_holder(notes: Notebook) -> None:
         ] * 3
 
 
-def test_of_several_holders_the_newest_is_chased_and_a_retired_one_holds_nothing(
+def test_chasing_prefers_the_newest_summary_and_skips_retired_ones(
     notes: Notebook,
 ) -> None:
     old, new = (
@@ -412,7 +412,7 @@ def test_of_several_holders_the_newest_is_chased_and_a_retired_one_holds_nothing
         assert chase(reader, notes.who(reader), "ash").item_id == old
 
 
-def test_chasing_in_a_circle_ends(notes: Notebook) -> None:
+def test_chasing_a_cycle_ends(notes: Notebook) -> None:
     notes.do(RememberItem("x", "x", derived_from=("y",)))
     notes.do(RememberItem("y", "y", derived_from=("x",)))
     with notes.reading() as reader:
@@ -420,7 +420,7 @@ def test_chasing_in_a_circle_ends(notes: Notebook) -> None:
         assert len(zoom(reader, notes.who(reader), "x")) == 2
 
 
-def test_both_ways_end_after_16_steps(notes: Notebook) -> None:
+def test_chasing_and_zooming_end_after_16_steps(notes: Notebook) -> None:
     notes.do(RememberItem("link0", "zero"))
     for number in range(1, 20):
         notes.do(RememberItem(f"link{number}", "more", derived_from=(f"link{number - 1}",)))
@@ -429,7 +429,7 @@ def test_both_ways_end_after_16_steps(notes: Notebook) -> None:
         assert len(zoom(reader, notes.who(reader), "link19")) == 17
 
 
-def test_neither_way_leads_to_what_an_asker_may_not_see(notes: Notebook) -> None:
+def test_chasing_and_zooming_reveal_nothing_hidden(notes: Notebook) -> None:
     summary = compress(notes, "ash", "birch").summary_id
     notes.do(ReviseItem(summary, scope="project:p"))
     notes.do(GrantAudience("agent:x", ("user",)), USER)
@@ -444,7 +444,7 @@ def test_neither_way_leads_to_what_an_asker_may_not_see(notes: Notebook) -> None
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=6))
-def test_zooming_into_a_compression_gives_what_was_compressed(
+def test_zooming_into_a_summary_gives_its_sources(
     tmp_path_factory: pytest.TempPathFactory, windows: list[list[int]]
 ) -> None:
     notes = Notebook(tmp_path_factory.mktemp("zoom"))

@@ -64,7 +64,7 @@ def test_names_numbers_dates_paths_and_decisions_are_kept_and_chatter_is_not() -
     assert "weather" not in text
 
 
-def test_every_sentence_is_word_for_word_from_a_source() -> None:
+def test_every_sentence_is_verbatim_from_a_source() -> None:
     lines = gist(window(TALK), 300).text.splitlines()
     assert lines
     for line in lines:
@@ -85,7 +85,7 @@ def test_a_day_is_named_once_and_in_the_users_time_zone() -> None:
     ]
 
 
-def test_who_speaks_stands_in_front_of_what_they_said_later_on() -> None:
+def test_every_line_of_a_message_begins_with_its_speaker() -> None:
     said = "Ann: Hi. The server in Oslo has 64 GB of memory."
     assert "Ann: The server in Oslo" in gist([item(said, kind="message")], 22).text
 
@@ -97,7 +97,7 @@ def test_every_item_gets_a_sentence_before_any_gets_two() -> None:
     assert all(word in text for word in ("Kai", "cat", "Rain", "Bread"))
 
 
-def test_what_was_said_is_not_said_again() -> None:
+def test_a_sentence_without_new_terms_is_not_repeated() -> None:
     again = ["The wiki moved to Hetzner in May."] * 3 + ["The cat sleeps."]
     assert gist(window(again), 200).text.count("Hetzner") == 1
 
@@ -106,13 +106,13 @@ def test_a_window_of_one_word_is_kept_as_it_is() -> None:
     assert gist([item("It is.")], 30).text == "2026-05-17: It is."
 
 
-def test_it_refuses_where_there_is_nothing_to_say_or_no_room() -> None:
+def test_it_refuses_empty_items_and_too_small_budgets() -> None:
     assert extract([item("…"), item("\n")], 100) == Refusal("there is nothing to say")
     small = extract(window(TALK), 5)
     assert small == Refusal("not one sentence fits into 5 tokens")
 
 
-def test_the_title_names_the_most_telling_items_and_how_many_more_there_are() -> None:
+def test_the_title_names_the_most_informative_items_and_counts_the_rest() -> None:
     titles = [item(f"Fact {n} is {n}.", n, title=f"Fact {n} " + "x" * 60) for n in range(9)]
     title = gist(titles, 400).title
     assert title.endswith("(and 7 more)")
@@ -135,7 +135,9 @@ def test_a_long_title_is_cut() -> None:
         ("", []),
     ],
 )
-def test_sentences_end_where_they_end(text: str, found: list[str]) -> None:
+def test_sentences_are_split_at_their_ends_and_not_at_abbreviations(
+    text: str, found: list[str]
+) -> None:
     assert list(sentences(text)) == found
 
 
@@ -146,7 +148,7 @@ def test_a_sentence_without_an_end_is_cut_at_a_space() -> None:
     assert max(map(len, sentences("x" * 1_000))) == 320
 
 
-def test_what_cannot_be_said_in_other_words_is_telling() -> None:
+def test_names_numbers_and_dates_raise_the_information_score() -> None:
     plain = telling("everybody was happy about it")
     for text in ("we met in Oslo", "it cost 41", "it is due on friday", "see app/core.py"):
         assert telling(text) > plain
@@ -195,5 +197,5 @@ def test_a_summary_of_summaries_names_each_day_once_and_no_other() -> None:
     )
 
 
-def test_a_very_long_line_of_initials_is_read_in_one_go() -> None:
+def test_a_very_long_line_of_initials_is_split_in_linear_time() -> None:
     assert "".join(sentences("A. " * 60_000)).count("A.") == 60_000

@@ -54,7 +54,7 @@ def finish(notes: Notebook) -> None:
 
 
 @pytest.mark.parametrize(("kind", "after"), [(KeepSummary, 0), (DemoteItem, 0), (DemoteItem, 1)])
-def test_background_work_is_what_the_log_lacks_a_consolidation_that_died_is_finished(
+def test_an_interrupted_consolidation_is_finished_in_the_background(
     notes: Notebook, kind: type[Command], after: int
 ) -> None:
     with pytest.raises(Killed):
@@ -65,7 +65,9 @@ def test_background_work_is_what_the_log_lacks_a_consolidation_that_died_is_fini
     assert notes.engine.memory.find("user", summary).derived_from == ("ash", "birch")
 
 
-def test_what_was_refused_to_one_that_died_is_not_tried_for_ever(notes: Notebook) -> None:
+def test_an_interrupted_consolidation_that_is_refused_is_not_retried_for_ever(
+    notes: Notebook,
+) -> None:
     notes.do(RateItem("birch", 3), USER)
     notes.say("maple", by=USER)
     with pytest.raises(Killed):
@@ -80,7 +82,7 @@ def test_what_was_refused_to_one_that_died_is_not_tried_for_ever(notes: Notebook
     assert notes.log.head == head
 
 
-def test_what_the_user_consolidated_and_did_not_see_to_the_end_is_done_in_their_name(
+def test_an_interrupted_consolidation_is_finished_in_its_actors_name(
     notes: Notebook,
 ) -> None:
     notes.say("maple", by=USER)
@@ -90,7 +92,7 @@ def test_what_the_user_consolidated_and_did_not_see_to_the_end_is_done_in_their_
     assert notes.listed().isdisjoint(("ash", "maple"))
 
 
-def test_what_was_taken_back_meanwhile_is_not_finished(notes: Notebook) -> None:
+def test_a_consolidation_whose_summary_was_retracted_is_not_finished(notes: Notebook) -> None:
     with pytest.raises(Killed):
         killing(notes, DemoteItem, 1).consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
     (summary,) = notes.listed() - {"birch", "cedar"}
@@ -101,7 +103,7 @@ def test_what_was_taken_back_meanwhile_is_not_finished(notes: Notebook) -> None:
     assert notes.listed() == {"ash", "birch", "cedar"}
 
 
-def test_what_was_brought_back_by_itself_meanwhile_stays(notes: Notebook) -> None:
+def test_a_source_that_was_restored_before_finishing_is_not_demoted_again(notes: Notebook) -> None:
     with pytest.raises(Killed):
         killing(notes, DemoteItem, 1).consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
     notes.log.retract([notes.log.head], reason="I want it", actor="user")
@@ -110,13 +112,13 @@ def test_what_was_brought_back_by_itself_meanwhile_stays(notes: Notebook) -> Non
     assert "birch" not in notes.listed()
 
 
-def test_what_is_only_compressed_is_asked_to_step_back_by_nobody(notes: Notebook) -> None:
+def test_compressing_alone_requests_no_consolidation(notes: Notebook) -> None:
     notes.compressor.compress(["ash", "birch"])
     finish(notes)
     assert {"ash", "birch"} <= notes.listed()
 
 
-def test_a_consolidation_that_failed_was_told_and_is_not_tried_again(notes: Notebook) -> None:
+def test_a_failed_consolidation_is_reported_and_not_retried(notes: Notebook) -> None:
     broken = Compressor(notes.log, notes.engine.do, lambda _one, _two: Gist("", ""))
     with pytest.raises(ModelFailed):
         broken.consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
@@ -127,7 +129,7 @@ def test_a_consolidation_that_failed_was_told_and_is_not_tried_again(notes: Note
         assert unsettled(reader) == []
 
 
-def test_what_died_between_a_new_summary_and_its_sources_stepping_back_is_finished(
+def test_a_renewal_interrupted_before_the_demotions_is_finished(
     notes: Notebook,
 ) -> None:
     notes.compressor.consolidate(["ash", "birch"], notes.recalled, by=ENGINE)

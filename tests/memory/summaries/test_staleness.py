@@ -104,7 +104,7 @@ class Counting(Reader):
         return super().rows(sql, bindings)
 
 
-def test_no_ghost_state_retracting_a_source_takes_its_summaries_all_the_way_up(
+def test_retracting_a_source_hides_its_summaries_at_every_level(
     notes: Notebook,
 ) -> None:
     low = consolidate(notes, "ash", "birch")
@@ -115,7 +115,7 @@ def test_no_ghost_state_retracting_a_source_takes_its_summaries_all_the_way_up(
         assert count(reader, notes.who(reader)) == 3
 
 
-def test_undoing_the_retraction_brings_everything_back_as_it_was(notes: Notebook) -> None:
+def test_undoing_the_retraction_restores_everything(notes: Notebook) -> None:
     low = consolidate(notes, "ash", "birch")
     top = consolidate(notes, low, "cedar")
     retraction = retract(notes, "ash")
@@ -124,7 +124,7 @@ def test_undoing_the_retraction_brings_everything_back_as_it_was(notes: Notebook
     assert stale(notes) == []
 
 
-def test_undoing_a_retraction_takes_along_what_was_made_instead(notes: Notebook) -> None:
+def test_undoing_a_retraction_hides_the_replacement_summary(notes: Notebook) -> None:
     low = consolidate(notes, "ash", "birch")
     top = consolidate(notes, low, "cedar")
     retraction = retract(notes, "ash")
@@ -144,7 +144,7 @@ def test_undoing_a_retraction_takes_along_what_was_made_instead(notes: Notebook)
     assert stale(notes) == []
 
 
-def test_retracting_a_summary_brings_its_sources_back_and_nobody_makes_it_again(
+def test_a_retracted_summary_restores_its_sources_and_is_not_replaced(
     notes: Notebook,
 ) -> None:
     summary = consolidate(notes, "ash", "birch")
@@ -153,13 +153,13 @@ def test_retracting_a_summary_brings_its_sources_back_and_nobody_makes_it_again(
     assert stale(notes) == []
 
 
-def test_a_summary_that_the_engine_took_back_is_missed(notes: Notebook) -> None:
+def test_a_summary_that_the_engine_retracted_is_replaced(notes: Notebook) -> None:
     summary = consolidate(notes, "ash", "birch")
     retract(notes, summary, actor="engine")
     assert windows(notes) == [("ash", "birch")]
 
 
-def test_background_work_is_what_the_log_lacks_a_lost_summary_is_found_and_made_again(
+def test_a_lost_summary_is_found_and_replaced(
     notes: Notebook,
 ) -> None:
     summary = consolidate(notes, "ash", "birch", "cedar")
@@ -174,7 +174,7 @@ def test_background_work_is_what_the_log_lacks_a_lost_summary_is_found_and_made_
     assert len(notes.listed()) == 2
 
 
-def test_a_tower_is_rebuilt_from_below(notes: Notebook) -> None:
+def test_nested_summaries_are_rebuilt_from_the_lowest_level(notes: Notebook) -> None:
     left, right = consolidate(notes, "ash", "birch"), consolidate(notes, "cedar", "date")
     consolidate(notes, left, right)
     retract(notes, "ash")
@@ -184,7 +184,7 @@ def test_a_tower_is_rebuilt_from_below(notes: Notebook) -> None:
     assert ground(notes, top) == {"birch", "cedar", "date"}
 
 
-def test_a_tower_over_one_of_its_own_sources_is_renewed_at_the_same_cost_each_time(
+def test_nested_summaries_that_share_a_source_are_renewed_at_constant_cost(
     notes: Notebook,
 ) -> None:
     low = notes.compressor.compress(["ash", "birch"])
@@ -199,7 +199,7 @@ def test_a_tower_over_one_of_its_own_sources_is_renewed_at_the_same_cost_each_ti
     assert len(notes.listed()) == 5
 
 
-def test_what_is_made_of_the_summary_above_does_not_stand_for_the_one_below(
+def test_a_summary_of_a_higher_summary_does_not_replace_a_lower_one(
     notes: Notebook,
 ) -> None:
     notes.compressor.compress(["ash", "cedar"])
@@ -211,7 +211,7 @@ def test_what_is_made_of_the_summary_above_does_not_stand_for_the_one_below(
     assert make_good(notes) == 1
 
 
-def test_what_has_no_source_left_is_not_missed(notes: Notebook) -> None:
+def test_a_summary_without_any_source_left_is_not_replaced(notes: Notebook) -> None:
     low = consolidate(notes, "ash")
     consolidate(notes, low)
     retract(notes, "ash")
@@ -219,7 +219,7 @@ def test_what_has_no_source_left_is_not_missed(notes: Notebook) -> None:
     assert notes.listed() == {"birch", "cedar", "date"}
 
 
-def test_a_revised_source_makes_its_summary_stale_and_it_is_made_anew(notes: Notebook) -> None:
+def test_a_revised_source_makes_its_summary_stale_and_it_is_replaced(notes: Notebook) -> None:
     old = consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was cut down."))
     (found,) = stale(notes)
@@ -231,7 +231,7 @@ def test_a_revised_source_makes_its_summary_stale_and_it_is_made_anew(notes: Not
         assert "cut down" in notes.item(new, reader).text
 
 
-def test_a_summary_of_what_was_said_before_is_stale_however_late_it_came(notes: Notebook) -> None:
+def test_a_summary_of_an_older_version_is_stale_even_if_recorded_later(notes: Notebook) -> None:
     before = position(notes, "ash"), position(notes, "birch")
     notes.do(ReviseItem("ash", scope="project:p"))
     late = RememberItem(
@@ -244,7 +244,7 @@ def test_a_summary_of_what_was_said_before_is_stale_however_late_it_came(notes: 
     assert "late" not in notes.listed()
 
 
-def test_a_summary_that_does_not_say_what_it_stands_on_is_taken_as_it_was_recorded(
+def test_a_summary_without_dependencies_counts_as_current_when_recorded(
     notes: Notebook,
 ) -> None:
     notes.do(ReviseItem("ash", text="ash was cut down."))
@@ -254,7 +254,7 @@ def test_a_summary_that_does_not_say_what_it_stands_on_is_taken_as_it_was_record
     assert windows(notes) == [("ash", "birch")]
 
 
-def test_a_revision_is_felt_all_the_way_up(notes: Notebook) -> None:
+def test_a_revision_makes_summaries_at_every_level_stale(notes: Notebook) -> None:
     low = consolidate(notes, "ash", "birch")
     consolidate(notes, low, "cedar")
     notes.do(ReviseItem("ash", text="ash was cut down."))
@@ -265,7 +265,7 @@ def test_a_revision_is_felt_all_the_way_up(notes: Notebook) -> None:
         assert "cut down" in notes.item(top, reader).text
 
 
-def test_a_stale_summary_is_gone_even_if_a_user_stands_on_it_and_gets_a_successor(
+def test_a_stale_summary_that_a_user_cites_is_hidden_and_gets_a_successor(
     notes: Notebook,
 ) -> None:
     old = consolidate(notes, "ash", "birch")
@@ -284,7 +284,7 @@ def test_items_that_no_longer_share_an_audience_get_a_summary_each(notes: Notebo
     assert len(notes.listed() - {"cedar", "date"}) == 2
 
 
-def test_a_window_that_was_refused_is_left_alone_until_an_item_changes(notes: Notebook) -> None:
+def test_a_refused_window_is_not_tried_until_an_item_changes(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     retract(notes, "ash")
     refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
@@ -294,7 +294,7 @@ def test_a_window_that_was_refused_is_left_alone_until_an_item_changes(notes: No
     assert windows(notes) == [("birch", "cedar")]
 
 
-def test_a_refusal_for_fewer_tokens_keeps_nobody_from_trying_with_more(notes: Notebook) -> None:
+def test_a_refusal_at_a_small_budget_allows_a_larger_one(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     retract(notes, "ash")
     refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
@@ -302,7 +302,7 @@ def test_a_refusal_for_fewer_tokens_keeps_nobody_from_trying_with_more(notes: No
     assert windows(notes) == [("birch", "cedar")]
 
 
-def test_where_a_lower_window_was_refused_its_items_stand_in_the_one_above(
+def test_the_items_of_a_refused_window_are_used_in_the_one_above(
     notes: Notebook,
 ) -> None:
     low = consolidate(notes, "ash", "birch")
@@ -314,14 +314,14 @@ def test_where_a_lower_window_was_refused_its_items_stand_in_the_one_above(
     assert make_good(notes) == 1
 
 
-def test_only_what_came_after_a_position_is_asked_for(notes: Notebook) -> None:
+def test_only_changes_after_a_position_are_looked_up(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch")
     before = retract(notes, "ash")
     assert stale(notes, since=before) == []
     assert stale(notes, since=before - 1)
 
 
-def test_what_was_lost_before_a_position_is_not_looked_at_again(notes: Notebook) -> None:
+def test_summaries_lost_before_a_position_are_not_looked_up_again(notes: Notebook) -> None:
     low = consolidate(notes, "ash", "birch")
     consolidate(notes, low, "cedar")
     asked = list[int]()
@@ -337,7 +337,7 @@ def test_what_was_lost_before_a_position_is_not_looked_at_again(notes: Notebook)
     assert asked == asked[:1] * 5
 
 
-def test_what_was_refused_before_a_position_is_missed_when_an_item_changes(
+def test_a_window_refused_before_a_position_is_stale_when_an_item_changes(
     notes: Notebook,
 ) -> None:
     consolidate(notes, "ash", "birch", "cedar")
@@ -349,7 +349,7 @@ def test_what_was_refused_before_a_position_is_missed_when_an_item_changes(
     assert [one.item_ids for one in stale(notes, settled)] == [("birch", "cedar")]
 
 
-def test_what_comes_back_is_missed_whenever_its_summary_was_lost(notes: Notebook) -> None:
+def test_a_restored_window_is_stale_whenever_its_summary_was_lost(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     first = retract(notes, "ash")
     retract(notes, "birch")
@@ -359,7 +359,7 @@ def test_what_comes_back_is_missed_whenever_its_summary_was_lost(notes: Notebook
     assert [one.item_ids for one in stale(notes, settled)] == [("ash", "cedar")]
 
 
-def test_a_window_that_waits_for_another_hosts_summary_is_told(notes: Notebook) -> None:
+def test_a_window_that_waits_for_another_hosts_summary_is_reported(notes: Notebook) -> None:
     first = position(notes, "ash")
     week = RememberItem(
         "week", "Trees.", kind="summary", origin=Origin(host="p"), derived_from=("ash",),
@@ -373,14 +373,14 @@ def test_a_window_that_waits_for_another_hosts_summary_is_told(notes: Notebook) 
     assert (found.windows, found.waits) == ([], True)
 
 
-def test_a_summary_that_was_retired_is_not_missed(notes: Notebook) -> None:
+def test_a_retired_summary_is_not_replaced(notes: Notebook) -> None:
     summary = consolidate(notes, "ash", "birch")
     notes.retire(summary, USER)
     notes.do(ReviseItem("ash", text="ash was cut down."))
     assert stale(notes) == []
 
 
-def test_the_windows_that_lack_a_summary_are_told_from_those_that_have_one(
+def test_windows_without_a_summary_are_told_from_those_with_one(
     notes: Notebook,
 ) -> None:
     summary = consolidate(notes, "ash", "birch")
@@ -435,7 +435,7 @@ def test_after_any_change_the_background_leaves_nothing_stale_and_loses_no_sourc
     notes.close()
 
 
-def test_renewing_what_somebody_else_renewed_meanwhile_changes_nothing(notes: Notebook) -> None:
+def test_renewing_an_already_renewed_window_changes_nothing(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was cut down."))
     (found,) = stale(notes)
@@ -445,7 +445,7 @@ def test_renewing_what_somebody_else_renewed_meanwhile_changes_nothing(notes: No
     assert notes.log.head == head
 
 
-def test_what_one_host_sums_up_it_makes_again_itself(notes: Notebook) -> None:
+def test_summaries_of_one_host_are_left_to_that_host(notes: Notebook) -> None:
     first = position(notes, "ash")
     week = RememberItem(
         "week",
@@ -462,7 +462,7 @@ def test_what_one_host_sums_up_it_makes_again_itself(notes: Notebook) -> None:
     assert [len(some) for some in found] == [1, 0]
 
 
-def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Path) -> None:
+def test_lost_summaries_are_replaced_in_the_background(tmp_path: Path) -> None:
     names = ("ash", "birch", "cedar")
     with Engine.open(tmp_path, settings=WORDS_ALONE, world=Stage().world) as engine:
         for name in names:
@@ -490,7 +490,7 @@ def test_what_lost_its_summary_is_summed_up_again_in_the_background(tmp_path: Pa
         assert not engine.memory.find("user", "ash").retired  # it was not asked to step back
 
 
-def test_the_background_goes_on_from_where_nothing_was_stale(notes: Notebook) -> None:
+def test_the_background_continues_from_where_nothing_was_stale(notes: Notebook) -> None:
     renewing = StaleSummariesTask(notes.log, notes.engine.do, notes.engine.memory)
     low = notes.compressor.compress(["ash", "birch"])
     assert isinstance(low, Compressed)
@@ -504,7 +504,7 @@ def test_the_background_goes_on_from_where_nothing_was_stale(notes: Notebook) ->
     assert stale(notes) == []
 
 
-def test_what_is_stopped_asks_for_no_more_titles_and_goes_on_next_time(notes: Notebook) -> None:
+def test_a_stopped_renewal_makes_no_more_searches_and_continues_next_time(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     notes.do(ReviseItem("ash", text="ash was felled."))
     asked = list[str]()
@@ -522,7 +522,7 @@ def test_what_is_stopped_asks_for_no_more_titles_and_goes_on_next_time(notes: No
     assert len(notes.listed()) == 2
 
 
-def test_what_stepped_back_for_a_summary_steps_back_for_its_successor(notes: Notebook) -> None:
+def test_sources_demoted_for_a_summary_are_demoted_for_its_successor(notes: Notebook) -> None:
     first = consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was felled."))
     assert make_good(notes) == 1
@@ -533,7 +533,7 @@ def test_what_stepped_back_for_a_summary_steps_back_for_its_successor(notes: Not
         assert [notes.item(name, reader).retired for name in ("ash", "birch")] == [True, True]
 
 
-def test_what_the_user_let_step_back_steps_back_for_each_successor(notes: Notebook) -> None:
+def test_sources_demoted_by_the_user_are_demoted_for_each_successor(notes: Notebook) -> None:
     notes.say("elm", "fir", by=USER)
     notes.compressor.compress(["elm", "fir"])
     notes.do(ReviseItem("elm", text="elm fell ill."), USER)
@@ -545,7 +545,7 @@ def test_what_the_user_let_step_back_steps_back_for_each_successor(notes: Notebo
         assert not {"elm", "fir"} & notes.listed()
 
 
-def test_what_was_brought_back_by_itself_does_not_step_back_again(notes: Notebook) -> None:
+def test_a_restored_source_is_not_demoted_again(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch")
     steps = [at for at in range(1, notes.log.head + 1) if _is_demotion(notes, at)]
     notes.log.retract(steps[:1], reason="I want it", actor="user")
@@ -560,7 +560,7 @@ def _is_demotion(notes: Notebook, at: int) -> bool:
 
 
 @pytest.mark.parametrize("actor", ["user", "agent:x"])
-def test_a_summary_that_was_taken_back_is_not_made_again(notes: Notebook, actor: str) -> None:
+def test_a_summary_that_the_user_retracted_is_not_replaced(notes: Notebook, actor: str) -> None:
     consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was felled."))
     make_good(notes)
