@@ -61,7 +61,7 @@ def test_a_manual_pin_counts_and_is_never_displaced(engine: Engine) -> None:
     assert pinned(engine) == {"a", "d", "e"}
 
 
-def test_manual_pins_may_exceed_the_cap_by_an_automatic_one(engine: Engine) -> None:
+def test_an_automatic_pin_may_exceed_a_cap_that_is_filled_by_hand(engine: Engine) -> None:
     for item_id in ("a", "b", "c", "d"):
         engine.do(RememberItem(item_id, f"{item_id} is about {item_id}."))
         engine.do(PinItem(item_id))

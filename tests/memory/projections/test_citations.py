@@ -69,7 +69,7 @@ def test_l127_a_closed_citation_no_longer_protects(notes: Notebook) -> None:
     assert notes.listed() == {"b"}
 
 
-def test_l129_retracting_a_source_hides_its_summary_too(notes: Notebook) -> None:
+def test_l129_closing_the_citation_of_a_source_releases_its_summary_too(notes: Notebook) -> None:
     notes.make("s", "a", "b")
     notes.cite("a")
     assert citers(notes, "s") == ["lesson:1"]

@@ -85,7 +85,7 @@ def test_a_day_is_named_once_and_in_the_users_time_zone() -> None:
     ]
 
 
-def test_every_line_of_a_message_begins_with_its_speaker() -> None:
+def test_a_later_sentence_of_a_message_keeps_its_speaker() -> None:
     said = "Ann: Hi. The server in Oslo has 64 GB of memory."
     assert "Ann: The server in Oslo" in gist([item(said, kind="message")], 22).text
 

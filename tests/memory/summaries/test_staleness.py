@@ -199,7 +199,7 @@ def test_nested_summaries_that_share_a_source_are_renewed_at_constant_cost(
     assert len(notes.listed()) == 5
 
 
-def test_a_summary_of_a_higher_summary_does_not_replace_a_lower_one(
+def test_a_wider_summary_of_the_same_items_does_not_replace_a_lost_one(
     notes: Notebook,
 ) -> None:
     notes.compressor.compress(["ash", "cedar"])
