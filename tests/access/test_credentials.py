@@ -1,4 +1,4 @@
-"""Credentials: what a device brings, and who it is then."""
+"""Device credentials and pairing codes."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -19,7 +19,7 @@ from everloop.thread.service import Letter, Talk
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Generator[Engine]:
-    """An engine in a still world."""
+    """An engine with a fixed clock."""
     settings = Settings(memory=MemorySettings(embedder="none"))
     with Engine.open(tmp_path, settings=settings, world=Stage().world) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""Access as decisions: given what happened, when something is asked, then this follows."""
+"""Decisions about access, given previous facts."""
 
 from collections.abc import Callable
 from datetime import timedelta

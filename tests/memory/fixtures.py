@@ -1,4 +1,4 @@
-"""A notebook to test with: a memory in a throw-away log, written by an agent unless said else."""
+"""A memory on a temporary log for tests; the author is an agent by default."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -31,7 +31,7 @@ ENGINE = Context(actor="engine")
 
 
 def joined(sources: Sequence[Item], budget: int) -> Gist | Refusal:
-    """A writer that says everything again."""
+    """A summariser that joins all texts."""
     del budget
     return Gist(
         "; ".join(source.title for source in sources)[:200],
@@ -59,7 +59,7 @@ class Notebook:
         return self.engine.do(command, by=by)
 
     def say(self, *item_ids: str, by: Context = AGENT, **more: object) -> int:
-        """Take items in, each with a text of its own; returns where the last one is."""
+        """Store items with unique texts; returns the position of the last one."""
         position = 0
         for item_id in item_ids:
             words = {"text": f"{item_id} is about {item_id}.", "title": f"About {item_id}"}
@@ -67,31 +67,31 @@ class Notebook:
         return position
 
     def make(self, item_id: str, *sources: str) -> int:
-        """Take in an item that was made from others; returns where it is."""
+        """Store an item derived from others; returns its position."""
         with self.reading() as reader:
             because = tuple(self.item(source, reader).version for source in sources)
         return self.say(item_id, kind="summary", derived_from=sources, because=because)
 
     def cite(self, item_id: str, citer: str = "lesson:1", *, by_user: bool = True) -> Receipt:
-        """Open a link."""
+        """Open a citation link."""
         return self.do(CiteItem(item_id, citer, by_user), USER)
 
     def let_go(self, item_id: str, citer: str = "lesson:1") -> Receipt:
-        """Close it."""
+        """Close a citation link."""
         return self.do(CloseCitation(item_id, citer), USER)
 
     def retire(self, item_id: str, by: Context = ENGINE, *, force: bool = False) -> Receipt:
-        """Let an item step back."""
+        """Retire an item."""
         return self.do(RetireItem(item_id, force=force), by)
 
     def demote(self, item_id: str, summary: str, by: Context = ENGINE) -> Receipt:
-        """Let an item step back for a summary."""
+        """Demote an item in favour of a summary."""
         with self.reading() as reader:
             because = (self.item(summary, reader).position,)
         return self.do(DemoteItem(item_id, summary, because), by)
 
     def reading(self) -> AbstractContextManager[Reader]:
-        """A reader on how things stand."""
+        """A reader on the current state."""
         return self.log.reading()
 
     def who(self, reader: Reader, principal: str = "user") -> Asker:
@@ -103,12 +103,12 @@ class Notebook:
         return find(reader, self.who(reader), item_id)
 
     def listed(self) -> set[str]:
-        """The items that count and have not stepped back."""
+        """The items that are visible and neither retired nor demoted."""
         with self.reading() as reader:
             return {item.item_id for item in items(reader, self.who(reader), limit=1_000)}
 
     def recalled(self, text: str, k: int) -> list[str]:
-        """The items that share most words with a text: a search good enough to test with."""
+        """The items that share the most words with a text: a simple search for tests."""
         wanted = set(question(text).terms)
         with self.reading() as reader:
             found = items(reader, self.who(reader), limit=1_000)

@@ -1,7 +1,7 @@
-"""Random worlds of memories, and a plain model that says who may see what in them.
+"""Random worlds of memories, and a simple model of who may see what, for leak tests.
 
-Every version of every item holds a word that occurs nowhere else: its canary. Whoever gets a hit
-they may not see, or a text with a canary that is not theirs, has found a leak.
+Every version of every item contains a word that occurs nowhere else: its canary. A hit that the
+asker may not see, or a text with the canary of a hidden version, is a leak.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ COMMON = ("garden", "meeting", "release", "coffee", "train", "letter", "music", 
 
 
 class DistinctEmbedder(WordEmbedder):
-    """With so many directions that hardly any two words share theirs, as a canary must not."""
+    """An embedder with so many dimensions that words, and so canaries, hardly ever collide."""
 
     name = "distinct words"
     dimensions = 256
@@ -58,7 +58,7 @@ class Version:
 
 @dataclass
 class World:
-    """A log with memories, and the model beside it."""
+    """A log with memories, and its model."""
 
     folder: Path
     seed: int
@@ -89,7 +89,7 @@ class World:
     # -- what happens ----------------------------------------------------------------------------
 
     def live(self, steps: int) -> None:
-        """Let random things happen."""
+        """Carry out random actions."""
         acts = [
             *[self.remember] * 8,
             self.revise,
@@ -108,7 +108,7 @@ class World:
         self.embed()
 
     def remember(self) -> None:
-        """Take an item in, perhaps after another, perhaps derived from one."""
+        """Store an item, perhaps following another, perhaps derived from one."""
         item_id = f"item-{len(self.versions)}"
         canary = f"canary{self.seed}v{self.naive.head}"
         known = self.countable()
@@ -133,7 +133,7 @@ class World:
         self.versions[item_id] = [Version(self.naive.head, canary, scope, witnesses)]
 
     def revise(self) -> None:
-        """Change an item's words and audience."""
+        """Change an item's text and audience."""
         if not (known := self.countable()):
             return
         item_id = self.chance.choice(known)
@@ -147,7 +147,7 @@ class World:
         self.versions[item_id].append(Version(self.naive.head, canary, scope, witnesses))
 
     def derived_from(self, item_id: str) -> tuple[int, ...]:
-        """What other items were made from a version of this one."""
+        """The items derived from a version of this one."""
         own = {version.position for version in self.versions[item_id]}
         return tuple(
             entry.position
@@ -156,7 +156,7 @@ class World:
         )
 
     def retire(self) -> None:
-        """Let an item step back."""
+        """Retire an item."""
         known = [item_id for item_id in self.countable() if not self.is_retired(item_id)]
         if known:
             item_id = self.chance.choice(known)
@@ -164,7 +164,7 @@ class World:
             self.retired.setdefault(item_id, []).append(self.naive.head)
 
     def retract(self) -> None:
-        """Take a version back, or an item with all its versions."""
+        """Retract a version, or an item with all its versions."""
         if not (known := self.countable()):
             return
         version = self.newest(self.chance.choice(known))
@@ -173,7 +173,7 @@ class World:
         self.naive.add("log", self.naive.standing["main"], targets=(version.position,))
 
     def rewind(self) -> None:
-        """Go back a little."""
+        """Rewind a little."""
         to = max(0, self.naive.head - self.chance.randrange(12))
         receipt = self.log.rewind(to, actor="user")
         branch = msgspec.to_builtins(receipt.facts[0].event)["branch"]
@@ -183,14 +183,14 @@ class World:
         self.naive.standing["main"] = branch
 
     def stand(self) -> None:
-        """Stand on another branch."""
+        """Switch to another branch."""
         branch = self.chance.choice(sorted(self.naive.parents))
         if self.log.stand(branch, actor="user").facts:
             self.naive.add("log", "main")
         self.naive.standing["main"] = branch
 
     def grant_someone(self) -> None:
-        """Change what a principal may ask for."""
+        """Change the scopes of a principal."""
         principal = self.chance.choice(PRINCIPALS)
         if self.chance.random() < 0.3:
             if self.do(RevokeAudience(principal), ()).facts:
@@ -199,7 +199,7 @@ class World:
             self.grant(principal)
 
     def grant(self, principal: str) -> None:
-        """Let a principal ask, within random scopes."""
+        """Grant a principal random scopes."""
         scopes = tuple(self.chance.sample([*SCOPES, "*", "project:*"], 3))
         if self.do(GrantAudience(principal, scopes), ()).facts:
             self.grants.setdefault(principal, []).append((self.naive.head, scopes))
@@ -215,11 +215,11 @@ class World:
         self.naive.add("log", "main")
 
     def rebuild(self) -> None:
-        """Fold every view anew."""
+        """Rebuild every projection."""
         rebuild(self.log)
 
     def embed(self) -> None:
-        """Make the vectors that are lacking, and take them in."""
+        """Compute and load missing vectors."""
         self.keeper.embed_missing()
         self.keeper.recall("user", Asked(COMMON[0], mode="semantic"))
 
@@ -236,24 +236,24 @@ class World:
     # -- what the model says ---------------------------------------------------------------------
 
     def counts(self, position: int) -> bool:
-        """Whether a fact counts where we stand."""
+        """Whether a fact is visible on the current branch."""
         return self.naive.counts(position, self.naive.standing["main"])
 
     def newest(self, item_id: str) -> Version | None:
-        """The version of an item that counts now."""
+        """The current version of an item."""
         found = [version for version in self.versions[item_id] if self.counts(version.position)]
         return found[-1] if found else None
 
     def countable(self) -> list[str]:
-        """The items that count now."""
+        """The visible items."""
         return [item_id for item_id in self.versions if self.newest(item_id)]
 
     def is_retired(self, item_id: str) -> bool:
-        """Whether an item has stepped back."""
+        """Whether an item is retired."""
         return any(self.counts(position) for position in self.retired.get(item_id, ()))
 
     def may_see(self, principal: str, item_id: str) -> bool:
-        """The rule, in the plainest words."""
+        """The access rule, written independently of the code."""
         version = self.newest(item_id)
         if version is None:
             return False
@@ -266,7 +266,7 @@ class World:
         return in_scope and (not version.witnesses or principal in version.witnesses)
 
     def some_witnesses(self) -> tuple[str, ...]:
-        """Nobody in particular, or a few."""
+        """No witnesses, or a few."""
         if self.chance.random() < 0.4:
             return ()
         return tuple(sorted(self.chance.sample(PRINCIPALS, self.chance.randint(1, 3))))

@@ -1,4 +1,4 @@
-"""No read without an audience: nobody gets, counts or guesses what is not theirs."""
+"""No read without an audience: hidden items are not returned, counted or guessable."""
 
 from pathlib import Path
 from typing import get_args
@@ -17,7 +17,7 @@ EVERYONE = ("user", *PRINCIPALS, STRANGER)
 
 
 def check_everyone(world: World, mode: Mode) -> int:
-    """Ask everything as everyone; returns how many questions that was."""
+    """Ask every question as every principal; returns the number of questions."""
     asked = 0
     for principal in EVERYONE:
         theirs = {i for i in world.versions if world.may_see(principal, i)}

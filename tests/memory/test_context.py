@@ -1,4 +1,4 @@
-"""The context assembler: within the budget, in a pinned order, and every piece accounted for."""
+"""Prompt assembly: within the budget, in a fixed order, with every piece in the ledger."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -28,7 +28,7 @@ WORDS = Tokens("words", lambda text: len(text.split()))
 
 
 def pieces(name: str, count: int, words: int = 9) -> tuple[Piece, ...]:
-    """Some pieces of that many words; with the line break, one token more."""
+    """Pieces of a number of words; with the line break, one token more."""
     return tuple(
         Piece(f"{name}{number}", " ".join([f"{name}{number}"] * words), (number + 1,))
         for number in range(count)

@@ -1,4 +1,4 @@
-"""No ghost state: after taking something back, recall is as if it had never happened."""
+"""No ghost state: after an undo, recall is as if the undone facts had never happened."""
 
 from collections.abc import Callable, Generator
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,7 @@ TEXTS = (
 
 
 class Diary:
-    """A keeper with a log of its own."""
+    """A memory service with a log of its own."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -52,19 +52,19 @@ class Diary:
         self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
 
     def say(self, item_id: str, text: str, follows: str = "") -> int:
-        """Take an item in; returns its position."""
+        """Store an item; returns its position."""
         receipt = self.engine.do(RememberItem(item_id, text, kind="message", follows=follows))
         return receipt.position
 
     def say_all(self) -> None:
-        """The same four things, one after the other."""
+        """Store the same four items, one after the other."""
         before = ""
         for number, text in enumerate(TEXTS):
             self.say(f"item-{number}", text, before)
             before = f"item-{number}"
 
     def answers(self) -> list[object]:
-        """Everything that can be known by asking, positions aside."""
+        """All search results, without positions."""
         self.keeper.embed_missing()
         told: list[object] = []
         for question in QUESTIONS:
@@ -78,7 +78,7 @@ class Diary:
 
 @pytest.fixture
 def diaries(tmp_path: Path) -> Generator[tuple[Diary, Diary]]:
-    """One in which things are taken back, and one in which they never happened."""
+    """One in which facts are undone, and one in which they never happened."""
     lived, pure = Diary(tmp_path / "lived"), Diary(tmp_path / "pure")
     yield lived, pure
     lived.log.close()
@@ -86,7 +86,7 @@ def diaries(tmp_path: Path) -> Generator[tuple[Diary, Diary]]:
 
 
 def slip_and_retract(diary: Diary) -> None:
-    """Say something in the middle, derive from it, and take it back."""
+    """Store an item in the middle, derive from it, and retract it."""
     slip = diary.say("slip", "A slip about the garden and the old oak.", "item-1")
     summary = RememberItem(
         "gist", "Gist: the oak, a slip.", derived_from=("slip",), because=(slip,)
@@ -98,7 +98,7 @@ def slip_and_retract(diary: Diary) -> None:
 
 
 def slip_and_rewind(diary: Diary) -> None:
-    """Say something, and go back to before it."""
+    """Store an item, and rewind to before it."""
     head = diary.log.head
     diary.say("slip", "A slip about the garden and the old oak.", "item-3")
     diary.engine.do(RateItem("item-1", 3))
@@ -115,13 +115,13 @@ def slip_and_retire_and_undo(diary: Diary) -> None:
 
 
 def slip_and_purge(diary: Diary) -> None:
-    """Say something and have it erased."""
+    """Store an item and purge it."""
     slip = diary.say("slip", "A slip about the garden and the old oak.", "item-3")
     diary.log.purge([slip], reason="privacy", actor="user")
 
 
 def try_a_branch_and_come_back(diary: Diary) -> None:
-    """Fork, live there, and stand on the old line again."""
+    """Fork, write there, and switch back to the old branch."""
     diary.log.rewind(diary.log.head - 2, actor="user")
     diary.say("slip", "A slip about the garden and the old oak.", "item-1")
     diary.log.stand("main", actor="user")
@@ -264,7 +264,7 @@ def test_a_summary_is_hidden_when_a_source_is_revised_and_restored_by_undo(
 
 
 def revised(diary: Diary, **changes: str) -> int:
-    """Change the safe's item; returns where that is recorded."""
+    """Revise the item about the safe; returns the position."""
     return diary.engine.do(ReviseItem("safe", **changes)).position  # type: ignore[arg-type]
 
 

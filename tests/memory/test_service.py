@@ -1,4 +1,4 @@
-"""Items as they are taken in, one or many at once."""
+"""Storing items, one by one and in batches."""
 
 from collections.abc import Generator
 from pathlib import Path

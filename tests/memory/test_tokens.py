@@ -1,4 +1,4 @@
-"""Token counts: an estimate that says it is one, and how far off it is."""
+"""Token counts: the estimate is marked as one, and its error is bounded."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What is pivotal is pinned by itself, up to a soft cap; a pin set by hand never gives way."""
+"""Pivotal items are pinned automatically up to a cap; manual pins are never displaced."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -31,7 +31,7 @@ def engine(tmp_path: Path) -> Generator[Engine]:
 
 
 def pivotal(engine: Engine, *item_ids: str, scope: str = "user", witness: str = "") -> int:
-    """Take items in that are pivotal; returns where the last fact is."""
+    """Store pivotal items; returns the position of the last fact."""
     for item_id in item_ids:
         witnesses = (witness,) if witness else ()
         words = f"{item_id} is about {item_id}."

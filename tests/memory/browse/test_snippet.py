@@ -1,4 +1,4 @@
-"""The part of a text that a question is about."""
+"""Search snippets."""
 
 from everloop.memory.browse.snippet import snippet
 

@@ -1,4 +1,4 @@
-"""Importing pages: who may not see what they take in, and what an import left behind."""
+"""Importing pages: importers without access, and interrupted imports."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -37,14 +37,14 @@ def engine(tmp_path: Path) -> Generator[Engine]:
 def planned(
     engine: Engine, *pages: Page, actor: str = OWNER, exported: tuple[str, ...] = ()
 ) -> Plan:
-    """What importing these pages would do."""
+    """Plan the import of pages."""
     with engine.reading() as reader:
         who = asker(reader, actor)
     return plan(engine.memory, who, pages, exported, by=Context(actor=actor))
 
 
 def imported(engine: Engine, *pages: Page, actor: str = OWNER) -> list[Applied]:
-    """Import these pages."""
+    """Import pages."""
     changes = planned(engine, *pages, actor=actor).changes
     with engine.reading() as reader:
         who = asker(reader, actor)
@@ -53,7 +53,7 @@ def imported(engine: Engine, *pages: Page, actor: str = OWNER) -> list[Applied]:
 
 
 def kept(done: Applied) -> Page:
-    """The page of what was taken in, as it is written then."""
+    """The page of an imported item, as it is written back."""
     return Page(done.change.name, written(done.sheet))
 
 

@@ -1,4 +1,4 @@
-"""Items as Markdown pages: what is written is read again, and an edit is one fact."""
+"""Items as Markdown pages: rendering and parsing agree, and an edit is one fact."""
 
 import os
 from collections.abc import Generator
@@ -47,7 +47,7 @@ def one(engine: Engine) -> Item:
 
 
 def remember(engine: Engine, item_id: str, text: str, **more: Any) -> Item:
-    """Take an item in."""
+    """Store an item."""
     engine.do(RememberItem(item_id, text, **more))
     return engine.memory.find(OWNER, item_id)
 
@@ -58,18 +58,18 @@ def page_of(item: Item) -> Page:
 
 
 def planned(engine: Engine, *pages: Page, exported: tuple[str, ...] = ()) -> Plan:
-    """What importing these pages would do."""
+    """Plan the import of pages."""
     return plan(engine.memory, OWNER_EYES, pages, exported, by=USER)
 
 
 def imported(engine: Engine, *pages: Page) -> list[Applied]:
-    """Import these pages."""
+    """Import pages."""
     changes = planned(engine, *pages).changes
     return [apply(engine.memory, engine.do, OWNER_EYES, each, by=USER) for each in changes]
 
 
 def edited(page: Page, old: str, new: str) -> Page:
-    """A page in which somebody replaced something."""
+    """A page with a replacement."""
     assert old in page.content
     return msgspec.structs.replace(page, content=page.content.replace(old, new))
 
@@ -191,7 +191,7 @@ def test_an_unedited_export_changes_nothing_and_an_edited_text_is_one_revision(
 
 
 def _stamp(page: str) -> str:
-    """The digest in a page, as it is spelt there."""
+    """The digest line of a page."""
     return next(line for line in page.split("\n") if line.startswith("exported: "))[10:]
 
 

@@ -1,4 +1,4 @@
-"""Decisions about an item, from what happened to it."""
+"""Decisions about an item, given its previous facts."""
 
 import pytest
 

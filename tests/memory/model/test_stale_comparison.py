@@ -1,4 +1,4 @@
-"""The same is said twice at once, in processes that know nothing of each other."""
+"""Two processes store the same text at the same time."""
 
 import threading
 from pathlib import Path

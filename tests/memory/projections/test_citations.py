@@ -1,4 +1,4 @@
-"""Immunity: what a user stands on, clean-up leaves alone. The seed's defects are tests here."""
+"""Citations and immunity: clean-up never touches an item that a user cites."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -22,7 +22,7 @@ from everloop.memory.projections.citations import Citations, citation_counts, li
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Generator[Notebook]:
-    """Two items of an agent's, nothing else."""
+    """A notebook with two items by an agent."""
     notebook = Notebook(tmp_path)
     notebook.say("a", "b")
     yield notebook
@@ -36,7 +36,7 @@ def citers(notes: Notebook, item_id: str) -> list[str]:
 
 
 def counts(notes: Notebook, item_id: str, principal: str = "user") -> Citations | None:
-    """How often an item is cited, for a principal."""
+    """The citation counts of an item, for a principal."""
     with notes.reading() as reader:
         return citation_counts(reader, notes.who(reader, principal), [item_id]).get(item_id)
 

@@ -1,4 +1,4 @@
-"""The index of words takes passages in by the group; nobody who looks for words can tell."""
+"""The full-text index is written in groups, which does not change any search result."""
 
 from collections.abc import Generator
 from datetime import UTC, datetime
@@ -29,41 +29,41 @@ USER = Asker(OWNER, ("*",))
 
 
 def name(number: int) -> str:
-    """A word of its own for a number."""
+    """A unique word for a number."""
     return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04d}") + "zq"
 
 
 @pytest.fixture
 def diary(tmp_path: Path) -> Generator[Diary]:
-    """A diary in which some items wait and others are in the index."""
+    """A diary in which some passages are indexed and others pending."""
     diary = Diary(tmp_path / "diary")
     fill(diary, 0, 3 * GROUP)
-    while not waiting(diary):
+    while not pending_positions(diary):
         fill(diary, diary.log.head, diary.log.head + 1)
     yield diary
     diary.log.close()
 
 
 def fill(diary: Diary, first: int, last: int) -> None:
-    """Say something of its own for each number."""
+    """Store an item with a unique text for each number."""
     for number in range(first, last):
         diary.say(f"item-{number}", f"The {name(number)} stands by the {name(number + 1)} oak.")
 
 
-def waiting(diary: Diary) -> list[int]:
-    """The positions of what is not in the index yet."""
+def pending_positions(diary: Diary) -> list[int]:
+    """The positions of pending passages."""
     with diary.log.reading() as reader:
         return [row[0] // PASSAGES_MAX for row in reader.rows(WAITING)]
 
 
 def found(memory: Memory, diary: Diary, reader: Reader, text: str) -> set[str]:
-    """What is found by its words."""
+    """The items found by keyword search."""
     asked = Asked(text, limit=500, mode="text")
     hits = memory.recall(reader, diary.log.sight(reader), USER, asked, NOW).hits
     return {hit.item.item_id for hit in hits}
 
 
-def everywhere(diary: Diary) -> list[tuple[Any, ...]]:
+def all_terms(diary: Diary) -> list[tuple[Any, ...]]:
     """Every term at every place."""
     with diary.log.reading() as reader:
         return list(MemoryWords().dump(reader.db))
@@ -78,7 +78,7 @@ def test_groups_close_for_any_pattern_of_positions() -> None:
 
 
 def test_pending_and_indexed_passages_are_found_alike(diary: Diary) -> None:
-    late = waiting(diary)
+    late = pending_positions(diary)
     assert 0 < len(late) < diary.log.head
     memory = Memory()
     with diary.log.reading() as reader:
@@ -88,22 +88,22 @@ def test_pending_and_indexed_passages_are_found_alike(diary: Diary) -> None:
 
 
 def test_an_item_is_found_the_same_before_and_after_indexing(diary: Diary) -> None:
-    memory, number = Memory(), waiting(diary)[0] - 1
+    memory, number = Memory(), pending_positions(diary)[0] - 1
     before = found_now(memory, diary, name(number))
-    while waiting(diary)[:1] == [number + 1]:
+    while pending_positions(diary)[:1] == [number + 1]:
         fill(diary, diary.log.head, diary.log.head + 1)
     assert found_now(memory, diary, name(number)) == found_now(Memory(), diary, name(number))
     assert before <= found_now(memory, diary, name(number))
 
 
 def found_now(memory: Memory, diary: Diary, text: str) -> set[str]:
-    """What is found by its words, as things stand."""
+    """The items found by keyword search in the current state."""
     with diary.log.reading() as reader:
         return found(memory, diary, reader, text)
 
 
 def test_an_older_reader_finds_what_was_pending_when_it_began(diary: Diary) -> None:
-    memory, late = Memory(), waiting(diary)
+    memory, late = Memory(), pending_positions(diary)
     with diary.log.reading() as older:
         upto = indexed_upto(older)
         fill(diary, diary.log.head, diary.log.head + 2 * GROUP)
@@ -116,7 +116,7 @@ def test_an_older_reader_finds_what_was_pending_when_it_began(diary: Diary) -> N
 
 def test_phrases_are_found_in_indexed_and_pending_passages(diary: Diary) -> None:
     with diary.log.reading() as reader:
-        for position in (1, waiting(diary)[-1]):
+        for position in (1, pending_positions(diary)[-1]):
             words = ("stand", "by", "the", name(position), "oak")
             assert passages_holding(reader, words, 9) == [position * PASSAGES_MAX]
         assert passages_holding(reader, ("oak", "stand"), 9) == []
@@ -124,9 +124,9 @@ def test_phrases_are_found_in_indexed_and_pending_passages(diary: Diary) -> None
 
 
 def test_a_purge_erases_indexed_and_pending_passages(diary: Diary) -> None:
-    gone = [5, waiting(diary)[-1]]
+    gone = [5, pending_positions(diary)[-1]]
     diary.log.purge(gone, reason="privacy", actor="user")
-    (_, *passages), (_, *places) = everywhere(diary)
+    (_, *passages), (_, *places) = all_terms(diary)
     assert not {row[1] for row in passages} & set(gone)
     assert not {doc // PASSAGES_MAX for _, doc, *_ in places} & set(gone)
     with diary.log.reading() as reader:
@@ -138,6 +138,6 @@ def test_a_purge_erases_indexed_and_pending_passages(diary: Diary) -> None:
 def test_a_rebuilt_index_is_the_same_also_after_a_purge(diary: Diary) -> None:
     closing = next(n for n in range(GROUP, 10 * GROUP) if closes_group(n))
     diary.log.purge([closing], reason="privacy", actor="user")
-    live = everywhere(diary)
+    live = all_terms(diary)
     rebuild(diary.log)
-    assert everywhere(diary) == live
+    assert all_terms(diary) == live

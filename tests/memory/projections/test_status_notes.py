@@ -1,4 +1,4 @@
-"""Status notes hold for some days, and step back when nobody speaks of them any more."""
+"""Status notes expire after some days, and are retired when nobody mentions them."""
 
 from collections.abc import Generator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Compression: one item for many, for the same audience, and everything comes back."""
+"""Compression: one summary for many items, for the same audience, and reversible."""
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ from everloop.memory.summaries.zoom import DEPTH_MAX, chase, levels, zoom
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Generator[Notebook]:
-    """Three items of an agent's, nothing else."""
+    """A notebook with three items by an agent."""
     notebook = Notebook(tmp_path)
     notebook.say("ash", "birch", "cedar")
     yield notebook
@@ -55,13 +55,13 @@ def consolidate(notes: Notebook, *item_ids: str, by: Context = ENGINE) -> Consol
     return done
 
 
-def writing(notes: Notebook, writer: Summarise) -> Compressor:
-    """A compressor with another writer."""
+def compressor_with(notes: Notebook, writer: Summarise) -> Compressor:
+    """A compressor with another summariser."""
     return Compressor(notes.log, notes.engine.do, writer)
 
 
 def seen(notes: Notebook, item_id: str, principal: str = "user") -> Item:
-    """One item, for a principal."""
+    """One item as a principal sees it."""
     return notes.engine.memory.find(principal, item_id)
 
 
@@ -165,7 +165,7 @@ def test_a_summary_is_refused_if_a_source_changed_while_it_was_written(
         return joined(items, budget)
 
     with pytest.raises(Conflict, match="'ash' changed"):
-        writing(notes, slow).compress(["ash", "birch"])
+        compressor_with(notes, slow).compress(["ash", "birch"])
     assert not any(item_id.startswith("mem-c-") for item_id in notes.listed())
 
 
@@ -176,7 +176,7 @@ def test_two_concurrent_compressions_of_one_window_give_one_summary(
         compress(notes, "birch", "ash")
         return joined(items, budget)
 
-    late = writing(notes, slow).compress(["ash", "birch"])
+    late = compressor_with(notes, slow).compress(["ash", "birch"])
     assert isinstance(late, Compressed)
     assert (late.new, late.sources) == (False, ("ash", "birch"))
     assert notes.listed() == {"ash", "birch", "cedar", late.summary_id}
@@ -197,7 +197,7 @@ def test_a_refusal_is_recorded_and_nothing_else_happens(notes: Notebook) -> None
     def refuse(items: Sequence[Item], budget: int) -> Refusal:
         return Refusal(f"{len(items)} items, {budget} tokens: no")
 
-    refused = writing(notes, refuse).compress(["ash", "birch"], budget=7)
+    refused = compressor_with(notes, refuse).compress(["ash", "birch"], budget=7)
     assert refused == Refusal("2 items, 7 tokens: no")
     (fact,) = notes.log.read(notes.log.record(notes.log.head).stream)
     assert fact.event == CompressionRefused(("ash", "birch"), "2 items, 7 tokens: no")
@@ -208,7 +208,7 @@ def test_a_refusal_is_recorded_and_nothing_else_happens(notes: Notebook) -> None
 def test_a_refusal_is_recorded_once_per_budget_until_an_item_changes(
     notes: Notebook,
 ) -> None:
-    refusing = writing(notes, lambda _one, budget: Refusal(f"{budget} tokens: no"))
+    refusing = compressor_with(notes, lambda _one, budget: Refusal(f"{budget} tokens: no"))
     for budget, more in ((1, 1), (1, 0), (500, 1), (500, 0), (1, 0)):
         head = notes.log.head
         refusing.compress(["ash", "birch"], budget=budget)
@@ -225,7 +225,7 @@ def test_a_refusal_is_recorded_once_per_budget_until_an_item_changes(
 )
 def test_an_invalid_summary_is_not_stored(notes: Notebook, title: str, text: str) -> None:
     with pytest.raises(ModelFailed):
-        writing(notes, lambda _one, _two: Gist(title, text)).compress(["ash"], budget=20)
+        compressor_with(notes, lambda _one, _two: Gist(title, text)).compress(["ash"], budget=20)
     assert notes.listed() == {"ash", "birch", "cedar"}
 
 
@@ -341,7 +341,7 @@ def test_sources_of_a_retired_summary_are_demoted_for_the_next_one(
 
 
 def test_a_refusal_demotes_nothing(notes: Notebook) -> None:
-    compressor = writing(notes, lambda _one, _two: Refusal("no"))
+    compressor = compressor_with(notes, lambda _one, _two: Refusal("no"))
     assert compressor.consolidate(["ash"], notes.recalled, by=AGENT_AS_OWNER) == Refusal("no")
 
 
@@ -358,7 +358,7 @@ def test_an_agent_consolidates_only_what_it_sees(notes: Notebook) -> None:
 def test_an_extractive_summary_is_found_by_the_titles_of_its_sources(notes: Notebook) -> None:
     notes.do(RememberItem("x", "We decided to host the wiki on Hetzner. It costs 4 euros."))
     notes.do(RememberItem("y", "Anna's birthday is on 3 May. She likes lilac and black tea."))
-    compressor = writing(notes, extractive())
+    compressor = compressor_with(notes, extractive())
     done = compressor.consolidate(["x", "y"], notes.recalled, by=ENGINE, budget=80)
     assert isinstance(done, Consolidated)
     assert (done.verified, done.demoted) == (True, ("x", "y"))
@@ -379,7 +379,7 @@ def test_an_extractive_summary_is_verified_by_the_real_search(notes: Notebook) -
         answer = notes.engine.memory.recall("user", Asked(text, limit=k, mode="text"))
         return [hit.item.item_id for hit in answer.hits]
 
-    done = writing(notes, extractive()).consolidate(names, recalled, by=ENGINE, budget=120)
+    done = compressor_with(notes, extractive()).consolidate(names, recalled, by=ENGINE, budget=120)
     assert isinstance(done, Consolidated)
     assert (done.verified, done.demoted) == (True, tuple(names))
     assert recalled("where is the wiki hosted?", 1) == [done.summary_id]

@@ -1,4 +1,4 @@
-"""The writer without a model: telling sentences, word for word, within the budget."""
+"""Extractive summaries: informative sentences, verbatim, within the budget."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""Consolidations that a process did not live to finish: found by asking the log, and finished."""
+"""Consolidations that a crash interrupted are found in the log and finished."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -17,7 +17,7 @@ from everloop.thread.background import StaleSummariesTask
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Generator[Notebook]:
-    """Three items of an agent's, nothing else."""
+    """A notebook with three items by an agent."""
     notebook = Notebook(tmp_path)
     notebook.say("ash", "birch", "cedar")
     yield notebook
@@ -25,11 +25,11 @@ def notes(tmp_path: Path) -> Generator[Notebook]:
 
 
 class Killed(BaseException):
-    """What `kill -9` is to a process: nothing after it is done."""
+    """Simulates `kill -9`: nothing after it is executed."""
 
 
 def killing(notes: Notebook, kind: type[Command], after: int) -> Compressor:
-    """A compressor that dies when it is to do one more of a kind than so many."""
+    """A compressor that dies at the next command of a kind, after a number of them."""
     left = [after]
 
     def do(command: Command, *, by: Context) -> Receipt:
@@ -43,7 +43,7 @@ def killing(notes: Notebook, kind: type[Command], after: int) -> Compressor:
 
 
 def finish(notes: Notebook) -> None:
-    """Do what the log says was not finished, and find nothing more."""
+    """Finish all open consolidations, and check that none is left."""
     for _ in range(2):
         with notes.reading() as reader:
             left = unsettled(reader)

@@ -1,4 +1,4 @@
-"""Staleness: what is taken back or changed below is felt all the way up, and made good again."""
+"""Stale summaries: retractions and revisions hide them at every level, until they are replaced."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -36,7 +36,7 @@ WORDS_ALONE = Settings(memory=MemorySettings(embedder="none"))
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Generator[Notebook]:
-    """Four items of an agent's, nothing else."""
+    """A notebook with four items by an agent."""
     notebook = Notebook(tmp_path)
     notebook.say("ash", "birch", "cedar", "date")
     yield notebook
@@ -44,7 +44,7 @@ def notes(tmp_path: Path) -> Generator[Notebook]:
 
 
 def consolidate(notes: Notebook, *item_ids: str) -> str:
-    """Consolidate; returns the summary."""
+    """Consolidate items; returns the id of the summary."""
     done = notes.compressor.consolidate(item_ids, notes.recalled, by=ENGINE)
     assert isinstance(done, Consolidated)
     assert done.verified
@@ -52,18 +52,18 @@ def consolidate(notes: Notebook, *item_ids: str) -> str:
 
 
 def stale(notes: Notebook, since: int = 0) -> list[StaleWindow]:
-    """What lacks a summary."""
+    """The stale windows."""
     with notes.reading() as reader:
         return stale_windows(reader, notes.who(reader), since=since)
 
 
 def windows(notes: Notebook) -> list[tuple[str, ...]]:
-    """The items that lack a summary."""
+    """The items of the stale windows."""
     return [window.item_ids for window in stale(notes)]
 
 
-def make_good(notes: Notebook) -> int:
-    """Do what the background does, until nothing is left to do; returns how often."""
+def renew_all(notes: Notebook) -> int:
+    """Renew stale windows as the background does until none is left; returns how many."""
     rounds = 0
     while found := stale(notes):
         rounds += 1
@@ -73,26 +73,26 @@ def make_good(notes: Notebook) -> int:
 
 
 def position(notes: Notebook, item_id: str) -> int:
-    """Where an item was taken in."""
+    """The position of an item."""
     with notes.reading() as reader:
         return notes.item(item_id, reader).position
 
 
 def retract(notes: Notebook, item_id: str, actor: str = "user") -> int:
-    """Take an item back."""
+    """Retract an item."""
     at = position(notes, item_id)
     return notes.log.retract([at], reason="slip", actor=actor).position
 
 
-def ground(notes: Notebook, item_id: str) -> set[str]:
-    """The sources at the bottom of an item."""
+def original_items(notes: Notebook, item_id: str) -> set[str]:
+    """The original items below a summary."""
     with notes.reading() as reader:
         found = zoom(reader, notes.who(reader), item_id)
     return {one.item.item_id for one in found if one.source}
 
 
-class Counting(Reader):
-    """A reader that counts what it is asked."""
+class CountingReader(Reader):
+    """A reader that counts its queries."""
 
     def __init__(self, reader: Reader) -> None:
         self.__dict__.update(vars(reader))
@@ -128,7 +128,7 @@ def test_undoing_a_retraction_hides_the_replacement_summary(notes: Notebook) -> 
     low = consolidate(notes, "ash", "birch")
     top = consolidate(notes, low, "cedar")
     retraction = retract(notes, "ash")
-    assert make_good(notes) == 2
+    assert renew_all(notes) == 2
     (new,) = notes.listed() - {"date"}
     shown = notes.log.preview_retract([retraction])
     streams = {touched.stream for touched in shown.hides}, {one.stream for one in shown.restores}
@@ -170,7 +170,7 @@ def test_a_lost_summary_is_found_and_replaced(
         summary,
         "retracted",
     )
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     assert len(notes.listed()) == 2
 
 
@@ -179,9 +179,9 @@ def test_nested_summaries_are_rebuilt_from_the_lowest_level(notes: Notebook) -> 
     consolidate(notes, left, right)
     retract(notes, "ash")
     assert windows(notes) == [("birch",)]
-    assert make_good(notes) == 2
+    assert renew_all(notes) == 2
     (top,) = notes.listed()
-    assert ground(notes, top) == {"birch", "cedar", "date"}
+    assert original_items(notes, top) == {"birch", "cedar", "date"}
 
 
 def test_nested_summaries_that_share_a_source_are_renewed_at_constant_cost(
@@ -192,10 +192,10 @@ def test_nested_summaries_that_share_a_source_are_renewed_at_constant_cost(
     notes.compressor.compress(["ash", low.summary_id])
     for year in range(3):
         notes.do(ReviseItem("ash", text=f"ash was cut down in year {year}."))
-        assert make_good(notes) == 2
+        assert renew_all(notes) == 2
         assert len(notes.listed()) == 6
     retract(notes, "birch")
-    assert make_good(notes) == 2
+    assert renew_all(notes) == 2
     assert len(notes.listed()) == 5
 
 
@@ -208,7 +208,7 @@ def test_a_wider_summary_of_the_same_items_does_not_replace_a_lost_one(
     notes.compressor.compress(["ash", "birch", low.summary_id])
     retract(notes, low.summary_id, actor="engine")
     assert windows(notes) == [("ash", "birch")]
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
 
 
 def test_a_summary_without_any_source_left_is_not_replaced(notes: Notebook) -> None:
@@ -224,7 +224,7 @@ def test_a_revised_source_makes_its_summary_stale_and_it_is_replaced(notes: Note
     notes.do(ReviseItem("ash", text="ash was cut down."))
     (found,) = stale(notes)
     assert (found.item_ids, found.why) == (("ash", "birch"), "revised")
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     (new,) = notes.listed() - {"cedar", "date"}
     assert new != old
     with notes.reading() as reader:
@@ -240,7 +240,7 @@ def test_a_summary_of_an_older_version_is_stale_even_if_recorded_later(notes: No
     notes.do(late, ENGINE)
     since = notes.log.head - 1
     assert [one.item_ids for one in stale(notes, since)] == [("ash",), ("birch",)]
-    make_good(notes)
+    renew_all(notes)
     assert "late" not in notes.listed()
 
 
@@ -258,9 +258,9 @@ def test_a_revision_makes_summaries_at_every_level_stale(notes: Notebook) -> Non
     low = consolidate(notes, "ash", "birch")
     consolidate(notes, low, "cedar")
     notes.do(ReviseItem("ash", text="ash was cut down."))
-    assert make_good(notes) == 2
+    assert renew_all(notes) == 2
     (top,) = notes.listed() - {"date"}
-    assert ground(notes, top) == {"ash", "birch", "cedar"}
+    assert original_items(notes, top) == {"ash", "birch", "cedar"}
     with notes.reading() as reader:
         assert "cut down" in notes.item(top, reader).text
 
@@ -271,7 +271,7 @@ def test_a_stale_summary_that_a_user_cites_is_hidden_and_gets_a_successor(
     old = consolidate(notes, "ash", "birch")
     notes.cite(old)
     notes.do(ReviseItem("ash", text="ash was cut down."))
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     assert old not in notes.listed()
     assert len(notes.listed() - {"cedar", "date"}) == 1
 
@@ -280,7 +280,7 @@ def test_items_that_no_longer_share_an_audience_get_a_summary_each(notes: Notebo
     consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", scope="project:p"))
     assert windows(notes) == [("ash",), ("birch",)]
-    assert make_good(notes) == 2
+    assert renew_all(notes) == 2
     assert len(notes.listed() - {"cedar", "date"}) == 2
 
 
@@ -311,7 +311,7 @@ def test_the_items_of_a_refused_window_are_used_in_the_one_above(
     refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
     refusing.renew(stale(notes)[0], notes.recalled)
     assert windows(notes) == [("birch", "cedar")]
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
 
 
 def test_only_changes_after_a_position_are_looked_up(notes: Notebook) -> None:
@@ -329,11 +329,11 @@ def test_summaries_lost_before_a_position_are_not_looked_up_again(notes: Noteboo
         settled = notes.log.head
         notes.do(ReviseItem("ash", text=f"ash was cut down in year {year}."))
         with notes.reading() as reader:
-            counting = Counting(reader)
+            counting = CountingReader(reader)
             found = stale_windows(counting, notes.who(reader), since=settled)
         assert [one.item_ids for one in found] == [("ash", "birch")]
         asked.append(counting.asked)
-        make_good(notes)
+        renew_all(notes)
     assert asked == asked[:1] * 5
 
 
@@ -353,7 +353,7 @@ def test_a_restored_window_is_stale_whenever_its_summary_was_lost(notes: Noteboo
     consolidate(notes, "ash", "birch", "cedar")
     first = retract(notes, "ash")
     retract(notes, "birch")
-    make_good(notes)
+    renew_all(notes)
     settled = notes.log.head
     notes.log.retract([first], reason="no slip", actor="user")
     assert [one.item_ids for one in stale(notes, settled)] == [("ash", "cedar")]
@@ -428,9 +428,9 @@ def test_after_any_change_the_background_leaves_nothing_stale_and_loses_no_sourc
             leaves[number] = ""
         elif leaves[number]:
             notes.do(ReviseItem(leaves[number], text=f"{leaves[number]} at {notes.log.head}."))
-        make_good(notes)
+        renew_all(notes)
         assert stale(notes) == []
-        held = set[str]().union(*(ground(notes, item) for item in notes.listed()))
+        held = set[str]().union(*(original_items(notes, item) for item in notes.listed()))
         assert held == set(filter(None, leaves))
     notes.close()
 
@@ -518,14 +518,14 @@ def test_a_stopped_renewal_makes_no_more_searches_and_continues_next_time(notes:
     stopping.renew(stale(notes)[0], recalled)
     assert len(asked) == 1
     assert notes.listed() == {"ash", "birch", "cedar", "date"}
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     assert len(notes.listed()) == 2
 
 
 def test_sources_demoted_for_a_summary_are_demoted_for_its_successor(notes: Notebook) -> None:
     first = consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was felled."))
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     with notes.reading() as reader:
         now = summary_of(reader, notes.who(reader), ("ash", "birch"))
         assert now is not None
@@ -537,11 +537,11 @@ def test_sources_demoted_by_the_user_are_demoted_for_each_successor(notes: Noteb
     notes.say("elm", "fir", by=USER)
     notes.compressor.compress(["elm", "fir"])
     notes.do(ReviseItem("elm", text="elm fell ill."), USER)
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     notes.compressor.consolidate(["elm", "fir"], notes.recalled, by=USER)
     for year in range(3):
         notes.do(ReviseItem("elm", text=f"elm was cut down in year {year}."), USER)
-        assert make_good(notes) == 1
+        assert renew_all(notes) == 1
         assert not {"elm", "fir"} & notes.listed()
 
 
@@ -550,7 +550,7 @@ def test_a_restored_source_is_not_demoted_again(notes: Notebook) -> None:
     steps = [at for at in range(1, notes.log.head + 1) if _is_demotion(notes, at)]
     notes.log.retract(steps[:1], reason="I want it", actor="user")
     notes.do(ReviseItem("birch", text="birch was cut down."))
-    assert make_good(notes) == 1
+    assert renew_all(notes) == 1
     assert "ash" in notes.listed()
     assert "birch" not in notes.listed()
 
@@ -563,7 +563,7 @@ def _is_demotion(notes: Notebook, at: int) -> bool:
 def test_a_summary_that_the_user_retracted_is_not_replaced(notes: Notebook, actor: str) -> None:
     consolidate(notes, "ash", "birch")
     notes.do(ReviseItem("ash", text="ash was felled."))
-    make_good(notes)
+    renew_all(notes)
     with notes.reading() as reader:
         now = summary_of(reader, notes.who(reader), ("ash", "birch"))
     assert now is not None
@@ -572,7 +572,7 @@ def test_a_summary_that_the_user_retracted_is_not_replaced(notes: Notebook, acto
 
 
 def holders(engine: Engine, item_ids: tuple[str, ...]) -> str:
-    """The current summary of just these items, if there is one."""
+    """The current summary of exactly these items, if there is one."""
     with engine.reading() as reader:
         found = summary_of(reader, asker(reader, "user"), item_ids)
     return found.item_id if found else ""
