@@ -278,7 +278,7 @@ def grant_audience(
     """Allow a principal to read. Only the owner can.
 
     The engine may admit a principal that never had a grant. `asking.known` tells whether it had
-    one, including retracted ones: whoever lost access is not admitted again automatically.
+    one, including retracted ones: a principal that lost access is not admitted again.
     """
     if asking.by.actor == ENGINE and (audience is not None or asking.known):
         return []
