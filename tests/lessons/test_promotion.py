@@ -63,6 +63,32 @@ def test_a_refusal_is_recorded_once_until_its_reasons_change(room: Classroom) ->
     assert "insufficient-applied-count: observed=0 < required=3" not in refusals[1]
 
 
+def test_a_repeated_request_gets_the_recorded_decision_not_a_new_evaluation(
+    room: Classroom,
+) -> None:
+    room.propose()
+    first = room.teacher.promote("les-1", by=AGENT, request_id="r1")
+    room.use()
+    room.wait(24)
+    assert room.teacher.promote("les-1", by=AGENT, request_id="r1") == first
+
+
+def test_a_promotion_that_ended_since_is_still_the_answer_to_its_request(room: Classroom) -> None:
+    room.ready()
+    first = room.teacher.promote("les-1", by=AGENT, request_id="r1")
+    room.thumb(up=False)
+    assert room.teacher.promote("les-1", by=AGENT, request_id="r1") == first
+    assert (first.passed, first.before) == (True, Status.PENDING)
+
+
+def test_the_answer_to_a_promotion_is_its_recorded_fact(room: Classroom) -> None:
+    room.propose()
+    refused = room.promote()
+    facts = [fact.event for fact in room.log.read("lesson:les-1")]
+    assert isinstance(facts[-1], PromotionRefused)
+    assert (refused.passed, refused.reasons) == (False, facts[-1].reasons)
+
+
 def test_the_thresholds_are_settings(tmp_path: Path) -> None:
     rules = LessonSettings(age_hours_min=0, uses_min=1, origins_min=1)
     room = Classroom(tmp_path / "strict", Settings(lessons=rules))

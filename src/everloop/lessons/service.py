@@ -14,7 +14,13 @@ from everloop.completion import Declined
 from everloop.errors import NotFound, Unavailable
 from everloop.lessons.feedback.classifier import OFFLINE
 from everloop.lessons.gate.evidence import locate
-from everloop.lessons.gate.standing import StaleLesson, Standing, stale, standings
+from everloop.lessons.gate.standing import (
+    StaleLesson,
+    Standing,
+    stale,
+    standings,
+    with_current_age,
+)
 from everloop.lessons.idempotent_requests import LESSON_TRACES
 from everloop.lessons.model.commands import (
     ActivateLesson,
@@ -39,17 +45,19 @@ from everloop.lessons.model.events import (
     LessonProposed,
     MemoryEvidence,
     Narrative,
+    PromotionRefused,
 )
 from everloop.lessons.model.lifecycle import Status
-from everloop.lessons.model.state import lesson_stream
+from everloop.lessons.model.state import LESSON, lesson_stream
 from everloop.lessons.narrative_writer import written_by
 from everloop.lessons.projections import queries
 from everloop.lessons.projections.hosts import HostStanding, PhaseEntry, host_standings, phases_of
 from everloop.lessons.projections.queries import LessonPage, LessonSeen
 from everloop.lessons.projections.search import Recalled, recall
 from everloop.lessons.settings import LessonSettings
-from everloop.log import Command, Context, Log, Reader, Receipt
+from everloop.log import Command, Context, Fact, Log, Reader, Receipt
 from everloop.log.idempotency import do_once, new_id
+from everloop.log.model.record import moment
 from everloop.memory.model.decide import principal_of
 from everloop.memory.model.scopes import OWNER, Asker
 from everloop.memory.projections.queries import asker
@@ -195,20 +203,24 @@ class Teacher:
         return self._act(command, command.lesson_id, by, request_id)
 
     def promote(self, lesson_id: str, *, by: Context, request_id: str | None = None) -> Promotion:
-        """Ask the gate. It decides from facts, whoever asks; a refusal is recorded as well."""
-        before = self.find(by.actor, lesson_id).status
+        """Ask the gate to promote a lesson; the answer is the decision as it was recorded.
+
+        The gate decides from facts, inside the transaction. A refusal is recorded as well.
+        """
+        self.find(by.actor, lesson_id)
         command = PromoteLesson(lesson_id)
         receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
-        if receipt.repeated:
-            with self.log.reading(as_of=receipt.facts[0].position - 1) as reader:
-                before = queries.find(reader, _asker(reader, by.actor), lesson_id).status
-        standing = self.standing(by.actor, lesson_id)
-        status = standing.lesson.status
-        if status is not Status.PROMOTED:
-            return Promotion(lesson_id, False, status, before, reasons=standing.reasons)
-        facts = receipt.facts or self.log.read(lesson_stream(lesson_id))
-        cited = [fact.event.cited for fact in facts if isinstance(fact.event, LessonPromoted)]
-        return Promotion(lesson_id, True, status, before, cited=cited[-1] if cited else ())
+        for fact in receipt.facts:
+            match fact.event:
+                case LessonPromoted(cited=cited):
+                    before = self._status_before(fact)
+                    return Promotion(lesson_id, True, Status.PROMOTED, before, cited=cited)
+                case PromotionRefused(reasons=reasons):
+                    before = self._status_before(fact)
+                    return Promotion(lesson_id, False, before, before, reasons=reasons)
+                case _:
+                    continue
+        return self._unchanged(lesson_id) or self.promote(lesson_id, by=by, request_id=request_id)
 
     # -- signals -----------------------------------------------------------------------------------
 
@@ -306,6 +318,29 @@ class Teacher:
         self.find(by.actor, lesson_id)
         do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
         return self.find(by.actor, lesson_id)
+
+    def _status_before(self, fact: Fact) -> Status:
+        """The status of a lesson just before a fact about it."""
+        lesson_id = fact.stream.removeprefix(lesson_stream(""))
+        with self.log.reading(as_of=fact.position - 1) as reader:
+            return queries.find(reader, asker(reader, OWNER), lesson_id).status
+
+    def _unchanged(self, lesson_id: str) -> Promotion | None:
+        """The recorded decision that still applies when a request to promote appended nothing.
+
+        None if another append changed the lesson since, so that it has to be decided again.
+        """
+        lesson = self.log.state(LESSON, lesson_stream(lesson_id))
+        if lesson is not None and lesson.status is Status.PROMOTED:
+            facts = self.log.read(lesson_stream(lesson_id))
+            cited = [fact.event.cited for fact in facts if isinstance(fact.event, LessonPromoted)]
+            status = lesson.status
+            return Promotion(lesson_id, True, status, status, cited=cited[-1] if cited else ())
+        if lesson is None or not lesson.refused:
+            return None
+        written_at = moment(self.log.record(lesson.words_at).recorded_us)
+        reasons = with_current_age(lesson.refused, self._clock.now() - written_at, self.settings)
+        return Promotion(lesson_id, False, lesson.status, lesson.status, reasons=reasons)
 
     def _name(self, new: ProposeLesson, request_id: str | None) -> str:
         """A new name; or that which the same request, or entry of a pack or source, always has."""

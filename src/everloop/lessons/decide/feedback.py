@@ -177,7 +177,7 @@ def promote_lesson(
 
 def _kept(reasons: tuple[str, ...]) -> tuple[str, ...]:
     """Reasons without what changes by itself: a lesson's age is no news."""
-    floor = "time-floor"
+    floor = checks.TIME_FLOOR
     return tuple(floor if reason.startswith(floor) else reason for reason in reasons)
 
 

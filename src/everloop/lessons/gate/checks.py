@@ -17,6 +17,7 @@ from everloop.lessons.settings import GateRules
 from everloop.memory.model.scopes import OWNER
 
 EVERYWHERE: Final = "global"
+TIME_FLOOR: Final = "time-floor"
 SPECULATIVE, OBSERVED = "speculative", "observed"
 _SECOND: Final = timedelta(seconds=1)
 
@@ -68,6 +69,12 @@ def grounds(case: Case, rules: GateRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def too_new_message(age: timedelta, rules: GateRules) -> str:
+    """The message for words that are younger than the minimum age."""
+    floor = timedelta(hours=rules.age_hours_min)
+    return f"{TIME_FLOOR}: age={age // _SECOND}s < required={floor // _SECOND}s"
+
+
 # -- the checks, in their order --------------------------------------------------------------------
 
 
@@ -88,9 +95,9 @@ def _age(case: Case, rules: GateRules) -> Check:
     fact = f"its words are {age // _SECOND // 360 / 10} h old"  # cut, not rounded
     if age >= floor:
         return Check("age", fact)
-    detail = f"age={age // _SECOND}s < required={floor // _SECOND}s"
     ready = f"{case.written_at + floor:%Y-%m-%d %H:%M} UTC"
-    return _failed("age", "time-floor", detail, fact, f"wait until {ready}")
+    found = Violation(TIME_FLOOR, too_new_message(age, rules), fact, f"wait until {ready}")
+    return Check("age", fact, (found,))
 
 
 def _uses(case: Case, rules: GateRules) -> Check:

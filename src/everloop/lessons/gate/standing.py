@@ -45,6 +45,15 @@ def standings(
     ]
 
 
+def with_current_age(reasons: tuple[str, ...], age: timedelta, rules: GateRules) -> tuple[str, ...]:
+    """The reasons of a recorded refusal, with the lesson's age as it is now.
+
+    Only the age changes without a new fact, so a refusal that repeats is not recorded again.
+    """
+    message = gate.too_new_message(age, rules)
+    return tuple(message if each.startswith(gate.TIME_FLOOR) else each for each in reasons)
+
+
 def stale(reader: Reader, who: Asker, settings: LessonSettings, now: datetime) -> list[StaleLesson]:
     """Lessons on trial to ask the user about, oldest first: nobody says if they help."""
     before = now - timedelta(days=settings.stale_days)
