@@ -14,15 +14,11 @@ from typing import Any, Final, cast
 import yaml
 
 from everloop.errors import Invalid
+from everloop.memory.markdown.front_matter import FENCE, field_lines, split_page
 
-FENCE: Final = "---"
 HEAD_MAX: Final = 65_536  # characters
 DEPTH_MAX: Final = 24
 WIDTH: Final = 10_000  # no text is broken over lines
-
-_HEAD = re.compile(
-    r"\ufeff?---[ \t]*\r?\n(?P<fields>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
-)
 
 _PLAIN = re.compile(r"^([\w-]+: +)([^\s\"'|>#].*?) *$", re.MULTILINE)
 
@@ -62,16 +58,12 @@ def parted(page: str) -> tuple[str, str]:
     """
     if not page.removeprefix("\ufeff").startswith((f"{FENCE}\n", f"{FENCE}\r\n")):
         return "", page
-    found = _HEAD.match(page)
-    if not found:
-        raise Invalid(
-            "line 1: the front matter has no end", hint="Close it with a line of three hyphens."
-        )
-    if found.end() > HEAD_MAX:
+    head, body = split_page(page)
+    if len(head) > HEAD_MAX:
         raise Invalid(
             f"the front matter has more than {HEAD_MAX:,} characters", hint="Move text below it."
         )
-    return page[: found.end()], page[found.end() :]
+    return head, body
 
 
 def new_head(fields: Mapping[str, Any]) -> str:
@@ -95,10 +87,7 @@ _MAP: Final = "tag:yaml.org,2002:map"
 
 
 def _composed(head: str) -> yaml.MappingNode | None:
-    found = _HEAD.match(head)
-    if not found:
-        return None
-    text = found["fields"].replace("\r\n", "\n")
+    text = field_lines(head).replace("\r\n", "\n")
     try:
         node = _parsed(text)
     except yaml.YAMLError as problem:

@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from everloop.errors import Invalid
+from everloop.memory.markdown.front_matter import FENCE, field_lines, split_page
 from everloop.memory.model.scopes import check_scope
 from everloop.memory.projections.queries import Item
 
-FENCE: Final = "---"
 DURABLE: Final = "durable"
 WORDS: Final = ("title", "text", "scope", "witnesses")  # fields that a revision changes
 MARKS: Final = ("significance", "pinned")
@@ -169,18 +169,11 @@ def read(page: str) -> Sheet:
     page = page.removeprefix("\ufeff")
     if page.startswith(f"{FENCE}\r\n"):
         page = page.replace("\r\n", "\n")
-    lines = page.split("\n")
-    if lines[0].rstrip() != FENCE:
+    front_matter, body = split_page(page)
+    if not front_matter:
         return Sheet(text=page.removesuffix("\n"))
-    ends = [number for number, line in enumerate(lines) if number and line.rstrip() == FENCE]
-    if not ends:
-        raise _error(1, "the front matter has no end", "Close it with a line of three hyphens.")
-    fields = _parse_fields(lines[1 : ends[0]])
-    body = lines[ends[0] + 1 :]
-    if body and not body[0]:
-        body = body[1:]
-    text = "\n".join(body).removesuffix("\n")
-    return _convert_fields(text, fields)
+    fields = _fields(field_lines(front_matter).split("\n"))
+    return _sheet(body.removeprefix("\n").removesuffix("\n"), fields)
 
 
 # -- parsing ---------------------------------------------------------------------------------------
