@@ -45,7 +45,7 @@ def test_a_proposal_is_pending_and_proposing_it_again_changes_nothing(room: Clas
 
 def test_other_words_under_the_same_id_are_a_conflict(room: Classroom) -> None:
     room.propose()
-    with pytest.raises(Conflict, match="with other words"):
+    with pytest.raises(Conflict, match="with a different text"):
         room.propose(new=msgspec.structs.replace(SHORT, body="Something else."))
 
 
@@ -124,7 +124,7 @@ def test_a_trusted_host_may_activate_until_it_is_trusted_no_more(room: Classroom
 
 @pytest.mark.parametrize("by", [AGENT, ENGINE, Context(actor="pack:p")])
 def test_only_the_user_says_whom_to_trust(room: Classroom, by: Context) -> None:
-    with pytest.raises(Forbidden, match="whom the user trusts"):
+    with pytest.raises(Forbidden, match="which hosts the user trusts"):
         room.teacher.trust("a", by=by)
 
 
@@ -420,7 +420,7 @@ def test_recall_reads_the_words_as_they_are_now(room: Classroom) -> None:
     room.teacher.edit(EditLesson("les-1", "Warm the oven", "Bake."), by=AGENT)
     assert room.teacher.recall("user", "cache") == []
     assert len(room.teacher.recall("user", "ovens")) == 1
-    with pytest.raises(Invalid, match="nothing to look for"):
+    with pytest.raises(Invalid, match="no searchable word"):
         room.teacher.recall("user", "  ")
 
 

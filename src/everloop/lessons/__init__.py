@@ -1,1 +1,1 @@
-"""Lessons: what agents propose, what the gate lets through, and what a host's model is shown."""
+"""Lessons: rules that agents propose, the promotion gate, and the manifest that hosts are shown."""

@@ -1,4 +1,4 @@
-"""Which of those that stand on memories an asker may know of: lessons and crew, by their names."""
+"""Visibility of citers: which lessons and crew entries that cite memories an asker may see."""
 
 from collections.abc import Collection
 from typing import get_args
@@ -12,11 +12,11 @@ from everloop.memory.model.scopes import Asker
 
 
 def known_citers(reader: Reader, who: Asker, names: Collection[str]) -> set[str]:
-    """Those of the names that are lessons, skills, personas or teams which the asker may see."""
+    """Those of the names that are lessons, skills, personas or teams the asker may see."""
     found = known_to(reader, who, names)
     for sort in get_args(Sort):
-        begin = stream_of(sort, "")
-        if any(name.startswith(begin) for name in names):
+        prefix = stream_of(sort, "")
+        if any(name.startswith(prefix) for name in names):
             seen = headlines(reader, who, sort, STATUSES)
             found |= {stream_of(sort, each.name) for each in seen}.intersection(names)
     return found

@@ -1,4 +1,7 @@
-"""What is asked of lessons and may be asked again: see `everloop.log.idempotency`."""
+"""Idempotency of lesson commands: how a repeated request is recognised in the log.
+
+See `everloop.log.idempotency`.
+"""
 
 from everloop.lessons.model.commands import (
     ActivateLesson,
@@ -29,7 +32,7 @@ from everloop.lessons.model.events import (
 )
 from everloop.log.idempotency import Trace, Traces
 
-_TOLD = tuple(f"narrative.{name}" for name in ("trigger", "failure_mode", "correction"))
+_NARRATIVE_FIELDS = tuple(f"narrative.{name}" for name in ("trigger", "failure_mode", "correction"))
 
 LESSON_TRACES: Traces = {
     ProposeLesson: Trace(
@@ -37,7 +40,7 @@ LESSON_TRACES: Traces = {
     ),
     EditLesson: Trace("edit", (LessonEdited,), ("lesson_id", "description", "body")),
     NarrateLesson: Trace(
-        "narrate", (LessonNarrated,), ("lesson_id", *_TOLD, "narrative.confidence")
+        "narrate", (LessonNarrated,), ("lesson_id", *_NARRATIVE_FIELDS, "narrative.confidence")
     ),
     ActivateLesson: Trace("activate", (LessonActivated,), ("lesson_id",)),
     PromoteLesson: Trace("promote", (LessonPromoted, PromotionRefused), ("lesson_id",)),

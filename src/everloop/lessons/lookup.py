@@ -1,4 +1,4 @@
-"""What the deciders of lessons look up in the views before a decision is made."""
+"""Lookups in the projections that lesson decisions need, made inside their transaction."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -22,18 +22,18 @@ from everloop.memory.browse.queries import grants, these
 from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import asker
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # a decision puts its own time in place of it
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # a placeholder: the decision sets the time
 
 
 def whom_to_trust(reader: Reader, command: Command) -> Surroundings:
-    """Whom the user trusts."""
+    """The hosts that the user trusts."""
     del command
     trusted = trusted_actors(reader)
     return Surroundings(trusted=frozenset(trusted), trusted_at=trusted)
 
 
 def evidence_for(reader: Reader, command: ProposeLesson | NarrateLesson) -> Surroundings:
-    """Whom the user trusts, who may see what, and the memories that the evidence names."""
+    """The trusted hosts, the audiences, and the memories that the evidence names."""
     named = command.evidence if isinstance(command, ProposeLesson) else command.narrative.evidence
     trusted = trusted_actors(reader)
     return Surroundings(
@@ -45,7 +45,7 @@ def evidence_for(reader: Reader, command: ProposeLesson | NarrateLesson) -> Surr
 
 
 def replacement_for(reader: Reader, command: SupersedeLesson) -> Surroundings:
-    """The lesson that is to take the place, and every lesson that took its own."""
+    """The replacing lesson, with the chain of lessons that replaced it in turn."""
     found = reader.rows(_REPLACEMENT, (command.by,))
     replacement = None
     if found:
@@ -60,24 +60,24 @@ def replacement_for(reader: Reader, command: SupersedeLesson) -> Surroundings:
 
 
 def items_seen(reader: Reader, item_ids: Collection[str]) -> dict[str, ItemSeen]:
-    """The memories of these ids, whoever may see them."""
+    """The memories of these ids, without an audience check."""
     found = these(reader, asker(reader, OWNER), sorted(item_ids)) if item_ids else []
     return {i.item_id: ItemSeen(i.position, i.scope, i.witnesses, i.text) for i in found}
 
 
 def used_before(reader: Reader, command: UseLesson) -> frozenset[tuple[str, str]]:
-    """Who has noted a use of these words under this id: actors and sessions."""
+    """The actors and sessions that already recorded this use of the current text."""
     rows = reader.rows(_SAME_USE, (command.lesson_id, command.use_id))
     return frozenset((actor, session) for actor, session in rows)
 
 
 def case_of(reader: Reader, command: PromoteLesson) -> Case | None:
-    """The lesson's case."""
+    """Everything that the gate may know of the lesson; None if there is none."""
     found = [row[0] for row in reader.rows(_WHERE, (command.lesson_id,))]
     return next(iter(cases(reader, found, _EPOCH)), None)
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 _WHERE = f"SELECT l.position FROM lessons l WHERE l.lesson_id = ? AND {visible('l')}"  # noqa: S608
 _REPLACEMENT = f"""
@@ -102,5 +102,5 @@ WHERE l.lesson_id = ? AND u.use_id = ? AND {visible("u")} AND u.digest = (
 
 
 def _item_id(evidence: Evidence) -> str:
-    """The memory that evidence names, or that its words were found in; empty if there is none."""
+    """The memory that evidence cites or quotes; empty if there is none."""
     return evidence.item_id if isinstance(evidence, MemoryEvidence) else evidence.found_in

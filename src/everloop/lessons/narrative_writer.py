@@ -1,7 +1,7 @@
-"""Letting a model say why a lesson holds: what it is told, and what of its answer is kept.
+"""Asks a model for the causal narrative of a lesson, and validates its answer.
 
-It is told not to invent; we do not rely on that. Its quotes are looked up, its lengths are checked,
-and a refusal is kept apart from an answer that makes no sense.
+The prompt says not to invent anything; we do not rely on that. Quotes are looked up, lengths are
+checked, and a refusal is told apart from an unusable answer.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ If you cannot tell, answer {{"error": "why not"}} instead."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a model answers: a narrative, or why there is none."""
+    """A model's answer: a narrative, or why there is none."""
 
     trigger: str = ""
     failure_mode: str = ""
@@ -48,13 +48,13 @@ class Answer(msgspec.Struct, frozen=True):
     error: str = ""
 
     def __post_init__(self) -> None:
-        """Make sure that a narrative may be kept; the model is told what is wrong with it."""
+        """Validate the narrative; the model gets the error text and tries again."""
         if not self.error and (fault := narrative_fault(self.narrative)):
             raise ValueError(fault)
 
     @property
     def narrative(self) -> Narrative:
-        """The narrative. A model can only quote: which memory a lesson stands on is said before."""
+        """The narrative. A model can only quote; the proposal says which memories are cited."""
         quotes = tuple(QuoteEvidence(text) for text in self.evidence)
         return Narrative(self.trigger, self.failure_mode, self.correction, self.confidence, quotes)
 
@@ -62,7 +62,7 @@ class Answer(msgspec.Struct, frozen=True):
 def written_by(
     model: Model, lesson: LessonSeen, excerpts: list[str], settings: LessonSettings
 ) -> Narrative | Declined:
-    """Why a lesson holds, in a model's words, or that it cannot tell.
+    """Ask a model why a lesson holds; it may decline.
 
     Raises:
         ModelFailed: it gave no usable answer.

@@ -1,7 +1,7 @@
-"""The teacher of lessons: what the doors call to propose, to use, to judge and to look things up.
+"""The lesson service: what the doors call to propose, use, judge, promote and find lessons.
 
-Everything it changes, it changes by commands; who speaks is the door's `Context`. What the speaker
-may not see is to them as if it did not exist, whatever they want to do with it.
+Every change is a command; the door's `Context` says who acts. A lesson outside the actor's audience
+is reported as not found, whatever the operation.
 """
 
 import hashlib
@@ -68,10 +68,10 @@ Do = Callable[..., Receipt]
 
 
 class Proposed(msgspec.Struct, frozen=True):
-    """What became of a proposal.
+    """The outcome of a proposal.
 
-    `updated`: the lesson was known before. `withheld`: it was to be seeded as promoted, and who
-    asked for that may not.
+    `updated`: the lesson existed before. `withheld`: the request asked to seed it as promoted, and
+    its actor may not do that.
     """
 
     lesson_id: str
@@ -83,7 +83,7 @@ class Proposed(msgspec.Struct, frozen=True):
 
 
 class Promotion(msgspec.Struct, frozen=True):
-    """What the gate said, with all that stands in the way; `cited`: the memories it stands on."""
+    """The decision of the gate: every reason against it, or the memories that it `cited`."""
 
     lesson_id: str
     passed: bool
@@ -94,7 +94,7 @@ class Promotion(msgspec.Struct, frozen=True):
 
 
 class Teacher:
-    """Lessons over one log."""
+    """Commands and queries on lessons, over one log."""
 
     def __init__(
         self,
@@ -112,33 +112,33 @@ class Teacher:
         self._ids = ids
         self._model = model
 
-    # -- words -------------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
     def propose(
         self, new: ProposeLesson, *, by: Context, request_id: str | None = None
     ) -> Proposed:
-        """Put a rule forward. An empty `lesson_id` gets one; quotes are looked up in memory."""
+        """Propose a lesson. An empty `lesson_id` gets a new id; quotes are looked up in memory."""
         command = msgspec.structs.replace(
             new,
-            lesson_id=new.lesson_id or self._name(new, request_id),
-            evidence=self._located(new.evidence, by),
+            lesson_id=new.lesson_id or self._lesson_id(new, request_id),
+            evidence=self._locate(new.evidence, by),
         )
         receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
-        new_here = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
+        created = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
         with self.log.reading() as reader:
             lesson = queries.find(reader, asker(reader, OWNER), command.lesson_id)
         withheld = new.seed_as_promoted and lesson.status is not Status.PROMOTED
         return Proposed(
             lesson.lesson_id,
             lesson.status,
-            not new_here,
+            not created,
             lesson.created_at,
             withheld,
             lesson.position,
         )
 
     def edit(self, change: EditLesson, *, by: Context, request_id: str | None = None) -> LessonSeen:
-        """Change its words; a promoted one is on trial again."""
+        """Edit its text; a promoted lesson becomes active again."""
         return self._act(change, change.lesson_id, by, request_id)
 
     def narrate(
@@ -149,7 +149,7 @@ class Teacher:
         narrative: Narrative | None = None,
         request_id: str | None = None,
     ) -> LessonSeen | Declined:
-        """Say why it holds; without a narrative, a model is asked, and may decline.
+        """Record why it holds; without a narrative, a model writes one, and may decline.
 
         Raises:
             ModelFailed: the model gave no usable answer.
@@ -157,26 +157,26 @@ class Teacher:
         lesson = self.find(by.actor, lesson_id)
         name = ""
         if narrative is None:
-            model = self._chosen_model()
+            model = self._require_model()
             written = written_by(model, lesson, self._excerpts(lesson, by), self.settings)
             name = model.name
             if isinstance(written, Declined):
                 self._do(RefuseNarrative(lesson_id, written.reason, name), by=by)
                 return written
             narrative = written
-        located = self._located(narrative.evidence, by)
-        told = msgspec.structs.replace(narrative, evidence=located)
-        return self._act(NarrateLesson(lesson_id, told, name), lesson_id, by, request_id)
+        located = self._locate(narrative.evidence, by)
+        checked = msgspec.structs.replace(narrative, evidence=located)
+        return self._act(NarrateLesson(lesson_id, checked, name), lesson_id, by, request_id)
 
-    # -- life --------------------------------------------------------------------------------------
+    # -- status ------------------------------------------------------------------------------------
 
     def activate(
         self, lesson_id: str, *, by: Context, text_digest: str = "", request_id: str | None = None
     ) -> LessonSeen:
-        """Put it on trial: the user's word only, on the words that they saw, if they say which.
+        """Activate it, which only the user may do; `text_digest` pins the text that they saw.
 
         Raises:
-            Conflict: its words have changed since.
+            Conflict: its text has changed since.
         """
         command = ActivateLesson(lesson_id, text_digest)
         return self._act(command, lesson_id, by, request_id)
@@ -184,21 +184,21 @@ class Teacher:
     def discard(
         self, command: DiscardLesson, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
-        """Let it go.
+        """Discard it.
 
         Raises:
-            Forbidden: a user wrote it, and this is not the user's word with force.
+            Forbidden: a user wrote it, and the user did not force it.
         """
         return self._act(command, command.lesson_id, by, request_id)
 
     def supersede(
         self, command: SupersedeLesson, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
-        """Let another take its place.
+        """Replace it by another lesson.
 
         Raises:
-            Forbidden: a user wrote it, and this is not the user's word with force.
-            Conflict: the other cannot take its place.
+            Forbidden: a user wrote it, and the user did not force it.
+            Conflict: the other lesson cannot replace it.
         """
         return self._act(command, command.lesson_id, by, request_id)
 
@@ -220,18 +220,19 @@ class Teacher:
                     return Promotion(lesson_id, False, before, before, reasons=reasons)
                 case _:
                     continue
-        return self._unchanged(lesson_id) or self.promote(lesson_id, by=by, request_id=request_id)
+        decision = self._standing_decision(lesson_id)
+        return decision or self.promote(lesson_id, by=by, request_id=request_id)
 
     # -- signals -----------------------------------------------------------------------------------
 
     def use(self, command: UseLesson, *, by: Context, request_id: str | None = None) -> LessonSeen:
-        """Note that an agent acted on it."""
+        """Record that an agent acted on it."""
         return self._act(command, command.lesson_id, by, request_id)
 
     def feedback(
         self, command: GiveFeedback, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
-        """Note praise or blame. An empty `signal_id` gets one."""
+        """Record praise or blame. An empty `signal_id` gets a new id."""
         signal = command.signal_id or new_id(self._ids, "sig", request_id)
         named = msgspec.structs.replace(command, signal_id=signal)
         return self._act(named, command.lesson_id, by, request_id)
@@ -239,49 +240,49 @@ class Teacher:
     def withdraw(
         self, command: WithdrawFeedback, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
-        """Take a signal back: the user only, in person."""
+        """Withdraw a signal, which only the user may do, in person."""
         return self._act(command, command.lesson_id, by, request_id)
 
     def verdict(
         self, command: RecordVerdict, *, by: Context, request_id: str | None = None
     ) -> LessonSeen:
-        """Note what a runner found. An empty `text_digest` means the words as they are now."""
+        """Record a runner's verdict. An empty `text_digest` means the current text."""
         digest = command.text_digest or self.find(by.actor, command.lesson_id).digest
         bound = msgspec.structs.replace(command, text_digest=digest)
         return self._act(bound, command.lesson_id, by, request_id)
 
-    # -- looking things up -------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------
 
     def find(self, principal: str, lesson_id: str) -> LessonSeen:
-        """One lesson that a principal may see."""
+        """One lesson, if the principal may see it."""
         with self.log.reading() as reader:
             return queries.find(reader, _asker(reader, principal), lesson_id)
 
     def page(
         self, principal: str, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
     ) -> LessonPage:
-        """Lessons by status, then by id; by default, all that were not discarded."""
+        """A page of lessons, sorted by status, then by id; by default without discarded ones."""
         with self.log.reading() as reader:
             who = _asker(reader, principal)
             return queries.page(reader, who, statuses, limit=limit, offset=offset)
 
     def recall(self, principal: str, query: str, *, limit: int = 5) -> list[Recalled]:
-        """The lessons that fit a question best."""
+        """The lessons that match a query best."""
         with self.log.reading() as reader:
             return recall(reader, _asker(reader, principal), query, limit=limit)
 
     def standing(self, principal: str, lesson_id: str) -> Standing:
-        """How a lesson stands before the gate."""
+        """The result of every gate check for one lesson."""
         with self.log.reading() as reader:
             lesson = queries.find(reader, _asker(reader, principal), lesson_id)
             return self.standings(reader, [lesson])[0]
 
     def standings(self, reader: Reader, lessons: Sequence[LessonSeen]) -> list[Standing]:
-        """How these lessons stand before the gate, in this order."""
+        """The result of every gate check for these lessons, in this order."""
         return standings(reader, lessons, self.settings, self._clock.now())
 
     def stale(self, principal: str) -> list[StaleLesson]:
-        """Lessons on trial to ask the user about, oldest first: nobody says if they help."""
+        """Active lessons with too little feedback, to ask the user about; oldest first."""
         with self.log.reading() as reader:
             who = _asker(reader, principal)
             return stale(reader, who, self.settings, self._clock.now())
@@ -289,20 +290,20 @@ class Teacher:
     # -- hosts and tasks ---------------------------------------------------------------------------
 
     def hosts(self) -> list[HostStanding]:
-        """Every host that the user has spoken of."""
+        """Every host that the user has trusted or distrusted."""
         with self.log.reading() as reader:
             return host_standings(reader)
 
     def trust(self, host: str, *, by: Context) -> bool:
-        """Let a host pass on the user's words; whether that is new."""
+        """Trust a host to relay the user's words; True if it was not trusted before."""
         return bool(self._do(TrustHost(host), by=by).facts)
 
     def distrust(self, host: str, *, by: Context) -> bool:
-        """Let it no longer. What rested on its word goes at once; whether that is new."""
+        """Revoke that trust, with everything that depended on it; True if it was trusted."""
         return bool(self._do(DistrustHost(host), by=by).facts)
 
     def log_phase(self, command: LogPhase, *, by: Context) -> bool:
-        """Note that a host reached a phase of its task; whether that is new."""
+        """Record that a host reached a phase of its task; True if that is new."""
         return bool(self._do(command, by=by).facts)
 
     def ledger_of(self, task_id: str) -> list[PhaseEntry]:
@@ -310,7 +311,7 @@ class Teacher:
         with self.log.reading() as reader:
             return phases_of(reader, task_id)
 
-    # -- inside ------------------------------------------------------------------------------------
+    # -- helpers -----------------------------------------------------------------------------------
 
     def _act(
         self, command: Command, lesson_id: str, by: Context, request_id: str | None
@@ -325,7 +326,7 @@ class Teacher:
         with self.log.reading(as_of=fact.position - 1) as reader:
             return queries.find(reader, asker(reader, OWNER), lesson_id).status
 
-    def _unchanged(self, lesson_id: str) -> Promotion | None:
+    def _standing_decision(self, lesson_id: str) -> Promotion | None:
         """The recorded decision that still applies when a request to promote appended nothing.
 
         None if another append changed the lesson since, so that it has to be decided again.
@@ -342,22 +343,22 @@ class Teacher:
         reasons = with_current_age(lesson.refused, self._clock.now() - written_at, self.settings)
         return Promotion(lesson_id, False, lesson.status, lesson.status, reasons=reasons)
 
-    def _name(self, new: ProposeLesson, request_id: str | None) -> str:
-        """A new name; or that which the same request, or entry of a pack or source, always has."""
+    def _lesson_id(self, new: ProposeLesson, request_id: str | None) -> str:
+        """A new id; the same request, pack entry or source entry always gets the same one."""
         if new.author == "pack" and new.external_id:
-            return _name_for("pack", new.pack_id, new.external_id)
+            return _derived_id("pack", new.pack_id, new.external_id)
         if new.source is not None:
-            return _name_for(new.source.kind, new.source.digest, new.description, new.body)
+            return _derived_id(new.source.kind, new.source.digest, new.description, new.body)
         return new_id(self._ids, "les", request_id)
 
-    def _located(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
+    def _locate(self, evidence: tuple[Evidence, ...], by: Context) -> tuple[Evidence, ...]:
         if not evidence:
             return ()
         with self.log.reading() as reader:
             return locate(reader, _asker(reader, by.actor), evidence)
 
     def _excerpts(self, lesson: LessonSeen, by: Context) -> list[str]:
-        """The memories that a lesson cites, as far as the speaker may see them."""
+        """The texts of the memories that a lesson cites, if the actor may see them."""
         named = [each.item_id for each in lesson.evidence if isinstance(each, MemoryEvidence)]
         found: list[str] = []
         with self.log.reading() as reader:
@@ -369,11 +370,11 @@ class Teacher:
                     continue
         return found
 
-    def _chosen_model(self) -> Model:
+    def _require_model(self) -> Model:
         model = None if self._model is None else self._model()
         if model is None or model.name == OFFLINE:
             raise Unavailable(
-                "no model is at hand to write a narrative", hint="Write it by hand, or add a model."
+                "no model is set up to write a narrative", hint="Write it by hand, or add a model."
             )
         return model
 
@@ -382,5 +383,5 @@ def _asker(reader: Reader, principal: str) -> Asker:
     return asker(reader, principal_of(principal))
 
 
-def _name_for(*parts: str) -> str:
+def _derived_id(*parts: str) -> str:
     return f"les-{hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]}"

@@ -1,4 +1,4 @@
-"""What can be set about lessons; section `[lessons]` of the settings file."""
+"""Settings of lessons and their gate; section `[lessons]` of the settings file."""
 
 from typing import Annotated
 
@@ -7,39 +7,41 @@ from msgspec import Meta
 
 
 class GateRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The thresholds of the gate. No setting takes a check away."""
+    """The thresholds of the gate. No setting turns a check off."""
 
     age_hours_min: Annotated[
-        float, Meta(ge=0, description="How old a lesson's words must be, in hours, to be promoted.")
+        float, Meta(ge=0, description="Minimum age of a lesson's text, in hours, for a promotion.")
     ] = 24.0
     uses_min: Annotated[
-        int, Meta(ge=1, description="How often it must have been used; being shown is no use.")
+        int,
+        Meta(ge=1, description="Minimum number of uses; being shown in a manifest does not count."),
     ] = 3
     supports_min: Annotated[
-        int, Meta(ge=1, description="How many signals from outside must support it.")
+        int, Meta(ge=1, description="Minimum number of supporting signals from outside the agent.")
     ] = 1
     origins_min: Annotated[
-        int, Meta(ge=1, description="From how many different sessions the uses must come.")
+        int, Meta(ge=1, description="Minimum number of different sessions that used it.")
     ] = 2
     citations_min: Annotated[
-        int, Meta(ge=1, description="How many memories it must stand on that pass every check.")
+        int, Meta(ge=1, description="Minimum number of cited memories that pass every check.")
     ] = 1
 
 
 class LessonSettings(GateRules, frozen=True, forbid_unknown_fields=True):
-    """The gate, and what is asked about lessons that nobody speaks of."""
+    """The gate, stale lessons without feedback, and narratives by a model."""
 
     stale_days: Annotated[
-        float, Meta(ge=0, description="After how many days on trial a lesson is asked about.")
+        float,
+        Meta(ge=0, description="Days after which an active lesson with little feedback is stale."),
     ] = 7.0
     stale_signals_min: Annotated[
-        int, Meta(ge=1, description="A lesson with fewer signals than this is asked about.")
+        int, Meta(ge=1, description="A lesson with fewer signals than this can be stale.")
     ] = 1
     stale_asked_max: Annotated[
-        int, Meta(ge=1, description="How many lessons are asked about at a time.")
+        int, Meta(ge=1, description="Most stale lessons that the user is asked about at a time.")
     ] = 1
     narrative_tries: Annotated[
-        int, Meta(ge=1, description="How often a model is asked for a usable narrative.")
+        int, Meta(ge=1, description="Attempts to get a usable narrative from a model.")
     ] = 3
     narrative_tokens_max: Annotated[
         int, Meta(ge=64, description="Longest narrative that a model may write, in tokens.")

@@ -159,10 +159,10 @@ def test_agreeing_to_words_that_were_seen_does_not_agree_to_others(room: Classro
     room.propose()
     seen = room.teacher.find("user", "les-1").digest
     room.teacher.edit(EditLesson("les-1", body="Pipe it into a shell."), by=AGENT)
-    with pytest.raises(Conflict, match="have changed since"):
+    with pytest.raises(Conflict, match="has changed since"):
         room.teacher.activate("les-1", by=USER, text_digest=seen)
     praise = GiveFeedback("les-1", True, "s1", text_digest=seen)
-    with pytest.raises(Conflict, match="have changed since"):
+    with pytest.raises(Conflict, match="has changed since"):
         room.teacher.feedback(praise, by=USER)
     blame = msgspec.structs.replace(praise, helpful=False)
     assert room.teacher.feedback(blame, by=USER).thumbs_down == 1

@@ -175,7 +175,10 @@ def test_a_folder_is_a_pack_too(engine: Engine, tmp_path: Path) -> None:
     assert {each.sort for each in done.entries} == {"lesson", "skill", "persona", "team"}
     troubles = {trouble.name: trouble.problem for trouble in done.troubles}
     assert set(troubles) == {"skills/broken/SKILL.md", "personas/unclosed.md"}
-    assert "'other' inside and 'broken' outside" in troubles["skills/broken/SKILL.md"]
+    assert (
+        "its name is 'other', but its file or folder is called 'broken'"
+        in troubles["skills/broken/SKILL.md"]
+    )
     skill = engine.crew.whole("user", "skill", "deploy").profile
     assert isinstance(skill, Skill)
     assert [file.path for file in skill.files] == ["reference/more.md"]

@@ -191,7 +191,7 @@ def test_the_user_cannot_support_their_own_words(hand: Hand) -> None:
     case = but(hands=frozenset({hand}), cited=memory(hands=frozenset({Hand("agent:b", "s9")})))
     assert told(case) == ["missing-external-signal-sources"]
     [missing] = violations(case, GateRules())
-    assert missing.satisfied_by.endswith("praise of one's own words is no support")
+    assert missing.satisfied_by.endswith("praise of one's own text is no support")
 
 
 def test_for_an_agents_words_praise_of_the_user_would_do() -> None:
@@ -389,8 +389,8 @@ def test_facts_are_told_in_singular_and_plural() -> None:
 @pytest.mark.parametrize(
     ("changes", "fact"),
     [
-        ({"scope": "project:x"}, "'mem-1' is for project:x"),
-        ({"restricted": True}, "'mem-1' is for few"),
+        ({"scope": "project:x"}, "'mem-1' is in scope project:x"),
+        ({"restricted": True}, "'mem-1' is restricted to some people"),
     ],
 )
 def test_whom_a_memory_is_for_is_told(changes: dict[str, Any], fact: str) -> None:

@@ -163,5 +163,5 @@ def test_without_a_model_it_says_so(room: Classroom) -> None:
     alone = Teacher(room.log, room.engine.do, world.clock, world.ids, settings)
     quoting = taught(room, ScriptedModel(name="offline"))
     for teacher in (alone, quoting):
-        with pytest.raises(Unavailable, match="no model is at hand"):
+        with pytest.raises(Unavailable, match="no model is set up"):
             teacher.narrate("les-1", by=AGENT)

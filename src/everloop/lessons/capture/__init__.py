@@ -1,1 +1,1 @@
-"""Capture: what others wrote down or said, put forward as lessons. It proposes, and no more."""
+"""Capture: proposes lessons from notes, memory files and transcripts. It never promotes any."""

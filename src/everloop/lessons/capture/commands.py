@@ -1,11 +1,11 @@
-"""What can be asked of a source."""
+"""The commands on a capture source."""
 
 from everloop.lessons.capture.entries import Mark, Origin
 from everloop.log import Command
 
 
 class NoteEntry(Command, frozen=True):
-    """Note that an entry was put forward. `replaces` is the digest of the entry it came after."""
+    """Record that an entry was proposed. `replaces` is the digest of its previous version."""
 
     origin: Origin
     key: str
@@ -16,7 +16,7 @@ class NoteEntry(Command, frozen=True):
 
 
 class NoteRead(Command, frozen=True):
-    """Note how far a growing file was read."""
+    """Record the offset up to which a growing file was read."""
 
     origin: Origin
     mark: Mark

@@ -1,7 +1,7 @@
-"""Corrections in what a user says: "no, use pnpm", "always run the linter first". Pure.
+"""Finds corrections in a user's message: "no, use pnpm", "always run the linter first". Pure.
 
-Better to miss one than to make a rule of a passing remark. Questions, long messages, code, quoted
-lines and what holds only for now are passed over. What is found is a verbatim piece of the message.
+Precision over recall: better to miss one than to make a rule of a passing remark. Questions, long
+messages, code, quoted lines and temporary wishes are skipped. A match is a verbatim excerpt.
 """
 
 import re
@@ -23,7 +23,7 @@ _DO = (
     r"|check|ask|add|make|set|store|log|format|install|leave|stick)"
 )
 
-# What holds whenever it is said.
+# A general rule, wherever it is said.
 _RULES = re.compile(
     rf"""{_LEAD}(?:
         (?:from\snow\son|going\sforward|in\s(?:the\s)?future|as\sa\srule|for\sfuture\sreference)\b
@@ -40,7 +40,7 @@ _RULES = re.compile(
     )""",
     _FLAGS,
 )
-# What is a rule only as an answer to something that was done.
+# A rule only as a reply to something that the assistant did.
 _REPLIES = re.compile(
     rf"""{_LEAD}(?:
         (?:no|nope|wrong|incorrect|not\squite|actually|that['’]?s\s(?:wrong|not\sright|incorrect))
@@ -69,13 +69,13 @@ _STARTS = ("no", "nope", "wrong", "incorrect", "actually")
 
 
 class Correction(msgspec.Struct, frozen=True):
-    """A rule that a user stated. `quote` is verbatim."""
+    """A rule that the user stated, quoted verbatim."""
 
     quote: str
 
 
 def corrections(text: str, *, answered: bool, characters_max: int) -> tuple[Correction, ...]:
-    """The rules that a message states. `answered`: an assistant had spoken before it."""
+    """The rules that a message states. `answered`: an assistant's turn came before it."""
     if len(text) > characters_max:
         return ()
     prose = _FENCE.sub(lambda code: "\n" * code[0].count("\n"), text)
@@ -84,17 +84,17 @@ def corrections(text: str, *, answered: bool, characters_max: int) -> tuple[Corr
 
 
 def _sentences(prose: str) -> list[str]:
-    """The sentences of a text. A bare "No." belongs to the one that follows it."""
+    """The sentences of a text. A bare "No." is joined with the sentence after it."""
     sentences: list[str] = []
     for line in prose.splitlines():
         if line.lstrip().startswith((">", "|", "$", "#", "    ")):
             continue
         start = 0
         for found in _SENTENCE.finditer(line):
-            said = line[start : found.end()].strip()
-            if said.rstrip(".!,").lower() in _STARTS:
+            sentence = line[start : found.end()].strip()
+            if sentence.rstrip(".!,").lower() in _STARTS:
                 continue
-            sentences.append(said.lstrip("-*• "))
+            sentences.append(sentence.lstrip("-*• "))
             start = found.end()
     return sentences
 

@@ -1,4 +1,4 @@
-"""Decisions about sources: an entry is noted once, and a mark only if it moved."""
+"""Decisions about capture sources: each entry is recorded once, and each new offset."""
 
 from everloop.errors import Invalid
 from everloop.lessons.capture.commands import NoteEntry, NoteRead
@@ -8,7 +8,7 @@ from everloop.log import Asking, Event
 
 
 def note_entry(source: SourceState | None, command: NoteEntry, asking: Asking) -> list[Event]:
-    """Note an entry. One that is known, and was not changed since, is not noted again."""
+    """Record an entry. A known one that was not replaced since is not recorded again."""
     del asking
     known = source or SourceState()
     if command.digest in known.entries and command.digest not in known.gone:
@@ -18,7 +18,7 @@ def note_entry(source: SourceState | None, command: NoteEntry, asking: Asking) -
         EntryCaptured(
             source_id=command.origin.source_id,
             kind=command.origin.kind,
-            name=_name(command.origin.name),
+            name=_check_name(command.origin.name),
             key=command.key,
             digest=command.digest,
             description=command.description,
@@ -29,7 +29,7 @@ def note_entry(source: SourceState | None, command: NoteEntry, asking: Asking) -
 
 
 def note_read(source: SourceState | None, command: NoteRead, asking: Asking) -> list[Event]:
-    """Note how far it was read."""
+    """Record the offset up to which it was read, if it is new."""
     del asking
     known = source or SourceState()
     if command.mark == known.mark:
@@ -39,14 +39,14 @@ def note_read(source: SourceState | None, command: NoteRead, asking: Asking) -> 
         SourceRead(
             source_id=origin.source_id,
             kind=origin.kind,
-            name=_name(origin.name),
+            name=_check_name(origin.name),
             offset=command.mark.offset,
             head=command.mark.head,
         )
     ]
 
 
-def _name(name: str) -> str:
+def _check_name(name: str) -> str:
     if not name or "/" in name or "\\" in name:
-        raise Invalid(f"{name!r} is not a file's name", hint="Give the name without its path.")
+        raise Invalid(f"{name!r} is not a file's name", hint="Give the name without the path.")
     return name

@@ -1,4 +1,4 @@
-"""The commands of capture and how each is decided, for the composition root."""
+"""The decider table of capture sources."""
 
 from typing import Any
 

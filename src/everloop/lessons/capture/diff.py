@@ -1,4 +1,4 @@
-"""What is new in a source since it was last read: pure."""
+"""The difference between a source and its last reading: new and changed entries. Pure."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -9,11 +9,11 @@ import msgspec
 from everloop.lessons.capture.entries import Entry
 from everloop.lessons.capture.state import Captured, SourceState
 
-ALIKE: Final = 0.6  # how alike two descriptions must be for one to be the other, changed
+ALIKE: Final = 0.6  # minimum similarity of two descriptions to count as the same entry
 
 
 class Change(msgspec.Struct, frozen=True):
-    """An entry to put forward. `replaces` is the digest of the entry it was before; else empty."""
+    """An entry to propose. `replaces` is the digest of its previous version; empty if it is new."""
 
     entry: Entry
     digest: str
@@ -21,7 +21,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def additions(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple[Change, ...]:
-    """The entries of a growing source that are not known yet. A known key comes with new words."""
+    """The new entries of a growing source. One with a known key replaces the earlier one."""
     fresh = {entry.digest(kind): entry for entry in entries}
     keys = {old.key: name for name, old in source.entries.items() if name not in source.gone}
     found: list[Change] = []
@@ -33,10 +33,9 @@ def additions(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple
 
 
 def changes(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple[Change, ...]:
-    """The new entries of a source that was read as a whole, and what each was before.
+    """The new entries of a source that was read as a whole, with their previous versions.
 
-    An entry that is no longer there was removed, or changed into one that has its key, or that says
-    nearly the same.
+    A missing entry was removed, or changed into one with the same key or a similar description.
     """
     now = {entry.digest(kind): entry for entry in entries}
     standing = {name: old for name, old in source.entries.items() if name not in source.gone}
@@ -44,21 +43,21 @@ def changes(source: SourceState, kind: str, entries: Sequence[Entry]) -> tuple[C
     found: list[Change] = []
     for digest, entry in now.items():
         if digest not in standing:
-            replaces = _before(entry, missing)
+            replaces = _previous_version(entry, missing)
             missing.pop(replaces, None)
             found.append(Change(entry, digest, replaces))
     return tuple(found)
 
 
-def _before(entry: Entry, missing: dict[str, Captured]) -> str:
-    """The digest of what an entry was before; empty if it is new."""
+def _previous_version(entry: Entry, missing: dict[str, Captured]) -> str:
+    """The digest of an entry's previous version; empty if it is new."""
     for digest, old in missing.items():
         if entry.key and old.key == entry.key:
             return digest
-    scores = {digest: _likeness(entry, old) for digest, old in missing.items()}
+    scores = {digest: _similarity(entry, old) for digest, old in missing.items()}
     best = max(scores, key=lambda digest: scores[digest], default="")
     return best if scores.get(best, 0.0) >= ALIKE else ""
 
 
-def _likeness(entry: Entry, old: Captured) -> float:
+def _similarity(entry: Entry, old: Captured) -> float:
     return SequenceMatcher(None, entry.description, old.description, autojunk=False).ratio()

@@ -1,4 +1,4 @@
-"""What capture reads: a source, its entries, and what could not be read."""
+"""The input of capture: a source file, its entries, and what could not be read."""
 
 from hashlib import sha256
 from typing import Final
@@ -16,7 +16,7 @@ DESCRIPTION_MAX: Final = 140
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """A file that is read. `source_id` is a digest of where it lies; the path is not kept."""
+    """A source file. `source_id` is a digest of its path; the path itself is not stored."""
 
     source_id: str
     kind: str
@@ -24,10 +24,10 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One rule as a source has it.
+    """One rule in a source.
 
-    `key` is its name there, if it has one: an entry of that name with other words has changed.
-    `quote` are words that a user said in `message`; both are empty if nobody was heard to say it.
+    `key` is its name there, if it has one: an entry with a known key and another text has changed.
+    `quote` is an excerpt of the user's `message`; both are empty if no message states the rule.
     """
 
     key: str
@@ -41,13 +41,13 @@ class Entry(msgspec.Struct, frozen=True):
     said_at: str = ""
 
     def digest(self, kind: str) -> str:
-        """What tells it from others: the same words for the same scope are proposed once."""
+        """The identity of the entry: the same text in the same scope is proposed once."""
         words = (kind, self.scope, self.description, self.body)
         return sha256(msgspec.json.encode(words)).hexdigest()[:32]
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """Something of a source that was passed over, and what to do about it."""
+    """A part of a source that was skipped, with the problem and a hint."""
 
     name: str
     problem: str
@@ -55,14 +55,14 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """How far a growing file was read. `head` is a digest of how it begins."""
+    """A read position in a growing file. `head` is a digest of the file's beginning."""
 
     offset: int = 0
     head: str = ""
 
 
 def shortened(text: str, characters: int = DESCRIPTION_MAX) -> str:
-    """The first line of a text, cut at a word."""
+    """The first line of a text, truncated at a word."""
     first = text.strip().partition("\n")[0].strip()
     if len(first) <= characters:
         return first
@@ -70,7 +70,7 @@ def shortened(text: str, characters: int = DESCRIPTION_MAX) -> str:
 
 
 def project_scope(folder: str) -> str:
-    """The scope of a project's folder; without a name it is the user's."""
+    """The scope of a project's folder; `user` if the folder has no name."""
     plain = "".join("-" if sign == "*" or not sign.isprintable() else sign for sign in folder)
     name = plain.strip()[:99].rstrip()
     return check_scope(f"project:{name}") if name else "user"

@@ -1,13 +1,13 @@
-"""What can happen to a source that is captured from."""
+"""The events of a capture source."""
 
 from everloop.log import Event, event
 
 
 @event("lessons.entry_captured")
 class EntryCaptured(Event, frozen=True):
-    """An entry of a source was put forward as a lesson.
+    """An entry of a source was proposed as a lesson.
 
-    `replaces` is the lesson that the entry was put forward as before its words were changed.
+    `replaces` is the lesson of the entry's previous version.
     """
 
     source_id: str
@@ -22,7 +22,7 @@ class EntryCaptured(Event, frozen=True):
 
 @event("lessons.source_read")
 class SourceRead(Event, frozen=True):
-    """A growing file was read up to `offset`. `head` is a digest of how it begins."""
+    """A growing file was read up to `offset`. `head` is a digest of the file's beginning."""
 
     source_id: str
     kind: str

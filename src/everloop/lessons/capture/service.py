@@ -1,8 +1,8 @@
-"""The catcher: what the adapters call with what they read. It proposes lessons, and no more.
+"""The capture service: proposes lessons from the entries that adapters read. It never promotes any.
 
-It speaks as an agent, whoever started it: what stands in a file may have been written by anyone.
-An entry is proposed once, whatever happens in between: its lesson's id and the request's are made
-from its words, so a crash, a restart or a second reader changes nothing.
+It always acts as an agent, because anyone may have written what is in a file. Proposals are
+idempotent: the lesson id and the request id are derived from the entry's text, so a crash, a
+restart or a second reader changes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +29,10 @@ HOST = "claude-code"
 
 
 class Caught(msgspec.Struct, frozen=True):
-    """An entry that was put forward.
+    """An entry that was proposed.
 
-    `replaces` is the lesson it was before its words changed. `known`: it was a lesson already, so
-    nothing was proposed anew; another source says the same, perhaps.
+    `replaces` is the lesson of its previous version. `known`: the lesson existed already, perhaps
+    from another source, so nothing was proposed.
     """
 
     lesson_id: str
@@ -44,24 +44,24 @@ class Caught(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What came of reading: what was put forward, and what could not be read."""
+    """The result of a reading: the proposed entries, and what could not be read."""
 
     caught: tuple[Caught, ...] = ()
     troubles: tuple[Trouble, ...] = ()
 
     def __add__(self, other: "Report") -> "Report":
-        """Both."""
+        """Both reports joined."""
         return Report((*self.caught, *other.caught), (*self.troubles, *other.troubles))
 
 
 class Catcher:
-    """Proposes what sources say. With `preview` it only says what it would propose."""
+    """Proposes the entries of sources. With `preview` it records nothing."""
 
     def __init__(self, log: Log, do: Do, *, actor: str = CAPTURE, preview: bool = False) -> None:
         if written_by_user(actor):
             raise Forbidden(
-                f"capture cannot speak as {actor}",
-                hint="What a file says is not yet the user's word: let an agent propose it.",
+                f"capture cannot act as {actor}",
+                hint="Use an agent's name: a file does not speak for the user.",
             )
         self._log = log
         self._do = do
@@ -69,46 +69,46 @@ class Catcher:
         self._preview = preview
 
     def source(self, origin: Origin) -> SourceState:
-        """What is known of a source."""
+        """The recorded state of a source."""
         return self._log.state(SOURCE, stream_of(origin.source_id)) or SourceState()
 
     def take_page(self, origin: Origin, entries: Sequence[Entry]) -> Report:
-        """Take in a source that was read as a whole."""
+        """Propose the new entries of a source that was read as a whole."""
         found = changes(self.source(origin), origin.kind, entries)
-        return self._all(origin, found)
+        return self._propose_all(origin, found)
 
     def take_piece(self, origin: Origin, entries: Sequence[Entry], mark: Mark) -> Report:
-        """Take in the next piece of a growing source, then note how far it was read."""
-        report = self._all(origin, additions(self.source(origin), origin.kind, entries))
+        """Propose the new entries of a growing source, then record how far it was read."""
+        report = self._propose_all(origin, additions(self.source(origin), origin.kind, entries))
         if report.caught:
             self.note(origin, mark)
         return report
 
     def note(self, origin: Origin, mark: Mark) -> None:
-        """Note how far a growing source was read."""
+        """Record how far a growing source was read."""
         if not self._preview:
-            self._do(NoteRead(origin, mark), by=self._by(origin.source_id))
+            self._do(NoteRead(origin, mark), by=self._context(origin.source_id))
 
-    def _all(self, origin: Origin, found: Sequence[Change]) -> Report:
+    def _propose_all(self, origin: Origin, found: Sequence[Change]) -> Report:
         report = Report()
         for change in found:
             try:
-                report += Report((self._take(origin, change),))
+                report += Report((self._propose(origin, change),))
             except Rejected as problem:
                 trouble = f"{change.entry.description!r}: {problem}"
                 report += Report(troubles=(Trouble(origin.name, trouble, problem.hint),))
         return report
 
-    def _take(self, origin: Origin, change: Change) -> Caught:
+    def _propose(self, origin: Origin, change: Change) -> Caught:
         entry = change.entry
         known = self.source(origin).entries.get(change.replaces)
         lesson_id = f"les-{change.digest[:24]}"
         replaces = known.lesson_id if known else ""
-        there = self._log.state(LESSON, lesson_stream(lesson_id)) is not None
-        caught = Caught(lesson_id, entry.description, entry.scope, origin.name, replaces, there)
+        exists = self._log.state(LESSON, lesson_stream(lesson_id)) is not None
+        caught = Caught(lesson_id, entry.description, entry.scope, origin.name, replaces, exists)
         if self._preview:
             return caught
-        by = self._by(entry.session or origin.source_id)
+        by = self._context(entry.session or origin.source_id)
         evidence, said_at = self._evidence(entry, by)
         proposal = ProposeLesson(
             lesson_id=lesson_id,
@@ -127,9 +127,9 @@ class Catcher:
         return caught
 
     def _evidence(self, entry: Entry, by: Context) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
-        """The words a user said and the message they stand in, so that anyone can check them.
+        """The quote and its message as evidence, and the position of the recorded message.
 
-        And where the message was recorded: who takes it back takes back what was made from it.
+        The lesson depends on that position: retracting the message retracts the lesson.
         """
         if not entry.message:
             return (QuoteEvidence(entry.quote),) if entry.quote else (), ()
@@ -148,5 +148,5 @@ class Catcher:
         evidence = (QuoteEvidence(entry.quote, found_in=item_id), MemoryEvidence(item_id))
         return evidence, tuple(fact.position for fact in receipt.facts[:1])
 
-    def _by(self, session: str) -> Context:
+    def _context(self, session: str) -> Context:
         return Context(actor=self._actor, session=session)

@@ -1,4 +1,4 @@
-"""What decisions about a source need to know of it."""
+"""The folded state of a capture source: only what decisions need."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from everloop.log import Fact, Fold
 
 
 class Captured(msgspec.Struct, frozen=True):
-    """An entry that was put forward."""
+    """An entry that was proposed."""
 
     key: str
     description: str
@@ -16,7 +16,7 @@ class Captured(msgspec.Struct, frozen=True):
 
 
 class SourceState(msgspec.Struct, frozen=True):
-    """A source as it was last read. `gone` are entries whose words were changed since."""
+    """A source as it was last read. `gone` are entries that a newer version replaced."""
 
     mark: Mark = Mark()
     entries: dict[str, Captured] = {}  # by digest

@@ -1,1 +1,1 @@
-"""Skills, personas and teams: what a host's model is told that it can do, be and belong to."""
+"""The crew: skills, personas and teams that a host's model can use, and packs that bring them."""

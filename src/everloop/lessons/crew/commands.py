@@ -1,14 +1,14 @@
-"""What can be asked of the crew. Who asks is the door's to say, never a field here."""
+"""The commands on skills, personas and teams. The actor comes from the door, never from a field."""
 
 from everloop.lessons.crew.events import Profile, Sort
 from everloop.log import Command
 
 
 class EnlistEntry(Command, frozen=True):
-    """Take a new skill, persona or team in.
+    """Add a skill, persona or team.
 
-    `author` is whose words it claims to be: `user`, `agent` or `pack`. An entry that the same pack
-    brought before is written anew; any other of that name is a conflict.
+    `author` is who it claims wrote it: `user`, `agent` or `pack`. An entry that the same pack added
+    before is updated; any other entry of that name is a conflict.
     """
 
     sort: Sort
@@ -22,7 +22,7 @@ class EnlistEntry(Command, frozen=True):
 
 
 class ReviseEntry(Command, frozen=True):
-    """Write an entry anew; what is None stays."""
+    """Update an entry; None leaves a field as it is."""
 
     sort: Sort
     name: str
@@ -32,14 +32,14 @@ class ReviseEntry(Command, frozen=True):
 
 
 class ActivateEntry(Command, frozen=True):
-    """Put it to use."""
+    """Activate an entry, so that manifests show it."""
 
     sort: Sort
     name: str
 
 
 class ArchiveEntry(Command, frozen=True):
-    """Put it out of use. `force` is a user's word against what a user wrote."""
+    """Archive an entry. `force` is needed if a user wrote it, and only the user may set it."""
 
     sort: Sort
     name: str
@@ -48,7 +48,7 @@ class ArchiveEntry(Command, frozen=True):
 
 
 class RemoveEntry(Command, frozen=True):
-    """Let it go. `force` is a user's word against what a user wrote."""
+    """Remove an entry. `force` is needed if a user wrote it, and only the user may set it."""
 
     sort: Sort
     name: str

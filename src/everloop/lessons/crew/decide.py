@@ -1,8 +1,7 @@
-"""Decisions about skills, personas and teams: pure, from the entry's state and who asks.
+"""Decisions about skills, personas and teams: pure functions of the entry, the command, the actor.
 
-An agent may write what it likes, as a draft. What is in use was put there by the user, or by a host
-that the user trusts to pass on their words. What a user wrote, or installed with a pack, goes only
-by their word.
+An agent may write drafts. Only the user, or a host that they trust, activates an entry; and only
+they remove what a user wrote or installed with a pack.
 """
 
 import msgspec
@@ -30,28 +29,28 @@ from everloop.log import Asking, Draft
 from everloop.memory.model.events import CitationClosed, Cited
 from everloop.memory.model.scopes import OWNER, check_scope
 
-Links = frozenset[tuple[str, bool]]  # a memory, and whether a user's words stand on it
+Links = frozenset[tuple[str, bool]]  # a memory, and whether a user's entry cites it
 EntryCommand = EnlistEntry | ReviseEntry | ActivateEntry | ArchiveEntry | RemoveEntry
 
 
 def enlist_entry(entry: Entry | None, command: EnlistEntry, asking: Asking) -> list[Draft]:
-    """Take it in. A pack's own is written anew, unless it was retired or changed here."""
+    """Add an entry. A pack's own entry is updated, unless it was retired or edited here."""
     check_name(command.name)
     if entry is not None and entry.status != "removed":
         return _enlist_again(entry, command, asking)
     if entry is not None and command.pack_id:
-        return []  # the user let it go; a pack does not bring it back
+        return []  # the user removed it; a pack does not restore it
     if entry is not None and not speaks_for_user(asking):
         raise Forbidden(
-            f"the {command.sort} {command.name!r} was let go",
-            hint="Only the user can bring it back, or use another name.",
+            f"the {command.sort} {command.name!r} was removed",
+            hint="Use another name, or ask the user to add it again.",
         )
-    return _written(None, _new(command, asking), asking)
+    return _write(None, _new_entry(command, asking), asking)
 
 
 def revise_entry(entry: Entry | None, command: ReviseEntry, asking: Asking) -> list[Draft]:
-    """Write it anew, if anything is different. What an agent changed is a draft again."""
-    known = _present(entry, command.sort, command.name)
+    """Update it, if anything differs. What an agent edited becomes a draft again."""
+    known = _require_entry(entry, command.sort, command.name)
     _check_may_revise(known, command, asking)
     kept = known.status == "archived" or speaks_for_user(asking)
     new = CrewWritten(
@@ -65,43 +64,43 @@ def revise_entry(entry: Entry | None, command: ReviseEntry, asking: Asking) -> l
         evidence=known.evidence if command.evidence is None else command.evidence,
         pack_id="",
     )
-    return [] if _same(known, new) else _written(known, new, asking)
+    return [] if _same(known, new) else _write(known, new, asking)
 
 
 def activate_entry(entry: Entry | None, command: ActivateEntry, asking: Asking) -> list[Draft]:
-    """Put it to use, also from the archive. Only the user's word does that."""
-    known = _present(entry, command.sort, command.name)
+    """Activate it, also from the archive. Only the user may, or a host that they trust."""
+    known = _require_entry(entry, command.sort, command.name)
     if known.status == "active":
         return []
-    check_speaks_for_user(asking, f"put the {command.sort} {command.name!r} to use")
+    check_speaks_for_user(asking, f"activate the {command.sort} {command.name!r}")
     activated = Draft(CrewActivated(command.sort, command.name), (known.position,))
     wanted = frozenset((item_id, known.immune) for item_id in known.evidence)
-    return [activated, *_relinked(command, known.cited, wanted, asking)]
+    return [activated, *_relink(command, known.cited, wanted, asking)]
 
 
 def archive_entry(entry: Entry | None, command: ArchiveEntry, asking: Asking) -> list[Draft]:
-    """Put it out of use; what it stood on is released in the same append."""
-    known = _present(entry, command.sort, command.name)
+    """Archive it, and close its citations in the same append."""
+    known = _require_entry(entry, command.sort, command.name)
     if known.status == "archived":
         return []
-    forced = _forced(known, command, asking)
+    forced = _needs_force(known, command, asking)
     archived = CrewArchived(command.sort, command.name, command.reason, forced)
-    released = _relinked(command, known.cited, frozenset(), asking)
+    released = _relink(command, known.cited, frozenset(), asking)
     return [Draft(archived, (known.position,)), *released]
 
 
 def remove_entry(entry: Entry | None, command: RemoveEntry, asking: Asking) -> list[Draft]:
-    """Let it go, with what it stood on. Asking twice is harmless."""
+    """Remove it, and close its citations. Repeating it changes nothing."""
     if entry is not None and entry.status == "removed":
         return []
-    known = _present(entry, command.sort, command.name)
-    forced = _forced(known, command, asking)
+    known = _require_entry(entry, command.sort, command.name)
+    forced = _needs_force(known, command, asking)
     removed = CrewRemoved(command.sort, command.name, command.reason, forced)
-    released = _relinked(command, known.cited, frozenset(), asking)
+    released = _relink(command, known.cited, frozenset(), asking)
     return [Draft(removed, (known.position,)), *released]
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 
 def _enlist_again(entry: Entry, command: EnlistEntry, asking: Asking) -> list[Draft]:
@@ -111,19 +110,19 @@ def _enlist_again(entry: Entry, command: EnlistEntry, asking: Asking) -> list[Dr
             hint="Revise that one, or use another name.",
         )
     if entry.edited or entry.status == "archived":
-        return []  # the user's word wins over the pack's
-    new = _new(command, asking)
+        return []  # the user's edit wins over the pack's
+    new = _new_entry(command, asking)
     if not speaks_for_user(asking):
         new = msgspec.structs.replace(new, status=entry.status)
     if _same(entry, new) and entry.status == new.status:
         return []
     if entry.status != "draft" or entry.actor != asking.by.actor:
-        check_speaks_for_user(asking, f"change what the pack {entry.pack_id!r} brought")
-    return _written(entry, new, asking)
+        check_speaks_for_user(asking, f"change what the pack {entry.pack_id!r} added")
+    return _write(entry, new, asking)
 
 
-def _new(command: EnlistEntry, asking: Asking) -> CrewWritten:
-    """What is taken in. In use at once is only what the user says, or has said."""
+def _new_entry(command: EnlistEntry, asking: Asking) -> CrewWritten:
+    """The new entry. It is active at once only if the user adds it, or a host that they trust."""
     author = _author(command, asking)
     active = author in IMMUNE and speaks_for_user(asking) and not command.draft
     return CrewWritten(
@@ -140,7 +139,7 @@ def _new(command: EnlistEntry, asking: Asking) -> CrewWritten:
 
 
 def _author(command: EnlistEntry, asking: Asking) -> str:
-    """Whose words they are. What a host says in another's name is relayed, and so recorded."""
+    """The author. What a host relays in another's name is recorded as that author's."""
     if command.pack_id:
         return "pack"
     if asking.by.actor == OWNER:
@@ -148,8 +147,8 @@ def _author(command: EnlistEntry, asking: Asking) -> str:
     return command.author if command.author in IMMUNE else "agent"
 
 
-def _written(entry: Entry | None, new: CrewWritten, asking: Asking) -> list[Draft]:
-    """The entry with the links to what it stands on. A memory that is named anew must be there."""
+def _write(entry: Entry | None, new: CrewWritten, asking: Asking) -> list[Draft]:
+    """The drafts of an entry and its citations. A newly cited memory must exist."""
     check_profile(new.sort, new.profile)
     named = set(new.evidence) - set(entry.evidence if entry else ())
     if missing := [each for each in sorted(named) if around(asking).seen(asking.by, each) is None]:
@@ -157,13 +156,13 @@ def _written(entry: Entry | None, new: CrewWritten, asking: Asking) -> list[Draf
     immune, cites = new.author in IMMUNE, new.status != "archived"
     wanted = frozenset((item_id, immune) for item_id in new.evidence if cites)
     written = Draft(new, (entry.position,) if entry else ())
-    return [written, *_relinked(new, entry.cited if entry else frozenset(), wanted, asking)]
+    return [written, *_relink(new, entry.cited if entry else frozenset(), wanted, asking)]
 
 
-def _relinked(
+def _relink(
     about: CrewWritten | EntryCommand, linked: Links, wanted: Links, asking: Asking
 ) -> list[Draft]:
-    """The facts that open and close links, standing on the memory and on the append's first."""
+    """The drafts that open and close citations; they depend on the memory and the first fact."""
     citer, items = stream_of(about.sort, about.name), around(asking).items
     gone = {item_id for item_id, _ in linked} - {item_id for item_id, _ in wanted}
     facts: list[Cited | CitationClosed] = [
@@ -182,7 +181,7 @@ def _same(entry: Entry, new: CrewWritten) -> bool:
     return before == (new.profile, new.scope, new.evidence)
 
 
-def _present(entry: Entry | None, sort: Sort, name: str) -> Entry:
+def _require_entry(entry: Entry | None, sort: Sort, name: str) -> Entry:
     if entry is None or entry.status == "removed":
         raise NotFound(f"no {sort} {name!r}", hint=f"`everloop {sort}s` lists them.")
     return entry
@@ -194,22 +193,22 @@ def _check_may_revise(entry: Entry, command: ReviseEntry, asking: Asking) -> Non
     whose = "a user" if entry.immune else entry.actor
     raise Forbidden(
         f"the {command.sort} {command.name!r} was written by {whose}",
-        hint="Write one of your own under another name; the user decides which is used.",
+        hint="Write your own under another name; the user decides which one is active.",
     )
 
 
-def _forced(entry: Entry, command: ArchiveEntry | RemoveEntry, asking: Asking) -> bool:
-    """Whether a user's word was needed, and is there.
+def _needs_force(entry: Entry, command: ArchiveEntry | RemoveEntry, asking: Asking) -> bool:
+    """Whether the change needed force, and the user gave it.
 
     Raises:
-        Forbidden: it was needed, and is not there.
+        Forbidden: it needed force, and the user did not give it.
     """
     if not entry.immune:
         return False
     if not command.force:
         raise Forbidden(
             f"the {command.sort} {command.name!r} was written by a user or came with a pack",
-            hint="The user can let it go with force.",
+            hint="The user can remove or archive it with force.",
         )
-    check_speaks_for_user(asking, "let go of what a user wrote")
+    check_speaks_for_user(asking, "retire what a user wrote")
     return True

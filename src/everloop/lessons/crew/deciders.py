@@ -1,4 +1,4 @@
-"""The commands about the crew and how each is decided: one row each, for the composition root."""
+"""The decider table of the crew: stream, fold, decision and lookup of each command."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ from everloop.lessons.crew.state import ENTRY, stream_of
 from everloop.log import Decider
 
 
-def _entry(command: EntryCommand) -> str:
+def _entry_stream(command: EntryCommand) -> str:
     return stream_of(command.sort, command.name)
 
 
 CREW_DECIDERS: tuple[Decider[Any, Any], ...] = (
-    Decider(EnlistEntry, _entry, ENTRY, decide.enlist_entry, also=queries.surroundings),
-    Decider(ReviseEntry, _entry, ENTRY, decide.revise_entry, also=queries.surroundings),
-    Decider(ActivateEntry, _entry, ENTRY, decide.activate_entry, also=queries.surroundings),
-    Decider(ArchiveEntry, _entry, ENTRY, decide.archive_entry, also=queries.surroundings),
-    Decider(RemoveEntry, _entry, ENTRY, decide.remove_entry, also=queries.surroundings),
+    Decider(EnlistEntry, _entry_stream, ENTRY, decide.enlist_entry, also=queries.surroundings),
+    Decider(ReviseEntry, _entry_stream, ENTRY, decide.revise_entry, also=queries.surroundings),
+    Decider(ActivateEntry, _entry_stream, ENTRY, decide.activate_entry, also=queries.surroundings),
+    Decider(ArchiveEntry, _entry_stream, ENTRY, decide.archive_entry, also=queries.surroundings),
+    Decider(RemoveEntry, _entry_stream, ENTRY, decide.remove_entry, also=queries.surroundings),
 )

@@ -1,7 +1,7 @@
-"""What can happen to a skill, a persona or a team.
+"""The events of skills, personas and teams.
 
-All three are entries of one crew: someone wrote them, they are in use or not, and what they say is
-kept whole. Nothing here is ever run: a skill's hooks and files are stored, and shown as they are.
+All three are entries of one crew: they have an author, a status and a profile that is stored whole.
+Nothing here is ever executed: a skill's hooks and files are stored and shown as text.
 """
 
 from typing import Any, ClassVar, Literal
@@ -15,7 +15,7 @@ MemberSort = Literal["persona", "skill", "user"]
 
 
 class HookHandler(msgspec.Struct, frozen=True):
-    """What a host would do at an event. `settings` holds what its type needs, such as a command."""
+    """A hook that a host runs at an event. `settings` depends on its type, such as a command."""
 
     type: str
     settings: dict[str, Any]
@@ -24,14 +24,14 @@ class HookHandler(msgspec.Struct, frozen=True):
 
 
 class HookGroup(msgspec.Struct, frozen=True):
-    """Handlers of one event. `matcher` narrows what they are for; empty: everything."""
+    """Handlers of one event. `matcher` limits when they run; empty matches everything."""
 
     handlers: tuple[HookHandler, ...]
     matcher: str = ""
 
 
 class SkillFile(msgspec.Struct, frozen=True):
-    """A file beside the instructions: its path in the skill's folder, and all that it holds."""
+    """A file of a skill: its path in the skill's folder, and its content."""
 
     path: str
     content: str
@@ -40,10 +40,10 @@ class SkillFile(msgspec.Struct, frozen=True):
 
 
 class Skill(msgspec.Struct, frozen=True, tag_field="sort", tag="skill"):
-    """Something a model can do, with instructions.
+    """A skill: instructions for something that a model can do.
 
-    `front_matter` is the head of the page it was read from, to the letter, so that it goes out as
-    it came in; empty if it was not read from a page.
+    `front_matter` is that of the imported page, verbatim, so that an export equals the import;
+    empty if it was not imported from a page.
     """
 
     description: str
@@ -66,7 +66,7 @@ class Skill(msgspec.Struct, frozen=True, tag_field="sort", tag="skill"):
 
 
 class Persona(msgspec.Struct, frozen=True, tag_field="sort", tag="persona"):
-    """Someone a model can be."""
+    """A persona: a role that a model can take."""
 
     title: str
     description: str
@@ -74,14 +74,14 @@ class Persona(msgspec.Struct, frozen=True, tag_field="sort", tag="persona"):
 
 
 class Member(msgspec.Struct, frozen=True):
-    """Someone or something in a team."""
+    """A member of a team: a persona, a skill or a user."""
 
     sort: MemberSort
     id: str
 
 
 class Team(msgspec.Struct, frozen=True, tag_field="sort", tag="team"):
-    """Who works together."""
+    """A team: members that work together."""
 
     title: str
     description: str
@@ -94,10 +94,10 @@ Profile = Skill | Persona | Team
 
 @event("lessons.crew_written")
 class CrewWritten(Event, frozen=True):
-    """An entry was written, or written anew: this is all of it, as it is now.
+    """An entry was added or updated: this is all of it, not a difference.
 
-    `author` is whose words they are: `user`, `agent` or `pack`. `evidence` are the memories it
-    stands on. `pack_id` is empty if no pack brought these words.
+    `author` is who wrote it: `user`, `agent` or `pack`. `evidence` are the memories that it cites.
+    `pack_id` is empty if this version came from no pack.
     """
 
     supersedes: ClassVar[bool] = True
@@ -115,7 +115,7 @@ class CrewWritten(Event, frozen=True):
 
 @event("lessons.crew_activated")
 class CrewActivated(Event, frozen=True):
-    """It is in use: manifests show it."""
+    """It was activated: manifests show it."""
 
     sort: Sort
     name: str
@@ -123,7 +123,7 @@ class CrewActivated(Event, frozen=True):
 
 @event("lessons.crew_archived")
 class CrewArchived(Event, frozen=True):
-    """It is out of use, and can come back. `forced`: although a user wrote it."""
+    """It was archived, and can be activated again. `forced`: although a user wrote it."""
 
     sort: Sort
     name: str
@@ -133,7 +133,7 @@ class CrewArchived(Event, frozen=True):
 
 @event("lessons.crew_removed")
 class CrewRemoved(Event, frozen=True):
-    """It is gone from every list; its name is free. `forced`: although a user wrote it."""
+    """It was removed from every list; its name is free. `forced`: although a user wrote it."""
 
     sort: Sort
     name: str

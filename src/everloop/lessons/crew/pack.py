@@ -1,7 +1,7 @@
-"""What a pack offers: lessons, skills, personas and teams, as they are written by hand.
+"""Packs: converts the lessons, skills, personas and teams in a pack into commands. Pure.
 
-A pack is a folder or a JSON document; `adapters/packs.py` reads both into offers. Here an offer
-becomes a command, or says what is wrong with it. Pure: nothing is read and nothing is recorded.
+A pack is a folder or a JSON document; `adapters/files/packs.py` reads both into offers. An offer
+becomes a command here, or is rejected with the field that is wrong.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,23 +21,23 @@ from everloop.memory.markdown.folder import Trouble
 
 OfferSort = Literal["lesson", "skill", "persona", "team"]
 
-_EVERY: Final = ("description", "body", "scope")
-_INVOKED: Final = ("activation", "disable_model_invocation", "paths")
+_COMMON: Final = ("description", "body", "scope")
+_ACTIVATION: Final = ("activation", "disable_model_invocation", "paths")
 _FIELDS: Final[dict[OfferSort, frozenset[str]]] = {
-    "lesson": frozenset((*_EVERY, "external_id", "evidence", "promoted", "target_skill")),
+    "lesson": frozenset((*_COMMON, "external_id", "evidence", "promoted", "target_skill")),
     "skill": frozenset(
-        (*_EVERY, *WORDS, *_INVOKED, "name", "evidence", "arguments", "allowed_tools", "hooks")
+        (*_COMMON, *WORDS, *_ACTIVATION, "name", "evidence", "arguments", "allowed_tools", "hooks")
     ),
-    "persona": frozenset((*_EVERY, "id", "name")),
-    "team": frozenset((*_EVERY, "id", "name", "members")),
+    "persona": frozenset((*_COMMON, "id", "name")),
+    "team": frozenset((*_COMMON, "id", "name", "members")),
 }
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """One thing that a pack holds. `source` is where it stands there: a page, or a place in JSON.
+    """One entry of a pack. `source` is its page, or its path in the JSON document.
 
-    `known_as` is what its file or folder is called. A page's `head` is its front matter with the
-    fences, to the letter; what it says beyond the fields we know stays there.
+    `known_as` is the name of its file or folder. A page's `head` is its front matter with the
+    fences, verbatim; it keeps fields that we do not know.
     """
 
     sort: OfferSort
@@ -50,7 +50,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 class Pack(msgspec.Struct, frozen=True):
-    """What was read: the offers, and what could not be read."""
+    """A pack as it was read: its offers, and what could not be read."""
 
     pack_id: str
     offers: tuple[Offer, ...]
@@ -58,12 +58,12 @@ class Pack(msgspec.Struct, frozen=True):
 
 
 def proposal(offer: Offer, pack_id: str) -> ProposeLesson:
-    """The command that a lesson of a pack stands for.
+    """The command that proposes a lesson of a pack.
 
     Raises:
         Invalid: it is malformed; the message names the field.
     """
-    said = _checked(offer)
+    said = _check_fields(offer)
     return ProposeLesson(
         lesson_id="",
         description=text(said, "description"),
@@ -79,12 +79,12 @@ def proposal(offer: Offer, pack_id: str) -> ProposeLesson:
 
 
 def enlistment(offer: Offer, pack_id: str = "") -> EnlistEntry:
-    """The command that a skill, persona or team stands for.
+    """The command that adds a skill, persona or team of a pack.
 
     Raises:
         Invalid: it is malformed; the message names the field.
     """
-    said = _checked(offer)
+    said = _check_fields(offer)
     sort = _entry_sort(offer)
     return EnlistEntry(
         sort=sort,
@@ -100,8 +100,8 @@ def enlistment(offer: Offer, pack_id: str = "") -> EnlistEntry:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _checked(offer: Offer) -> dict[str, Any]:
-    """The fields of an offer. A page may say more than we know; a document may not."""
+def _check_fields(offer: Offer) -> dict[str, Any]:
+    """The fields of an offer. A page may have unknown fields; a JSON document may not."""
     said = named(offer.fields)
     if not offer.page and (unknown := sorted(said.keys() - _FIELDS[offer.sort])):
         allowed = ", ".join(sorted(_FIELDS[offer.sort]))
@@ -111,7 +111,7 @@ def _checked(offer: Offer) -> dict[str, Any]:
 
 def _entry_sort(offer: Offer) -> Sort:
     if offer.sort == "lesson":
-        raise Invalid("a lesson is no part of the crew", hint="Propose it.")
+        raise Invalid("a lesson is not a skill, persona or team", hint="Propose it as a lesson.")
     return offer.sort
 
 
@@ -119,8 +119,8 @@ def _name(said: Mapping[str, Any], field: str, offer: Offer) -> str:
     name = text(said, field) or offer.known_as
     if offer.known_as and name != offer.known_as:
         raise Invalid(
-            f"it is called {name!r} inside and {offer.known_as!r} outside",
-            hint="Give the file or folder that name.",
+            f"its name is {name!r}, but its file or folder is called {offer.known_as!r}",
+            hint="Give both the same name.",
         )
     return name
 

@@ -1,4 +1,4 @@
-"""The view of the crew: every skill, persona and team, with all versions."""
+"""The projection of the crew: every version of every skill, persona and team."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from everloop.log import Fact, Projection, on
 
 
 class CrewBook(Projection):
-    """Every skill, persona and team, every version of it, and whether it is in use."""
+    """Every version of every skill, persona and team, with its statuses."""
 
     name = "crew_book"
     tables: ClassVar[tuple[str, ...]] = ("crew_entries", "crew_marks")
@@ -101,7 +101,7 @@ class CrewBook(Projection):
 
 
 def title_of(name: str, profile: Profile) -> str:
-    """What to call an entry."""
+    """The title of an entry; a skill's is its name."""
     return name if isinstance(profile, Skill) else profile.title
 
 

@@ -1,7 +1,7 @@
-"""The one query layer of the crew: every read says who asks, and passes through one condition.
+"""The queries on skills, personas and teams, with the audience check of every read.
 
-An asker sees what their grants reach, and what they wrote themselves; the owner sees everything.
-What is out of bounds is as if it did not exist.
+An asker sees the scopes that they were granted, and what they wrote; the owner sees everything. A
+hidden entry is reported as not found.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Headline(msgspec.Struct, frozen=True):
 
 
 class Improvement(msgspec.Struct, frozen=True):
-    """A promoted lesson that was meant for a skill."""
+    """A promoted lesson that targets a skill."""
 
     lesson_id: str
     promoted_at: datetime
@@ -55,7 +55,7 @@ class Improvement(msgspec.Struct, frozen=True):
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """An entry with all that it says, and the lessons that made it better, oldest first."""
+    """An entry with its profile, its evidence, and the promoted lessons that target it."""
 
     headline: Headline
     profile: Profile
@@ -66,10 +66,10 @@ class Whole(msgspec.Struct, frozen=True):
 def headlines(
     reader: Reader, who: Asker, sort: Sort, statuses: Sequence[str] = ("draft", "active")
 ) -> list[Headline]:
-    """The entries of a sort, by name.
+    """The visible entries of a sort, by name.
 
     Raises:
-        Invalid: there is no such status.
+        Invalid: a status is unknown.
     """
     if unknown := [status for status in statuses if status not in STATUSES]:
         raise Invalid(f"{unknown[0]!r} is not a status", hint=f"Use {', '.join(STATUSES)}.")
@@ -79,10 +79,10 @@ def headlines(
 
 
 def whole(reader: Reader, who: Asker, sort: Sort, name: str) -> Whole:
-    """One entry, also an archived one.
+    """One entry in full, also an archived one.
 
     Raises:
-        NotFound: there is none that this asker may see; it says no more than that.
+        NotFound: there is none, or the asker may not see it; the error does not say which.
     """
     rows = reader.rows(_ONE, {"sort": sort, "name": name})
     headline = _headline(rows[0]) if rows else None
@@ -98,7 +98,7 @@ def whole(reader: Reader, who: Asker, sort: Sort, name: str) -> Whole:
 
 
 def history(reader: Reader, who: Asker, skill: str) -> list[Improvement]:
-    """The promoted lessons that were meant for a skill, oldest first, each of them once."""
+    """The promoted lessons that target a skill, oldest first, each once."""
     return [
         Improvement(lesson_id, moment(at), _trigger(narrative), author)
         for lesson_id, scope, author, actor, at, narrative in reader.rows(_HISTORY, (skill,))
@@ -107,7 +107,7 @@ def history(reader: Reader, who: Asker, skill: str) -> list[Improvement]:
 
 
 def packs(reader: Reader, who: Asker) -> dict[str, dict[str, int]]:
-    """The packs that brought something, and how many of what this asker may see."""
+    """The packs, each with how many visible entries of each sort it added."""
     found: dict[str, dict[str, int]] = {}
     for pack_id, sort, scope, actor, status in reader.rows(_PACKED):
         if status != "discarded" and may_see(who, scope, actor):
@@ -117,7 +117,7 @@ def packs(reader: Reader, who: Asker) -> dict[str, dict[str, int]]:
 
 
 def surroundings(reader: Reader, command: EntryCommand) -> Surroundings:
-    """What a decision about an entry needs besides its own facts."""
+    """The context of a decision about an entry: trust, audiences and cited memories."""
     ids: set[str] = set()
     if isinstance(command, EnlistEntry | ReviseEntry):
         ids.update(command.evidence or ())
@@ -130,7 +130,7 @@ def surroundings(reader: Reader, command: EntryCommand) -> Surroundings:
     )
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 _COLUMNS = """
 e.position, e.sort, e.name, e.title, e.description, e.activation, e.paths, e.scope, e.author,
@@ -192,5 +192,5 @@ def _headline(row: Sequence[Any]) -> Headline:
 
 
 def _trigger(narrative: str | None) -> str:
-    """What set a lesson off, if anybody said so."""
+    """The trigger of a lesson's narrative; empty if it has none."""
     return msgspec.json.decode(narrative, type=Narrative).trigger if narrative else ""

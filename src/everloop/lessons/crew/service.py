@@ -1,6 +1,6 @@
-"""The guild: what the doors call to keep skills, personas and teams, and to install packs.
+"""The crew service: what the doors call to manage skills, personas and teams, and to install packs.
 
-Everything it changes, it changes by commands; every answer says who asked.
+Every change is a command; every query is filtered by the principal's audience.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,10 +31,10 @@ What = Literal["new", "changed", "unchanged", "known"]
 
 
 class Enlisted(msgspec.Struct, frozen=True):
-    """What became of an entry. `withheld`: it waits for the user's word to be used.
+    """The outcome for an entry. `withheld`: it stays inactive until the user activates it.
 
-    A lesson that was `known` has the pack's words now. `positions` are the facts that say so:
-    retracting the first takes it all back.
+    A lesson that was `known` has the pack's text now. `positions` are the recorded facts:
+    retracting the first undoes all of them.
     """
 
     sort: str
@@ -46,7 +46,7 @@ class Enlisted(msgspec.Struct, frozen=True):
 
 
 class TakenIn(msgspec.Struct, frozen=True):
-    """What became of a pack or a folder: each thing that was taken in, and each that was not."""
+    """The outcome for a pack or a folder: each entry that was added, and each problem."""
 
     pack_id: str
     entries: tuple[Enlisted, ...]
@@ -54,7 +54,7 @@ class TakenIn(msgspec.Struct, frozen=True):
 
 
 class Guild:
-    """The crew over one log."""
+    """Commands and queries on the crew, over one log."""
 
     def __init__(self, log: Log, do: Do, teacher: Teacher) -> None:
         self.log = log
@@ -64,28 +64,28 @@ class Guild:
     def headlines(
         self, principal: str, sort: Sort, statuses: Sequence[str] = ("draft", "active")
     ) -> list[Headline]:
-        """The entries of a sort that a principal may see, by name."""
+        """The entries of a sort that the principal may see, by name."""
         with self.log.reading() as reader:
             return headlines(reader, asker(reader, principal), sort, statuses)
 
     def whole(self, principal: str, sort: Sort, name: str) -> Whole:
-        """One entry with all that it says, and what made it better.
+        """One entry in full, with the promoted lessons that target it.
 
         Raises:
-            NotFound: there is none that this principal may see.
+            NotFound: there is none that the principal may see.
         """
         with self.log.reading() as reader:
             return whole(reader, asker(reader, principal), sort, name)
 
     def packs(self, principal: str) -> dict[str, dict[str, int]]:
-        """The packs that brought something here, and how many of what."""
+        """The packs, each with how many visible entries of each sort it added."""
         with self.log.reading() as reader:
             return packs(reader, asker(reader, principal))
 
     def enlist(
         self, command: EnlistEntry, *, by: Context, request_id: str | None = None
     ) -> Enlisted:
-        """Take a new skill, persona or team in.
+        """Add a skill, persona or team.
 
         Raises:
             Conflict: there is one of that name.
@@ -96,7 +96,7 @@ class Guild:
     def revise(
         self, command: ReviseEntry, *, by: Context, request_id: str | None = None
     ) -> Enlisted:
-        """Write an entry anew."""
+        """Update an entry."""
         receipt = self._do(command, by=by, request_id=request_id)
         return self._outcome(command.sort, command.name, receipt)
 
@@ -107,23 +107,23 @@ class Guild:
         by: Context,
         request_id: str | None = None,
     ) -> Receipt:
-        """Put an entry to use, out of use, or let it go."""
+        """Activate, archive or remove an entry."""
         return self._do(command, by=by, request_id=request_id)
 
     def take_in(self, offers: Pack, *, by: Context) -> TakenIn:
-        """Take in skills, personas and teams from a folder; those that are there are revised."""
+        """Import skills, personas and teams from a folder; existing ones are updated."""
         return self._each(offers, lambda offer: self._import(offer, by))
 
     def install(self, pack: Pack, *, by: Context) -> TakenIn:
-        """Install a pack, or what is new in it. What was let go here does not come back.
+        """Install a pack, or what is new in it. What was removed here is not restored.
 
-        In use at once is what the user installs, or a host that the user trusts; anyone else's
-        pack waits for the user's word.
+        What the user installs, or a host that they trust, is active at once; anyone else's pack
+        stays inactive until the user activates it.
         """
         return self._each(pack, lambda offer: self._install(offer, pack.pack_id, by))
 
     def _each(self, pack: Pack, act: Callable[[Offer], Enlisted]) -> TakenIn:
-        """One after the other; what is refused is named, and does not hold up the rest."""
+        """Process each offer; a rejected one is reported and does not stop the rest."""
         entries: list[Enlisted] = []
         troubles = list(pack.troubles)
         for offer in pack.offers:
@@ -153,7 +153,7 @@ class Guild:
         return Enlisted("lesson", done.lesson_id, what, done.status, withheld, (done.position,))
 
     def _outcome(self, sort: Sort, name: str, receipt: Receipt, *, wanted: bool = True) -> Enlisted:
-        """What an append led to."""
+        """The outcome of an append for an entry."""
         entry = self.log.state(ENTRY, stream_of(sort, name))
         status = entry.status if entry else "removed"
         positions = tuple(fact.position for fact in receipt.facts)

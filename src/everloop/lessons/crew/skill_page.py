@@ -1,7 +1,8 @@
-"""A skill as a page: the fields of its front matter in the words of its hosts, and back. Pure.
+"""Converts a skill to and from the front matter fields of a `SKILL.md` page. Pure.
 
-The words are those of the Agent Skills format, with what Claude Code adds to it: `allowed-tools`,
-`argument-hint`, `disable-model-invocation`, `hooks`. Either spelling of a name is understood.
+The fields are those of the Agent Skills format, with the extensions of Claude Code:
+`allowed-tools`, `argument-hint`, `disable-model-invocation`, `hooks`. Names may be spelt with
+hyphens or underscores.
 """
 
 import re
@@ -29,21 +30,21 @@ _PATHS = re.compile(r"[^\s,][^,]*(?<!\s)")
 
 
 def skill_of(said: Mapping[str, Any], head: str = "", files: tuple[SkillFile, ...] = ()) -> Skill:
-    """The skill that named fields describe; those that no skill has are passed over.
+    """The skill that the fields describe; unknown fields are ignored.
 
     Raises:
-        Invalid: a field cannot be read.
+        Invalid: a field has the wrong type.
     """
-    said = {**said, "argument_hint": _hint(said.get("argument_hint"))}
+    said = {**said, "argument_hint": _argument_hint(said.get("argument_hint"))}
     words = {name: word for name in WORDS if (word := text(said, name))}
     return Skill(
-        description=text(said, "description") or _first_words(text(said, "body")),
+        description=text(said, "description") or _first_line(text(said, "body")),
         body=text(said, "body"),
         **words,
-        arguments=_several(said, "arguments", _ARGUMENTS),
-        allowed_tools=_several(said, "allowed_tools", _TOOLS),
+        arguments=_list_field(said, "arguments", _ARGUMENTS),
+        allowed_tools=_list_field(said, "allowed_tools", _TOOLS),
         hooks=_hooks(said.get("hooks")),
-        paths=_several(said, "paths", _PATHS),
+        paths=_list_field(said, "paths", _PATHS),
         activation=_activation(said),
         front_matter=head,
         files=files,
@@ -51,7 +52,7 @@ def skill_of(said: Mapping[str, Any], head: str = "", files: tuple[SkillFile, ..
 
 
 def head_of(name: str, skill: Skill) -> dict[str, Any]:
-    """What a page's front matter says of a skill, in the words that hosts understand."""
+    """The front matter fields of a skill, with the names that hosts use."""
     said: dict[str, Any] = {
         "name": name,
         "description": skill.description,
@@ -68,7 +69,7 @@ def head_of(name: str, skill: Skill) -> dict[str, Any]:
         "paths": list(skill.paths),
         "disable-model-invocation": skill.activation == "user-triggered",
         "activation": "auto" if skill.activation == "auto" and skill.paths else "",
-        "hooks": {happening: _groups(groups) for happening, groups in skill.hooks.items()},
+        "hooks": {happening: _group_fields(groups) for happening, groups in skill.hooks.items()},
     }
     return {field: given for field, given in said.items() if given}
 
@@ -76,13 +77,13 @@ def head_of(name: str, skill: Skill) -> dict[str, Any]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _hint(given: Any) -> Any:
-    """A hint as it is typed: `[version]` is a list to YAML, and a hint to everyone else."""
+def _argument_hint(given: Any) -> Any:
+    """The argument hint as typed: YAML reads `[version]` as a list."""
     return f"[{', '.join(cast('list[str]', given))}]" if isinstance(given, list) else given
 
 
-def _first_words(body: str) -> str:
-    """What a page without a description is for: the first line that is no heading."""
+def _first_line(body: str) -> str:
+    """The description of a page that has none: its first line that is not a heading."""
     lines = (line.strip() for line in body.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")[:DESCRIPTION_MAX]
 
@@ -95,8 +96,8 @@ def _activation(said: Mapping[str, Any]) -> str:
     return "path-triggered" if texts(said, "paths") else "auto"
 
 
-def _several(said: Mapping[str, Any], field: str, each: re.Pattern[str]) -> tuple[str, ...]:
-    """A list, or one text that holds several: `Read, Grep, Bash(git diff *)`."""
+def _list_field(said: Mapping[str, Any], field: str, each: re.Pattern[str]) -> tuple[str, ...]:
+    """A list field, or one text with several values: `Read, Grep, Bash(git diff *)`."""
     given = said.get(field)
     if isinstance(given, str):
         return tuple(each.findall(given))
@@ -127,17 +128,17 @@ def _handler(raw: Mapping[str, Any]) -> HookHandler:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def _groups(groups: Sequence[HookGroup]) -> list[dict[str, Any]]:
+def _group_fields(groups: Sequence[HookGroup]) -> list[dict[str, Any]]:
     return [
         {
             **({"matcher": group.matcher} if group.matcher else {}),
-            "hooks": [_handler_said(handler) for handler in group.handlers],
+            "hooks": [_handler_fields(handler) for handler in group.handlers],
         }
         for group in groups
     ]
 
 
-def _handler_said(handler: HookHandler) -> dict[str, Any]:
+def _handler_fields(handler: HookHandler) -> dict[str, Any]:
     said: dict[str, Any] = {"type": handler.type, **handler.settings}
     if handler.timeout_s:
         whole = handler.timeout_s.is_integer()

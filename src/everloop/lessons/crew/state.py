@@ -1,4 +1,4 @@
-"""What decisions about one skill, persona or team need to know of it."""
+"""The folded state of a skill, persona or team: only what decisions need."""
 
 import msgspec
 
@@ -16,10 +16,10 @@ from everloop.memory.model.events import CitationClosed, Cited
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """An entry as it stands. `position` is where it was first written: later facts stand on it.
+    """An entry now. `position` is the fact that added it, on which later facts depend.
 
-    `edited` says that somebody changed what a pack brought. `cited` are the memories with an open
-    link from it, each with whether that link is a user's.
+    `edited`: somebody changed what a pack added. `cited` are the memories that it cites, each with
+    whether a user's entry cites it.
     """
 
     position: int
@@ -41,12 +41,12 @@ class Entry(msgspec.Struct, frozen=True):
 
 def evolve(entry: Entry | None, fact: Fact) -> Entry:
     """The entry after a fact."""
-    happened = fact.event
-    if isinstance(happened, CrewWritten):
-        return _written(entry, happened, fact)
+    event = fact.event
+    if isinstance(event, CrewWritten):
+        return _written(entry, event, fact)
     if entry is None:
-        raise Corrupt(f"{happened.wire} came before lessons.crew_written")
-    return msgspec.structs.replace(entry, **_changes(entry, happened))
+        raise Corrupt(f"{event.wire} came before lessons.crew_written")
+    return msgspec.structs.replace(entry, **_changes(entry, event))
 
 
 def _written(entry: Entry | None, new: CrewWritten, fact: Fact) -> Entry:
@@ -65,8 +65,8 @@ def _written(entry: Entry | None, new: CrewWritten, fact: Fact) -> Entry:
     )
 
 
-def _changes(entry: Entry, happened: Event) -> dict[str, object]:
-    match happened:
+def _changes(entry: Entry, event: Event) -> dict[str, object]:
+    match event:
         case CrewActivated():
             return {"status": "active"}
         case CrewArchived():
@@ -85,5 +85,5 @@ ENTRY = Fold("lessons.crew", Entry, evolve)
 
 
 def stream_of(sort: str, name: str) -> str:
-    """The stream of an entry, which is also the name under which it cites."""
+    """The stream of an entry, which is also its name in citations."""
     return f"{sort}:{name}"

@@ -1,4 +1,4 @@
-"""The form of an entry: what each field may hold, and how to mend what it may not. Pure."""
+"""Validation of skills, personas and teams, with hints on how to fix each field. Pure."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ _MEMBER = re.compile(r"[^\s:]+")
 
 
 def check_name(name: str) -> str:
-    """The name, if it is one.
+    """The name, if it is valid.
 
     Raises:
         Invalid: it is not.
@@ -43,15 +43,15 @@ def check_name(name: str) -> str:
 
 
 def check_profile(sort: Sort, profile: Profile) -> None:
-    """Make sure that a profile says what it may say.
+    """Check every field of a profile.
 
     Raises:
-        Invalid: it does not; the message names the field.
+        Invalid: a field is not valid; the message names it.
     """
     if SORTS[type(profile)] != sort:
         raise Invalid(f"a {sort} cannot have the fields of a {SORTS[type(profile)]}")
     if not profile.description.strip():
-        raise Invalid("the description is empty", hint="Say in a sentence what it is for.")
+        raise Invalid("the description is empty", hint="Describe in a sentence what it is for.")
     if len(profile.description) > DESCRIPTION_MAX:
         raise Invalid(
             f"the description has {len(profile.description):,} characters, and"
@@ -61,13 +61,13 @@ def check_profile(sort: Sort, profile: Profile) -> None:
     if isinstance(profile, Skill):
         _check_skill(profile)
     elif not profile.title.strip():
-        raise Invalid("the title is empty", hint="Say what to call it.")
+        raise Invalid("the title is empty", hint="Give it a title.")
     if isinstance(profile, Team):
         _check_members(profile.members)
 
 
 def member_of(text: str) -> Member:
-    """A member as it is written: `persona:ada`, `skill:deploy`, `user:ben`, or `ben`, a user.
+    """Parse a member: `persona:ada`, `skill:deploy`, `user:ben`, or `ben` for a user.
 
     Raises:
         Invalid: it is none of these.
@@ -75,46 +75,54 @@ def member_of(text: str) -> Member:
     before, colon, after = text.partition(":")
     sort, name = (before, after) if colon else ("user", before)
     if not _MEMBER.fullmatch(name) or len(name) > NAME_MAX:
-        raise Invalid(f"{text!r} is no member", hint="Write persona:NAME, skill:NAME or a user.")
+        raise Invalid(
+            f"{text!r} is not a team member", hint="Write persona:NAME, skill:NAME or a user."
+        )
     match sort:
         case "persona" | "skill" | "user":
             return Member(sort, name)
         case _:
             raise Invalid(
-                f"{text!r} is no member", hint="Write persona:NAME, skill:NAME or a user."
+                f"{text!r} is not a team member", hint="Write persona:NAME, skill:NAME or a user."
             )
 
 
 def _check_skill(skill: Skill) -> None:
-    _one_of("type", skill.type, TYPES)
-    _one_of("context", skill.context, CONTEXTS)
-    _one_of("activation", skill.activation, ACTIVATIONS)
+    _check_one_of("type", skill.type, TYPES)
+    _check_one_of("context", skill.context, CONTEXTS)
+    _check_one_of("activation", skill.activation, ACTIVATIONS)
     if skill.activation == "path-triggered" and not skill.paths:
-        raise Invalid("no paths trigger this skill", hint="Name at least one in `paths`.")
-    for happening, groups in skill.hooks.items():
-        _check_hook(happening, groups)
+        raise Invalid("a path-triggered skill has no paths", hint="Name at least one in `paths`.")
+    for event_name, groups in skill.hooks.items():
+        _check_hook(event_name, groups)
     seen: set[str] = set()
     for file in skill.files:
         _check_file(file, seen)
 
 
-def _check_hook(happening: str, groups: tuple[HookGroup, ...]) -> None:
-    if not happening.strip():
-        raise Invalid("a hook has no event", hint="Name it: PreToolUse, Stop, …")
+def _check_hook(event_name: str, groups: tuple[HookGroup, ...]) -> None:
+    if not event_name.strip():
+        raise Invalid("a hook has no event", hint="Name its event: PreToolUse, Stop, …")
     for handler in (handler for group in groups for handler in group.handlers):
-        _one_of(f"handler of {happening}", handler.type, HANDLERS)
+        _check_one_of(f"handler of {event_name}", handler.type, HANDLERS)
         if handler.timeout_s < 0:
-            raise Invalid(f"a handler of {happening} has a negative timeout", hint="Use seconds.")
+            raise Invalid(
+                f"a handler of {event_name} has a negative timeout",
+                hint="Use zero or more seconds.",
+            )
 
 
 def _check_file(file: SkillFile, seen: set[str]) -> None:
-    """A file goes back into the skill's folder and nowhere else."""
+    """Check that a file's path stays inside the skill's folder, and occurs once."""
     parts = file.path.split("/")
     plain = file.path.isprintable() and not any(sign in file.path for sign in '\\:*?"<>|')
     if not plain or any(part == "" or part.startswith(".") for part in parts):
-        raise Invalid(f"{file.path!r} is no path inside a skill", hint="Use scripts/check.sh.")
+        raise Invalid(
+            f"{file.path!r} is not a path inside a skill",
+            hint="Use a relative path, such as scripts/check.sh.",
+        )
     if file.path.casefold() in seen | {PAGE.casefold()}:
-        raise Invalid(f"{file.path!r} is there twice", hint="Keep one of them.")
+        raise Invalid(f"{file.path!r} occurs twice", hint="Keep one of them.")
     seen.add(file.path.casefold())
 
 
@@ -125,6 +133,6 @@ def _check_members(members: tuple[Member, ...]) -> None:
         raise Invalid("a member is in the team twice", hint="Name each one once.")
 
 
-def _one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
+def _check_one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise Invalid(f"{field} {value!r} is not known", hint=f"Use {', '.join(allowed)}.")
+        raise Invalid(f"{field} {value!r} is not supported", hint=f"Use {', '.join(allowed)}.")

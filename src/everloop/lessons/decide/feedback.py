@@ -1,6 +1,6 @@
-"""Decisions about what is heard of a lesson: uses, praise, blame, verdicts; and the promotion.
+"""Decisions about the signals of a lesson (uses, feedback, verdicts, narratives) and its promotion.
 
-Who speaks decides what counts: the door says it, and nothing in a request can.
+What counts depends on the actor, which the door sets; nothing in a request can change it.
 """
 
 import msgspec
@@ -44,11 +44,11 @@ from everloop.memory.model.decide import ENGINE
 from everloop.memory.model.scopes import OWNER
 
 CHANNELS = ("thumbs", "sentiment")
-OUTSIDE = (OWNER, ENGINE)  # whose runners are not in an agent's hands
+OUTSIDE = (OWNER, ENGINE)  # actors whose runners no agent controls
 
 
 def use_lesson(lesson: Lesson | None, command: UseLesson, asking: Asking) -> list[Draft]:
-    """Note a use. `asking.known` tells who has noted it already: the same use counts once."""
+    """Record a use. `asking.known` are those who recorded it before: it counts once."""
     known = known_lesson(lesson, command.lesson_id)
     after(known.status, Operation.USE, known.lesson_id)
     if asking.known and (asking.by.actor, asking.by.session) in asking.known:
@@ -58,7 +58,7 @@ def use_lesson(lesson: Lesson | None, command: UseLesson, asking: Asking) -> lis
 
 
 def give_feedback(lesson: Lesson | None, command: GiveFeedback, asking: Asking) -> list[Draft]:
-    """Note praise or blame; what is not the user's own is passed on. Blame ends a promotion."""
+    """Record praise or blame; it is relayed if the user did not give it. Blame ends a promotion."""
     known = known_lesson(lesson, command.lesson_id)
     _check_feedback(command)
     named = (asking.by.actor, command.signal_id)
@@ -77,14 +77,14 @@ def give_feedback(lesson: Lesson | None, command: GiveFeedback, asking: Asking) 
         relayed=asking.by.actor != OWNER,
         session=asking.by.session,
     )
-    blamed = [] if command.helpful else demotion(known, "someone says that it harmed")
+    blamed = [] if command.helpful else demotion(known, "it was reported as harmful")
     return [on(known, given, *command.because), *blamed]
 
 
 def withdraw_feedback(
     lesson: Lesson | None, command: WithdrawFeedback, asking: Asking
 ) -> list[Draft]:
-    """Take a signal back: only the user can, in person. A promotion that stood on it goes too."""
+    """Withdraw a signal, with a promotion that depended on it. Only the user can, in person."""
     known = known_lesson(lesson, command.lesson_id)
     if asking.by.actor != OWNER:
         raise Forbidden(
@@ -94,7 +94,7 @@ def withdraw_feedback(
     if not named:
         raise NotFound(
             f"no signal {command.signal_id!r} of {known.lesson_id!r}",
-            hint="`everloop gate` shows what was heard of a lesson.",
+            hint="`everloop gate` shows the feedback on a lesson.",
         )
     taken = [signal.position for signal in named if signal.open]
     if not taken:
@@ -102,17 +102,17 @@ def withdraw_feedback(
     after(known.status, Operation.WITHDRAW, known.lesson_id)
     withdrawn = on(known, FeedbackWithdrawn(known.lesson_id, command.signal_id), *taken)
     stood_on = set(taken) & set(known.grounds)
-    lost = demotion(known, "praise that it stood on was withdrawn") if stood_on else []
+    lost = demotion(known, "praise that it depended on was withdrawn") if stood_on else []
     return [withdrawn, *lost]
 
 
 def record_verdict(lesson: Lesson | None, command: RecordVerdict, asking: Asking) -> list[Draft]:
-    """Note what a runner found. A runner in an agent's hands makes a claim, not a verdict."""
+    """Record a verdict. That of a runner under an agent's control is only a claim."""
     known = known_lesson(lesson, command.lesson_id)
     if command.passed and command.exit_code != 0:
         raise Invalid(
             f"a run that passed does not end with exit code {command.exit_code}",
-            hint="Say what the runner said.",
+            hint="Report the result that the runner gave.",
         )
     outside = asking.by.actor in OUTSIDE
     after(known.status, Operation.PASS if command.passed else Operation.FAIL, known.lesson_id)
@@ -131,7 +131,7 @@ def record_verdict(lesson: Lesson | None, command: RecordVerdict, asking: Asking
 
 
 def narrate_lesson(lesson: Lesson | None, command: NarrateLesson, asking: Asking) -> list[Draft]:
-    """Note why it holds, and link the memories that this names."""
+    """Record why it holds, and cite the memories that the narrative names."""
     known = known_lesson(lesson, command.lesson_id)
     after(known.status, Operation.NARRATE, known.lesson_id)
     check_narrative(command.narrative)
@@ -147,7 +147,7 @@ def narrate_lesson(lesson: Lesson | None, command: NarrateLesson, asking: Asking
 def refuse_narrative(
     lesson: Lesson | None, command: RefuseNarrative, asking: Asking
 ) -> list[Draft]:
-    """Note that a model could not say why it holds."""
+    """Record that a model could not explain why it holds."""
     del asking
     known = known_lesson(lesson, command.lesson_id)
     after(known.status, Operation.NARRATE, known.lesson_id)
@@ -158,7 +158,7 @@ def refuse_narrative(
 def promote_lesson(
     lesson: Lesson | None, command: PromoteLesson, asking: Asking, rules: GateRules
 ) -> list[Draft]:
-    """Ask the gate. `asking.known` is the lesson's case, from facts alone, whoever asks."""
+    """Promote the lesson if its case, `asking.known`, passes the gate; else record why not."""
     known = known_lesson(lesson, command.lesson_id)
     if known.status is Status.PROMOTED:
         return []
@@ -166,7 +166,7 @@ def promote_lesson(
     found = checks.violations(case, rules)
     if found:
         reasons = tuple(violation.message for violation in found)
-        if _kept(reasons) == _kept(known.refused):
+        if _comparable(reasons) == _comparable(known.refused):
             return []
         return [on(known, PromotionRefused(known.lesson_id, known.digest, reasons))]
     after(known.status, Operation.PROMOTE, known.lesson_id)
@@ -175,16 +175,22 @@ def promote_lesson(
     return [Draft(promoted, checks.grounds(case, rules))]
 
 
-def _kept(reasons: tuple[str, ...]) -> tuple[str, ...]:
-    """Reasons without what changes by itself: a lesson's age is no news."""
+def _comparable(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    """The reasons without the age, which changes by itself and is no new reason."""
     floor = checks.TIME_FLOOR
     return tuple(floor if reason.startswith(floor) else reason for reason in reasons)
 
 
 def _check_feedback(command: GiveFeedback) -> None:
     if not command.signal_id:
-        raise Invalid("feedback needs a signal id", hint="Name it, so that it counts once.")
+        raise Invalid(
+            "feedback needs a signal id", hint="Give `signal_id`, so that it counts once."
+        )
     if command.channel not in CHANNELS:
-        raise Invalid(f"{command.channel!r} is no channel", hint=f"Use {' or '.join(CHANNELS)}.")
+        raise Invalid(
+            f"{command.channel!r} is not a feedback channel", hint=f"Use {' or '.join(CHANNELS)}."
+        )
     if not 0 <= command.confidence <= 1:
-        raise Invalid(f"confidence {command.confidence} is not between 0 and 1")
+        raise Invalid(
+            f"confidence {command.confidence} is not between 0 and 1", hint="Use 1 for thumbs."
+        )

@@ -1,4 +1,4 @@
-"""Decisions about hosts: whom the user trusts, what a host was shown, how far its task has come."""
+"""Decisions about hosts: trust, manifests that they were shown, and phases of their tasks."""
 
 import re
 
@@ -16,13 +16,13 @@ _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def trust_host(host: Host | None, command: TrustHost, asking: Asking) -> list[Event]:
-    """Let a host pass on the user's words. Only the user says so, in person."""
+    """Trust a host to relay the user's words. Only the user may, in person."""
     _check_user(asking, command.host)
     return [] if host is not None and host.trusted else [HostTrusted(command.host)]
 
 
 def distrust_host(host: Host | None, command: DistrustHost, asking: Asking) -> list[Draft]:
-    """Let it no longer: that takes the place of the trust, so what rested on it is gone."""
+    """Revoke the trust in a host; it supersedes the trust, so what depended on that is gone."""
     _check_user(asking, command.host)
     if host is None or not host.trusted:
         return []
@@ -30,7 +30,7 @@ def distrust_host(host: Host | None, command: DistrustHost, asking: Asking) -> l
 
 
 def log_phase(task: Task | None, command: LogPhase, asking: Asking) -> list[Event]:
-    """Note that a phase was reached; each is noted once."""
+    """Record that a phase was reached; each is recorded once."""
     del asking
     if not _TASK.fullmatch(command.task_id):
         raise Invalid(
@@ -40,14 +40,14 @@ def log_phase(task: Task | None, command: LogPhase, asking: Asking) -> list[Even
     if command.phase not in PHASES:
         raise Invalid(f"{command.phase!r} is no phase", hint=f"Use {', '.join(PHASES)}.")
     if len(command.note.encode()) > NOTE_BYTES_MAX:
-        raise Invalid(f"a note has at most {NOTE_BYTES_MAX:,} bytes", hint="Keep it short.")
+        raise Invalid(f"a note has at most {NOTE_BYTES_MAX:,} bytes", hint="Shorten it.")
     if task is not None and command.phase in task.phases:
         return []
     return [PhaseLogged(command.task_id, command.phase, command.note)]
 
 
 def show_manifest(shown: Shown | None, command: ShowManifest, asking: Asking) -> list[Event]:
-    """Note which lessons were shown, once for each manifest."""
+    """Record which lessons were shown, once for each manifest."""
     if shown is not None:
         return []
     return [ManifestShown(command.lesson_ids, command.context_id, asking.by.session)]
@@ -56,8 +56,11 @@ def show_manifest(shown: Shown | None, command: ShowManifest, asking: Asking) ->
 def _check_user(asking: Asking, host: str) -> None:
     if asking.by.actor != OWNER:
         raise Forbidden(
-            f"{asking.by.actor} may not say whom the user trusts",
+            f"{asking.by.actor} may not change which hosts the user trusts",
             hint="Only the user can, at a terminal: `everloop hosts`.",
         )
     if not _HOST.fullmatch(host):
-        raise Invalid(f"{host!r} is not a host's name", hint="Name it as `--as NAME` does.")
+        raise Invalid(
+            f"{host!r} is not a host's name",
+            hint="Use the name that the host passes as `--as NAME`.",
+        )

@@ -1,7 +1,7 @@
-"""Decisions about a lesson's words and its life: pure, from its state and who asks.
+"""Decisions about a lesson's text and status: pure functions of its state, the command, the actor.
 
-Every fact about a lesson stands on its proposal; what follows from another fact of the same append
-stands beside that one. So taking a fact back takes back exactly what it led to.
+Every fact about a lesson depends on its proposal (`because`); a consequence of another fact in the
+same append depends on that one (`beside`). So retracting a fact retracts exactly what it led to.
 """
 
 import re
@@ -48,7 +48,7 @@ _LESSON = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking) -> list[Draft]:
-    """Take a proposal in. Asking twice is harmless; a pack's known lesson gets the new words."""
+    """Propose a lesson. Repeating it changes nothing; a pack's known lesson gets the new text."""
     author = _author(command, asking)
     _check_proposal(command, author)
     if lesson is not None:
@@ -69,19 +69,18 @@ def propose_lesson(lesson: Lesson | None, command: ProposeLesson, asking: Asking
     cited = citations(command.lesson_id, proposed.evidence, asking, by_user=author in IMMUNE)
     drafts = [Draft(proposed, command.because), *cited]
     if author == "pack" and speaks_for_user(asking):
-        drafts.append(_granted(LessonActivated(command.lesson_id), asking))
-    if _seeds(command, asking):
+        drafts.append(_grant(LessonActivated(command.lesson_id), asking))
+    if _is_seeded(command, asking):
         digest = text_digest(proposed.description, proposed.body)
         seeded = LessonSeeded(command.lesson_id, digest, command.pack_id)
-        drafts.append(_granted(seeded, asking))
+        drafts.append(_grant(seeded, asking))
     return drafts
 
 
 def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> list[Draft]:
-    """Change what is given. What a user wrote, only the user changes.
+    """Edit the given fields. Only the user may edit what a user wrote.
 
-    Once it is on trial, or promoted, its words are those that the user or the gate saw: no agent
-    puts others in their place.
+    The user or the gate approved the text of an active or promoted lesson, so no agent may edit it.
     """
     known = known_lesson(lesson, command.lesson_id)
     after(known.status, Operation.EDIT, known.lesson_id)
@@ -92,8 +91,8 @@ def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> l
         )
     if known.status is not Status.PENDING and not speaks_for_user(asking):
         raise Forbidden(
-            f"{known.lesson_id!r} is {known.status}, so {asking.by.actor} may not reword it",
-            hint="Propose it anew with the other words, and let that one supersede this one.",
+            f"{known.lesson_id!r} is {known.status}, so {asking.by.actor} may not edit it",
+            hint="Propose a new lesson with your text, and let it supersede this one.",
         )
     description = known.description if command.description is None else command.description.strip()
     body = known.body if command.body is None else command.body.strip()
@@ -105,7 +104,7 @@ def edit_lesson(lesson: Lesson | None, command: EditLesson, asking: Asking) -> l
 
 
 def activate_lesson(lesson: Lesson | None, command: ActivateLesson, asking: Asking) -> list[Draft]:
-    """Put it on trial. Only the user's word does that."""
+    """Activate it. Only the user may, or a host that they trust."""
     known = known_lesson(lesson, command.lesson_id)
     check_speaks_for_user(asking, f"activate {known.lesson_id!r}")
     check_seen(known, command.text_digest)
@@ -116,9 +115,10 @@ def activate_lesson(lesson: Lesson | None, command: ActivateLesson, asking: Aski
 
 
 def demote_lesson(lesson: Lesson | None, command: DemoteLesson, asking: Asking) -> list[Draft]:
-    """Put a promoted lesson on trial again: the user's word, or the engine's if support is gone.
+    """Make a promoted lesson active again: by the user, or by the engine if its support is gone.
 
-    If a fact ended the promotion, that is said of one that was demoted before as well.
+    A demotion because of a fact is also recorded for a lesson that was demoted before, since the
+    earlier demotion may be retracted.
     """
     known = known_lesson(lesson, command.lesson_id)
     if asking.by.actor != ENGINE:
@@ -131,42 +131,42 @@ def demote_lesson(lesson: Lesson | None, command: DemoteLesson, asking: Asking) 
 
 
 def discard_lesson(lesson: Lesson | None, command: DiscardLesson, asking: Asking) -> list[Draft]:
-    """Let it go, and let go of what it stood on."""
+    """Discard it, and close its citations."""
     known = known_lesson(lesson, command.lesson_id)
     if after(known.status, Operation.DISCARD, known.lesson_id) is None:
         return []
-    forced = _forced(known, asking, force=command.force)
-    return _retired(known, LessonDiscarded(known.lesson_id, command.reason, forced))
+    forced = _needs_force(known, asking, force=command.force)
+    return _retire(known, LessonDiscarded(known.lesson_id, command.reason, forced))
 
 
 def supersede_lesson(
     lesson: Lesson | None, command: SupersedeLesson, asking: Asking
 ) -> list[Draft]:
-    """Let another take its place. Who follows the chain of replacements must come to an end.
+    """Replace it by another lesson. The chain of replacements must not form a cycle.
 
     Raises:
-        Conflict: the other is itself, is not there, was discarded, or leads back to this one.
+        Conflict: the other is the same lesson, is missing or discarded, or leads back to this one.
     """
     known = known_lesson(lesson, command.lesson_id)
     if known.status is Status.SUPERSEDED and known.superseded_by == command.by:
         return []
     _check_replacement(known, command, asking)
     after(known.status, Operation.SUPERSEDE, known.lesson_id)
-    forced = _forced(known, asking, force=command.force)
+    forced = _needs_force(known, asking, force=command.force)
     replacement = around(asking).replacement
     assert replacement is not None, "it was checked"
     superseded = LessonSuperseded(known.lesson_id, command.by, forced)
-    return _retired(known, superseded, replacement.position)
+    return _retire(known, superseded, replacement.position)
 
 
-# -- what other decisions about lessons use --------------------------------------------------------
+# -- shared with other decisions about lessons ----------------------------------------------------
 
 
 def known_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
-    """The lesson.
+    """The lesson, which must exist.
 
     Raises:
-        NotFound: there is none.
+        NotFound: it does not.
     """
     if lesson is None:
         raise NotFound(f"no lesson {lesson_id!r}", hint="`everloop lessons` lists them.")
@@ -174,26 +174,24 @@ def known_lesson(lesson: Lesson | None, lesson_id: str) -> Lesson:
 
 
 def check_seen(lesson: Lesson, text_digest: str) -> None:
-    """Make sure that a lesson still says what somebody saw before they agreed to it.
+    """Check that the text has not changed since somebody saw it and agreed to it.
 
     Raises:
-        Conflict: it says something else by now.
+        Conflict: it has changed.
     """
     if text_digest not in ("", lesson.digest):
-        raise Conflict(
-            f"the words of {lesson.lesson_id!r} have changed since", hint="Read it again."
-        )
+        raise Conflict(f"the text of {lesson.lesson_id!r} has changed since", hint="Read it again.")
 
 
 def on(lesson: Lesson, happened: Event, *because: int) -> Draft:
-    """A fact about a lesson stands on the lesson: without it, it does not count either."""
+    """A draft that depends on the lesson's proposal: retracting that retracts it too."""
     return Draft(happened, tuple(dict.fromkeys((lesson.position, *because))))
 
 
 def demotion(lesson: Lesson, reason: str) -> list[Draft]:
-    """A promoted lesson goes back on trial because of the first fact of the same append.
+    """The demotion of a promoted lesson, because of the first fact of the same append.
 
-    One that was demoted before is demoted again: the earlier reason may be taken back.
+    One that was demoted before is demoted again, since the earlier reason may be retracted.
     """
     if not lesson.promoted_at or lesson.status not in LIVE:
         return []
@@ -204,7 +202,7 @@ def demotion(lesson: Lesson, reason: str) -> list[Draft]:
 def citations(
     lesson_id: str, evidence: tuple[Evidence, ...], asking: Asking, *, by_user: bool
 ) -> list[Draft]:
-    """Links from the first fact of the append to each memory that it names, if there is one."""
+    """Citations of each memory that the evidence names and the actor may see."""
     named = {each.item_id: None for each in evidence if isinstance(each, MemoryEvidence)}
     seen = {item_id: around(asking).seen(asking.by, item_id) for item_id in named}
     return [
@@ -215,11 +213,11 @@ def citations(
 
 
 def checked_evidence(evidence: tuple[Evidence, ...], asking: Asking) -> tuple[Evidence, ...]:
-    """The evidence; a quote that is not found where it is said to be is nobody's words."""
-    return tuple(_checked(each, asking) for each in evidence)
+    """The evidence; a quote that its item does not contain loses its `found_in`."""
+    return tuple(_check_quote(each, asking) for each in evidence)
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 
 def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> list[Draft]:
@@ -230,56 +228,56 @@ def _propose_again(lesson: Lesson, command: ProposeLesson, asking: Asking) -> li
         if same:
             return []
         raise Conflict(
-            f"there is a lesson {lesson.lesson_id!r} with other words", hint="Edit that one."
+            f"there is a lesson {lesson.lesson_id!r} with a different text", hint="Edit that one."
         )
     if lesson.status not in LIVE:
-        return []  # a pack brings nothing back that was let go
+        return []  # a pack does not restore what was discarded or superseded
     own = asking.by.actor == lesson.writer and lesson.status is Status.PENDING
     if not (same or own or speaks_for_user(asking)):
         raise Forbidden(
             f"{lesson.lesson_id!r} came with a pack that the user installed",
-            hint="Let the user install the new one.",
+            hint="Ask the user to install the new version.",
         )
     return _upsert(lesson, command, asking, same=same)
 
 
 def _upsert(lesson: Lesson, command: ProposeLesson, asking: Asking, *, same: bool) -> list[Draft]:
-    """A pack's lesson once more: new words; and if the user installs it, what that grants."""
+    """A pack's lesson again: its new text; and if the user installs it, what that grants."""
     words = (command.description.strip(), command.body.strip())
     session = asking.by.session
     drafts = [] if same else [on(lesson, LessonEdited(lesson.lesson_id, *words, session))]
-    seeded = _seeds(command, asking)
+    seeded = _is_seeded(command, asking)
     if not (same or seeded):
         drafts += demotion(lesson, "its words were changed")
     if speaks_for_user(asking) and lesson.status is Status.PENDING:
-        drafts.append(_regranted(lesson, LessonActivated(lesson.lesson_id), asking, same=same))
+        drafts.append(_grant_again(lesson, LessonActivated(lesson.lesson_id), asking, same=same))
     if seeded and not (same and lesson.status is Status.PROMOTED):
         happened = LessonSeeded(lesson.lesson_id, text_digest(*words), command.pack_id)
-        drafts.append(_regranted(lesson, happened, asking, same=same))
+        drafts.append(_grant_again(lesson, happened, asking, same=same))
     return drafts
 
 
-def _seeds(command: ProposeLesson, asking: Asking) -> bool:
-    """Whether the user installs it as promoted: in person, since that passes the gate by."""
+def _is_seeded(command: ProposeLesson, asking: Asking) -> bool:
+    """Whether it is seeded as promoted; only by the user in person, since that skips the gate."""
     return command.seed_as_promoted and asking.by.actor == OWNER
 
 
-def _regranted(lesson: Lesson, happened: Event, asking: Asking, *, same: bool) -> Draft:
-    """What the user's word grants to a known lesson; it rests on that word, and on the words."""
+def _grant_again(lesson: Lesson, happened: Event, asking: Asking, *, same: bool) -> Draft:
+    """A draft of what the user grants to a known lesson; depends on the trust and the text."""
     if same:
         return on(lesson, happened, lesson.words_at, *trust_behind(asking))
     return Draft(happened, (lesson.position, *trust_behind(asking)), beside=(0,))
 
 
-def _granted(happened: Event, asking: Asking) -> Draft:
-    """What the user's word grants to a lesson that is being proposed; it rests on that word."""
+def _grant(happened: Event, asking: Asking) -> Draft:
+    """A draft of what the user grants to a new lesson; depends on the trust, if relayed."""
     return Draft(happened, trust_behind(asking), beside=(0,))
 
 
 def _author(command: ProposeLesson, asking: Asking) -> str:
-    """Whose words they are. The user's own are theirs, whatever the request says."""
+    """The author. What the user proposes is the user's, whatever the request claims."""
     if command.author not in AUTHORS:
-        raise Invalid(f"{command.author!r} is no author", hint=f"Use {', '.join(AUTHORS)}.")
+        raise Invalid(f"{command.author!r} is not an author", hint=f"Use {', '.join(AUTHORS)}.")
     if asking.by.actor == OWNER and command.author != "pack":
         return "user"
     return command.author
@@ -321,7 +319,9 @@ def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: Asking)
             f"there is no lesson {command.by!r} to take its place", hint="Propose it first."
         )
     if replacement.status is Status.DISCARDED:
-        raise Conflict(f"{command.by!r} was discarded", hint="Name a lesson that still stands.")
+        raise Conflict(
+            f"{command.by!r} was discarded", hint="Name a lesson that was not discarded."
+        )
     if lesson.lesson_id in replacement.chain:
         raise Conflict(
             f"{command.by!r} was itself superseded by {lesson.lesson_id!r}, directly or not",
@@ -334,11 +334,11 @@ def _check_replacement(lesson: Lesson, command: SupersedeLesson, asking: Asking)
         )
 
 
-def _forced(lesson: Lesson, asking: Asking, *, force: bool) -> bool:
-    """Whether it takes force to retire the lesson.
+def _needs_force(lesson: Lesson, asking: Asking, *, force: bool) -> bool:
+    """Whether retiring the lesson needs force.
 
     Raises:
-        Forbidden: it does, and this is not the user's word.
+        Forbidden: it does, and the user did not force it.
     """
     if not lesson.immune:
         return False
@@ -350,8 +350,8 @@ def _forced(lesson: Lesson, asking: Asking, *, force: bool) -> bool:
     return True
 
 
-def _retired(lesson: Lesson, happened: Event, *because: int) -> list[Draft]:
-    """It goes, and with it every link to what it stood on."""
+def _retire(lesson: Lesson, happened: Event, *because: int) -> list[Draft]:
+    """The drafts that retire a lesson and close all its citations."""
     closed = [
         Draft(CitationClosed(item_id, lesson.lesson_id), (position,), beside=(0,))
         for item_id, position in lesson.cites.items()
@@ -359,7 +359,7 @@ def _retired(lesson: Lesson, happened: Event, *because: int) -> list[Draft]:
     return [on(lesson, happened, *because), *closed]
 
 
-def _checked(evidence: Evidence, asking: Asking) -> Evidence:
+def _check_quote(evidence: Evidence, asking: Asking) -> Evidence:
     if not isinstance(evidence, QuoteEvidence) or not evidence.found_in:
         return evidence
     item = around(asking).seen(asking.by, evidence.found_in)

@@ -1,22 +1,22 @@
-"""Why words that sounded like feedback were not taken as such. Each reason is `kind` or `kind: …`.
+"""Why a message that sounded like feedback gave no signal. Each reason is `kind` or `kind: detail`.
 
-`no-lessons` and `model-unavailable` are told and not recorded: nothing was weighed, and the same
-turn may be heard again.
+`no-lessons` and `model-unavailable` are returned but not recorded: nothing was evaluated, and the
+same turn may be tried again.
 """
 
 from typing import Final
 
-NO_LESSONS: Final = "no-lessons"  # nothing was shown, so there is nothing to praise or blame
+NO_LESSONS: Final = "no-lessons"  # no lesson was shown, so none can be praised or blamed
 MODEL_UNAVAILABLE: Final = "model-unavailable"  # none is set up, or it failed
 CLASSIFIER_ABSTAINED: Final = "classifier-abstained"
-HAZARD: Final = "hazard"  # sarcasm and its like
+HAZARD: Final = "hazard"  # such as sarcasm
 NEUTRAL: Final = "neutral"
 BELOW_THRESHOLD: Final = "below-threshold"
-UNATTRIBUTED: Final = "unattributed"  # nobody can tell which lesson is meant
+UNATTRIBUTED: Final = "unattributed"  # it is unclear which lesson is meant
 ATTRIBUTION_DIFFERS: Final = "attribution-differs"  # the classifier means another one
 COOLDOWN: Final = "cooldown"
 UNTESTED_HOST: Final = "untested-host-version"
-SESSION_RECYCLED: Final = "session-recycled"  # other words under a turn's name that is known
+SESSION_RECYCLED: Final = "session-recycled"  # a known turn id came with a different text
 
 KINDS: Final = (
     NO_LESSONS,

@@ -1,8 +1,8 @@
-"""Which lesson a user's words are about: pure passes, from the plainest sign to the weakest.
+"""Attribution: which lesson a user's message is about. Pure rules, the strongest first.
 
-A lesson is named in the words; or the words begin with a pronoun and the last turn acted on one
-lesson only; or the recent turns did. If there are a few candidates, a judge is asked, and has to
-be sure. Otherwise nobody can tell, and nothing is taken from the words.
+The message names a lesson; or it begins with a pronoun and the last answer acted on one lesson
+only; or the recent turns did. With a few candidates, a model judges, and has to be sure. Otherwise
+the message is not attributed, and gives no signal.
 """
 
 import re
@@ -28,7 +28,7 @@ _IDENTIFIER = re.compile(
 
 
 class Pick(msgspec.Struct, frozen=True):
-    """The lesson that is meant, how sure that is, and what told."""
+    """The lesson that is meant, with the confidence and the rule (`told_by`) that found it."""
 
     lesson_id: str
     confidence: float
@@ -36,7 +36,7 @@ class Pick(msgspec.Struct, frozen=True):
 
 
 def pick(heard: Heard) -> Pick | None:
-    """The lesson that is meant, if the words and the turns tell."""
+    """The lesson that is meant, if the message and the turns determine it."""
     named = mentioned(heard)
     if len(named) == 1:
         return Pick(named[0], MENTION, "mention")
@@ -50,28 +50,30 @@ def pick(heard: Heard) -> Pick | None:
 
 
 def candidates(heard: Heard) -> tuple[str, ...]:
-    """The lessons that a judge would have to choose among."""
+    """The lessons that a judge chooses from."""
     return mentioned(heard) or acted_on(heard) or tuple(each.lesson_id for each in heard.shown)
 
 
 def mentioned(heard: Heard) -> tuple[str, ...]:
-    """The lessons that the words name, by id or by a keyword that no other lesson has."""
+    """The lessons that the message names, by id or by a keyword unique to them."""
     words = keywords(heard.shown)
     return tuple(
         each.lesson_id
         for each in heard.shown
-        if any(_says(heard.text, word) for word in (each.lesson_id, *words[each.lesson_id]))
+        if any(
+            _contains_word(heard.text, word) for word in (each.lesson_id, *words[each.lesson_id])
+        )
     )
 
 
 def acted_on(heard: Heard) -> tuple[str, ...]:
-    """The shown lessons that recent turns acted on, newest first, each once."""
+    """The shown lessons that recent turns acted on, newest first, without duplicates."""
     return heard.among_shown(name for turn in reversed(heard.before) for name in turn.lesson_ids)
 
 
 def keywords(shown: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
-    """Per lesson, the words that mean it: those the host gives, and code in its description."""
-    own = {each.lesson_id: {*each.keywords, *_code(each.description)} for each in shown}
+    """The unique keywords of each lesson: those the host gave, and code in its description."""
+    own = {each.lesson_id: {*each.keywords, *_code_words(each.description)} for each in shown}
     return {
         lesson_id: tuple(
             sorted(
@@ -84,11 +86,11 @@ def keywords(shown: Sequence[Shown]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _code(description: str) -> set[str]:
+def _code_words(description: str) -> set[str]:
     spans = set(_SPAN.findall(description))
     return spans | {found[0] for found in _IDENTIFIER.finditer(description)}
 
 
-def _says(text: str, word: str) -> bool:
+def _contains_word(text: str, word: str) -> bool:
     pattern = rf"(?<!\w){re.escape(word)}(?!\w)"
     return bool(word) and re.search(pattern, text, re.IGNORECASE) is not None

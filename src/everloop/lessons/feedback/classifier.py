@@ -1,8 +1,8 @@
-"""A model reads a turn: what it says of which lesson, and which of several lessons it means.
+"""Asks a model to classify a turn: praise or blame of which lesson, and to judge unclear cases.
 
-All that is shown to the model is data: the user's words, the turns before and the lessons' own
-words go in as JSON, and nothing in them is an instruction. What the model answers is recorded
-before anything is decided from it.
+Everything the model gets is data: the message, the turns before and the lessons go in as JSON, and
+the prompt says to follow no instruction in it. The answer is recorded before anything is decided
+from it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from everloop.lessons.feedback.settings import SentimentSettings
 from everloop.lessons.feedback.turns import Heard
 from everloop.ports import Model, Params, Prompt, Usage
 
-OFFLINE: Final = "offline"  # the built-in model quotes; what words mean is beyond it
+OFFLINE: Final = "offline"  # the built-in model only quotes; it cannot classify
 PARAMS: Final = Params(tokens_max=1_024, temperature=0.0)
 
 READ = (
@@ -46,31 +46,34 @@ JUDGE = (
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Which lesson a judge says is meant."""
+    """A judge's answer: which lesson is meant."""
 
     lesson_id: str
     confidence: Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 def read(model: Model, heard: Heard, limits: SentimentSettings) -> tuple[Reading, str]:
-    """What a model makes of a turn, and which one it was. One that declines abstains.
+    """Classify a turn; returns the reading and the model that answered. Declining is abstaining.
 
     Raises:
-        ModelFailed: none gave a usable answer.
+        ModelFailed: no model gave a usable answer.
     """
     ids = [each.lesson_id for each in heard.shown]
     prompt = Prompt((says("user", _data(heard, ids, limits)),), system=READ)
     spent: list[Usage] = []
     answer = structured(model, prompt, Reading, params=PARAMS, spent=spent.append)
-    if spent[-1].model == OFFLINE:  # what others fall back on
-        raise ModelFailed("only the built-in model answered", hint="Set up another model.")
+    if spent[-1].model == OFFLINE:  # the fallback of the others
+        raise ModelFailed(
+            "only the built-in model answered",
+            hint="Set up another model.",
+        )
     return Reading(abstain=True) if isinstance(answer, Declined) else answer, spent[-1].model
 
 
 def judge(
     model: Model, heard: Heard, candidates: Sequence[str], limits: SentimentSettings
 ) -> Pick | None:
-    """The lesson that a judge says is meant, if it is sure enough and knows it.
+    """The lesson that the judge names, if it is a candidate and the judge is sure enough.
 
     Raises:
         ModelFailed: it gave no usable answer.
@@ -84,7 +87,7 @@ def judge(
 
 
 def _data(heard: Heard, lesson_ids: Sequence[str], limits: SentimentSettings) -> str:
-    """What the model is shown, as one JSON document."""
+    """The model's input, as one JSON document."""
     cut = limits.turn_characters
     shown = {each.lesson_id: each.description for each in heard.shown}
     document = {

@@ -1,11 +1,11 @@
-"""What can be asked about a turn."""
+"""The command on a turn that may contain feedback."""
 
 from everloop.lessons.feedback.events import Reading, Signal
 from everloop.log import Command
 
 
 class WeighTurn(Command, frozen=True):
-    """Note what a turn came to: signals, or the reasons why there are none."""
+    """Record the result of a turn: feedback signals, or the reasons why there are none."""
 
     session: str
     turn_id: str

@@ -1,4 +1,4 @@
-"""The decision about a turn: once for each turn, and not too often for one lesson."""
+"""The decision about a turn: each turn counts once, with a cooldown for each lesson."""
 
 from everloop.errors import Forbidden, Invalid
 from everloop.lessons.feedback.abstain_reasons import COOLDOWN, SESSION_RECYCLED
@@ -13,10 +13,10 @@ MICROSECONDS = 1_000_000
 
 
 def weigh_turn(hearing: Hearing | None, command: WeighTurn, asking: Asking) -> list[Draft]:
-    """Record what a turn came to. The same turn again changes nothing.
+    """Record the result of a turn. Repeating it changes nothing.
 
-    Other words under a known name mean that the host uses a session's name again: who said what
-    can no longer be told, so nothing is taken from it.
+    A known turn id with a different text means that the host reused a session id. Turns can no
+    longer be told apart then, so it gives no signal.
     """
     _check(command, asking)
     known = hearing or Hearing()
@@ -24,35 +24,35 @@ def weigh_turn(hearing: Hearing | None, command: WeighTurn, asking: Asking) -> l
         return []
     if command.turn_id in known.turns:
         return _drafts(command, Reading(), (), (SESSION_RECYCLED,))
-    fresh, cooling = _cooled(known, command, microseconds(asking.now))
+    fresh, cooling = _apply_cooldown(known, command, microseconds(asking.now))
     return _drafts(command, command.reading, fresh, (*command.reasons, *cooling))
 
 
 def check_named(session: str, turn_id: str) -> None:
-    """Make sure that a turn can be told from others.
+    """Check that a turn has a session and an id.
 
     Raises:
-        Invalid: it cannot.
+        Invalid: one of them is missing.
     """
     if not session or not turn_id:
-        raise Invalid("a turn needs a session and a name", hint="Name both; both are the host's.")
+        raise Invalid("a turn needs a session and an id", hint="Give both, as the host names them.")
 
 
 def _check(command: WeighTurn, asking: Asking) -> None:
     if command.session != asking.by.session:
         raise Forbidden(
-            f"session {command.session!r} is not the one that speaks",
-            hint="A host passes on the turns of its own sessions.",
+            f"session {command.session!r} is not the session of this request",
+            hint="A host may only report turns of its own session.",
         )
     check_named(command.session, command.turn_id)
     if not command.signals and not command.reasons:
-        raise Invalid("a turn came to nothing", hint="Give signals, or the reasons against them.")
+        raise Invalid("the result of the turn is empty", hint="Give signals, or reasons for none.")
 
 
-def _cooled(
+def _apply_cooldown(
     hearing: Hearing, command: WeighTurn, now_us: int
 ) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
-    """The signals on lessons that had none just now, and a reason for each of the others."""
+    """The signals on lessons that are not in cooldown, and a reason for each of the others."""
     since_us = now_us - int(command.cooldown_s * MICROSECONDS)
     fresh: list[Signal] = []
     cooling: list[str] = []

@@ -1,4 +1,4 @@
-"""The commands of sentiment and how each is decided, for the composition root."""
+"""The decider table of feedback in messages."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""What can happen when a user's words are weighed. What a model said of them is in the fact."""
+"""The event of a turn that was checked for feedback, with the model's answer in the fact.
+
+Replaying the log never asks a model again.
+"""
 
 from typing import Annotated, Literal
 
@@ -19,7 +22,7 @@ Hazard = Literal[
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """What the words say of one lesson. `evidence` is a verbatim piece of them."""
+    """What the message says about one lesson. `evidence` is a verbatim excerpt."""
 
     lesson_id: str
     polarity: Literal["positive", "negative", "neutral"]
@@ -29,7 +32,7 @@ class Opinion(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a classifier made of a turn. It may abstain."""
+    """A classifier's result for a turn. It may abstain."""
 
     opinions: tuple[Opinion, ...] = ()
     hazards: tuple[Hazard, ...] = ()
@@ -37,7 +40,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """Feedback that was heard. `told_by` says how it was known which lesson is meant."""
+    """A feedback signal. `told_by` is the rule that attributed it to the lesson."""
 
     lesson_id: str
     helpful: bool
@@ -47,7 +50,7 @@ class Signal(msgspec.Struct, frozen=True):
 
 @event("lessons.turn_weighed")
 class TurnWeighed(Event, frozen=True):
-    """A turn that may hold feedback was weighed. The words stay with the host; we keep a digest.
+    """A turn that may contain feedback was evaluated. Only a digest of its text is recorded.
 
     `reading` is empty and `model` is "" if no model was asked.
     """

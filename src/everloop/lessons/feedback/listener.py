@@ -1,9 +1,8 @@
-"""When a user spoke, hear whether a lesson was praised or blamed.
+"""Detects feedback on lessons in users' messages, and records it.
 
-The pretrigger looks first, and a model is asked only about what it lets through. No transaction is
-open while a model thinks: what it said is recorded, then decided on, then given as feedback that
-stands on that record. A crash in between loses nothing: the same turn heard again is not weighed
-again, and what feedback it lacks is given then.
+The pretrigger filters first; only what passes goes to a model. No transaction is open during the
+model call: its answer is recorded, then the decision, then feedback that depends on that record.
+Crash-safe: a repeated turn is not evaluated again, and any feedback still missing is recorded then.
 """
 
 from collections.abc import Callable
@@ -38,9 +37,9 @@ Do = Callable[..., Receipt]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What hearing a turn came to. `refused` are the signals that a lesson did not take, and why.
+    """The outcome of a turn. `refused` are the signals that a lesson rejected, and why.
 
-    `ignored`: nothing in it sounded like feedback, or someone took back what was heard.
+    `ignored`: nothing in it sounded like feedback, or its result was retracted.
     """
 
     kind: Literal["ignored", "heard", "abstained"]
@@ -50,7 +49,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Listener:
-    """Hears feedback in users' words. Without a model, only interrupts are heard."""
+    """Detects feedback in messages. Without a model, only interrupts give a signal."""
 
     def __init__(
         self, log: Log, do: Do, model: Model | None, limits: SentimentSettings | None = None
@@ -61,10 +60,10 @@ class Listener:
         self._limits = limits or SentimentSettings()
 
     def hear(self, heard: Heard, *, by: Context) -> Outcome:
-        """Weigh a turn and give the feedback it holds, in the name of whoever relays it.
+        """Evaluate a turn and record its feedback, relayed by the actor.
 
         Raises:
-            Invalid: the turn or its session has no name.
+            Invalid: the turn or its session has no id.
         """
         check_named(by.session, heard.turn_id)
         limits = self._limits
@@ -73,56 +72,56 @@ class Listener:
             return Outcome("ignored")
         if not heard.shown:
             return Outcome("abstained", reasons=(NO_LESSONS,))
-        known = self._known(heard, by)
-        if known is None and not self._taken_back(heard, by):
-            asked = self._interrupted(heard) if interrupt else self._asked(heard)
+        known = self._recorded(heard, by)
+        if known is None and not self._is_retracted(heard, by):
+            asked = self._evaluate_interrupt(heard) if interrupt else self._ask_model(heard)
             if isinstance(asked, Outcome):
                 return asked
             request_id = _request_id(heard, by)
             self._do(_command(heard, by, asked, limits), by=by, request_id=request_id)
-            known = self._known(heard, by)
-        return Outcome("ignored") if known is None else self._given(heard, known, by)
+            known = self._recorded(heard, by)
+        return Outcome("ignored") if known is None else self._give_feedback(heard, known, by)
 
-    def _known(self, heard: Heard, by: Context) -> Weighed | None:
+    def _recorded(self, heard: Heard, by: Context) -> Weighed | None:
         hearing = self._log.state(HEARING, stream_of(by.session)) or Hearing()
         return hearing.known(heard.turn_id, heard.digest)
 
-    def _taken_back(self, heard: Heard, by: Context) -> bool:
-        """Whether it was weighed before and that no longer counts. Then it stays that way."""
+    def _is_retracted(self, heard: Heard, by: Context) -> bool:
+        """Whether its result was recorded and then retracted. Then it is not evaluated again."""
         with self._log.reading() as reader:
             return bool(reader.requested(_request_id(heard, by)))
 
-    def _interrupted(self, heard: Heard) -> "_Asked":
+    def _evaluate_interrupt(self, heard: Heard) -> "_Evaluation":
         reasons = untested(heard, self._limits)
         weighing = Weighing(reasons=reasons) if reasons else weigh_interrupt(heard, self._limits)
-        return _Asked(weighing)
+        return _Evaluation(weighing)
 
-    def _asked(self, heard: Heard) -> "_Asked | Outcome":
-        """What a model makes of it. Without one there is nothing to record."""
+    def _ask_model(self, heard: Heard) -> "_Evaluation | Outcome":
+        """The result of asking a model; an outcome that is not recorded if there is none."""
         if reasons := untested(heard, self._limits):
-            return _Asked(Weighing(reasons=reasons))
+            return _Evaluation(Weighing(reasons=reasons))
         if self._model is None or self._model.name == OFFLINE:
             return Outcome("abstained", reasons=(MODEL_UNAVAILABLE,))
         try:
-            return self._weighed(self._model, heard)
+            return self._classify(self._model, heard)
         except ModelFailed as problem:
             return Outcome("abstained", reasons=(f"{MODEL_UNAVAILABLE}: {problem}",))
 
-    def _weighed(self, model: Model, heard: Heard) -> "_Asked":
+    def _classify(self, model: Model, heard: Heard) -> "_Evaluation":
         reading, answered = read(model, heard, self._limits)
         opinion, reasons = standing(heard, reading, self._limits)
         if opinion is None:
-            return _Asked(Weighing(reasons=reasons), reading, answered)
-        picked = pick(heard) or self._judged(model, heard)
-        return _Asked(weigh(opinion, picked), reading, answered)
+            return _Evaluation(Weighing(reasons=reasons), reading, answered)
+        picked = pick(heard) or self._ask_judge(model, heard)
+        return _Evaluation(weigh(opinion, picked), reading, answered)
 
-    def _judged(self, model: Model, heard: Heard) -> Pick | None:
+    def _ask_judge(self, model: Model, heard: Heard) -> Pick | None:
         among = candidates(heard)
         if not 2 <= len(among) <= self._limits.candidates_max:
             return None
         return judge(model, heard, among, self._limits)
 
-    def _given(self, heard: Heard, weighed: Weighed, by: Context) -> Outcome:
+    def _give_feedback(self, heard: Heard, weighed: Weighed, by: Context) -> Outcome:
         refused: list[str] = []
         for signal in weighed.signals:
             try:
@@ -133,7 +132,7 @@ class Listener:
         return Outcome(kind, weighed.signals, weighed.reasons, tuple(refused))
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _Evaluation(msgspec.Struct, frozen=True):
     weighing: Weighing
     reading: Reading = Reading()
     model: str = ""
@@ -144,7 +143,7 @@ def _request_id(heard: Heard, by: Context) -> str:
     return f"turn-{sha256(name).hexdigest()[:32]}"
 
 
-def _command(heard: Heard, by: Context, asked: _Asked, limits: SentimentSettings) -> WeighTurn:
+def _command(heard: Heard, by: Context, asked: _Evaluation, limits: SentimentSettings) -> WeighTurn:
     return WeighTurn(
         session=by.session,
         turn_id=heard.turn_id,

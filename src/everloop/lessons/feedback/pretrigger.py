@@ -1,9 +1,9 @@
-"""Whether a turn may hold feedback at all: a pure look at its words, before any model is asked.
+"""A cheap keyword filter for turns that may contain feedback, before any model is asked. Pure.
 
 Most turns do not. A verdict on the work ("still broken", "that's exactly what I wanted") counts
-wherever it stands. A single word of praise or blame ("thanks", "no", "wrong") counts only in a
-short turn: in a long one it is courtesy, or speaks of something else. Verdicts are known in English
-alone, single words also in some of its neighbours, as far as they mean nothing else in English.
+anywhere in the text. A single word of praise or blame ("thanks", "no", "wrong") counts only in a
+short turn: in a long one it is courtesy, or about something else. Verdicts are recognised in
+English only, single words in some other languages too, unless they mean something else in English.
 """
 
 import re
@@ -27,7 +27,7 @@ _WORDS = re.compile(
     """,
     _FLAGS,
 )
-_ELSEWHERE = re.compile(
+_OTHER_LANGUAGES = re.compile(
     r"""
     \b(?:
         danke|perfekt|genau|stimmt|richtig|falsch|kaputt|nein|nicht|klappt|funktioniert|schlecht|fehler
@@ -81,13 +81,13 @@ _VERDICTS = re.compile(
 
 
 def is_interrupt(text: str) -> bool:
-    """Whether a turn is the mark that a host leaves where the user stopped it."""
+    """Whether a turn is the marker of a host that the user interrupted it."""
     return text.lstrip().startswith(INTERRUPTED)
 
 
 def may_hold_feedback(text: str, *, short_words: int) -> bool:
-    """Whether a turn is worth a model's time. `short_words` is how long a short turn may be."""
+    """Whether to ask a model about a turn. A short turn has at most `short_words` words."""
     if _VERDICTS.search(text):
         return True
     short = len(text.split()) <= short_words
-    return short and bool(_WORDS.search(text) or _ELSEWHERE.search(text))
+    return short and bool(_WORDS.search(text) or _OTHER_LANGUAGES.search(text))

@@ -1,4 +1,4 @@
-"""Which lessons a session was shown: what a user's words in it can be about."""
+"""The projection of the manifests that each session was shown: what feedback can be about."""
 
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ class SessionBook(Projection):
 
 
 def shown_in(reader: Reader, by: Context, *, limit: int) -> tuple[Shown, ...]:
-    """The lessons that a session was shown and may still see, the newest manifest's first."""
+    """The lessons that a session was shown and may still see, from the newest manifest on."""
     rows = reader.rows(
         f"SELECT lesson_ids FROM session_manifests m WHERE {visible('m')} AND session = ?"  # noqa: S608
         " AND actor = ? ORDER BY position DESC LIMIT ?",
@@ -49,6 +49,6 @@ def shown_in(reader: Reader, by: Context, *, limit: int) -> tuple[Shown, ...]:
     for lesson_id in list(dict.fromkeys(named))[:limit]:
         try:
             found.append(Shown(lesson_id, find(reader, who, lesson_id).description))
-        except NotFound:  # it was taken back since
+        except NotFound:  # it was retracted since
             continue
     return tuple(found)

@@ -1,4 +1,4 @@
-"""What a turn comes to, given what a classifier read in it: pure, and every step may say no."""
+"""Turns a classifier's reading into signals, or into the reasons against them. Pure."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -36,7 +36,7 @@ class Weighing(msgspec.Struct, frozen=True):
 
 
 def untested(heard: Heard, limits: SentimentSettings) -> tuple[str, ...]:
-    """The reason against a host of a version whose turns nobody has checked, if it says one."""
+    """The reason against a host whose major version is not supported; empty if it is."""
     major = heard.host_version.partition(".")[0].strip()
     known = {version.strip() for version in limits.host_versions.split(",")}
     return () if not major or major in known else (f"{UNTESTED_HOST}: {heard.host_version[:40]}",)
@@ -45,7 +45,7 @@ def untested(heard: Heard, limits: SentimentSettings) -> tuple[str, ...]:
 def standing(
     heard: Heard, reading: Reading, limits: SentimentSettings
 ) -> tuple[Opinion | None, tuple[str, ...]]:
-    """The classifier's opinion if one stands, else the reasons against all of them."""
+    """The most confident opinion that passes every check, else the reasons against them all."""
     if reading.abstain:
         return None, (CLASSIFIER_ABSTAINED,)
     if risky := _risks(reading.hazards):
@@ -55,15 +55,15 @@ def standing(
         return None, (NEUTRAL,)
     clear = [opinion for opinion in voiced if not _risks(opinion.hazards)]
     if not clear:
-        return None, _each(_risks(opinion.hazards) for opinion in voiced)
-    sure = [opinion for opinion in clear if not _doubts(opinion, limits)]
+        return None, _unique(_risks(opinion.hazards) for opinion in voiced)
+    sure = [opinion for opinion in clear if not _low_confidence(opinion, limits)]
     if not sure:
-        return None, _each(_doubts(opinion, limits) for opinion in clear)
+        return None, _unique(_low_confidence(opinion, limits) for opinion in clear)
     return max(sure, key=lambda opinion: opinion.confidence), ()
 
 
 def weigh(opinion: Opinion, picked: Pick | None) -> Weighing:
-    """The signal, if classifier and attribution mean the same lesson. It is as sure as the less."""
+    """The signal, if classifier and attribution agree; with the lower confidence of the two."""
     if picked is None:
         return Weighing(reasons=(UNATTRIBUTED,))
     if picked.lesson_id != opinion.lesson_id:
@@ -75,7 +75,7 @@ def weigh(opinion: Opinion, picked: Pick | None) -> Weighing:
 
 
 def weigh_interrupt(heard: Heard, limits: SentimentSettings) -> Weighing:
-    """An interrupt speaks against what the turn it stopped acted on, if it came soon enough."""
+    """Blame of the lessons that the interrupted turn acted on, if the interrupt came soon enough."""
     last = heard.answer
     if last is None or not _is_soon(last, heard, limits):
         return Weighing(reasons=(UNATTRIBUTED,))
@@ -94,7 +94,7 @@ def _is_soon(turn: Turn, heard: Heard, limits: SentimentSettings) -> bool:
 
 
 def _is_voiced(opinion: Opinion, heard: Heard) -> bool:
-    """Whether it is for or against a lesson that was shown, in words that the user did say."""
+    """Whether it praises or blames a shown lesson, with evidence that is in the message."""
     shown = any(each.lesson_id == opinion.lesson_id for each in heard.shown)
     return shown and opinion.polarity != "neutral" and opinion.evidence in heard.text
 
@@ -103,7 +103,7 @@ def _risks(hazards: Sequence[Hazard]) -> tuple[str, ...]:
     return tuple(f"{HAZARD}: {hazard}" for hazard in TOO_RISKY if hazard in hazards)
 
 
-def _doubts(opinion: Opinion, limits: SentimentSettings) -> tuple[str, ...]:
+def _low_confidence(opinion: Opinion, limits: SentimentSettings) -> tuple[str, ...]:
     positive = opinion.polarity == "positive"
     least = limits.positive_min if positive else limits.negative_min
     if opinion.confidence >= least:
@@ -115,5 +115,5 @@ def _below(polarity: str, confidence: float, least: float) -> str:
     return f"{BELOW_THRESHOLD}: {polarity} {confidence:.2f} < {least:.2f}"
 
 
-def _each(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def _unique(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reason for group in groups for reason in group))

@@ -1,4 +1,4 @@
-"""What decisions about a session's turns need to know of it."""
+"""The folded state of a session's turns: only what decisions need."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from everloop.log import Fact, Fold
 
 
 class Weighed(msgspec.Struct, frozen=True):
-    """What a turn came to, and where that was recorded."""
+    """The recorded result of a turn, and its position."""
 
     position: int
     signals: tuple[Signal, ...]
@@ -16,13 +16,13 @@ class Weighed(msgspec.Struct, frozen=True):
 
 
 class Hearing(msgspec.Struct, frozen=True):
-    """The turns of a session that were weighed, and when each lesson last got a signal."""
+    """The evaluated turns of a session, and when each lesson last got a signal."""
 
-    turns: dict[str, dict[str, Weighed]] = {}  # by name, then by digest of the words
+    turns: dict[str, dict[str, Weighed]] = {}  # by turn id, then by digest of the text
     signalled_us: dict[str, int] = {}
 
     def known(self, turn_id: str, text_digest: str) -> Weighed | None:
-        """What a turn came to, if it was weighed."""
+        """The result of a turn, if it was evaluated."""
         return self.turns.get(turn_id, {}).get(text_digest)
 
 
@@ -38,9 +38,9 @@ def evolve(hearing: Hearing | None, fact: Fact) -> Hearing:
         case SentimentAbstained(turn_id=turn_id, reasons=reasons) if turn_id in before.turns:
             named = before.turns[turn_id]
             digest, weighed = max(named.items(), key=lambda each: each[1].position)
-            told = msgspec.structs.replace(weighed, reasons=reasons)
+            explained = msgspec.structs.replace(weighed, reasons=reasons)
             return msgspec.structs.replace(
-                before, turns={**before.turns, turn_id: {**named, digest: told}}
+                before, turns={**before.turns, turn_id: {**named, digest: explained}}
             )
         case _:
             return before

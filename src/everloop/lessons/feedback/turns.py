@@ -1,4 +1,4 @@
-"""What a door hands over: the turn a user took, what was said before, and what was in play."""
+"""The input of feedback detection: the user's turn, the turns before, and the shown lessons."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A lesson that the host's model was shown. `keywords` are words that mean it and no other."""
+    """A lesson that the host's model was shown. `keywords` refer to it and to no other."""
 
     lesson_id: str
     description: str
@@ -26,9 +26,9 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """What the user just said. The host names the turn; the same name is weighed once.
+    """The user's newest turn. The host gives its id; the same turn is evaluated once.
 
-    `because` is where the words were recorded, if they were: without them, nothing was heard.
+    `because` is the fact of the message, if it was recorded: retracting it retracts the feedback.
     """
 
     turn_id: str
@@ -45,11 +45,11 @@ class Heard(msgspec.Struct, frozen=True):
         return next((turn for turn in reversed(self.before) if turn.role == "assistant"), None)
 
     def among_shown(self, lesson_ids: Iterable[str]) -> tuple[str, ...]:
-        """Those of these lessons that the model was shown, each once."""
+        """Those of these lessons that the model was shown, without duplicates."""
         shown = {each.lesson_id for each in self.shown}
         return tuple(name for name in dict.fromkeys(lesson_ids) if name in shown)
 
     @property
     def digest(self) -> str:
-        """A digest of the words, to tell a repeated turn from another of the same name."""
+        """A digest of the text, to tell a repeated turn from another one with the same id."""
         return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,1 +1,1 @@
-"""The promotion gate: its checks, and the evidence that they look at."""
+"""The promotion gate: its checks, and the evidence that they examine."""

@@ -1,4 +1,4 @@
-"""A lesson before the gate: plain values, all that the gate may know of it."""
+"""The gate's input: everything that it may know of a lesson, as plain values."""
 
 from datetime import datetime
 
@@ -8,14 +8,14 @@ from everloop.lessons.model.lifecycle import Status
 
 
 class Hand(msgspec.Struct, frozen=True):
-    """Who wrote something, and in which run of theirs; an empty session is an unknown one."""
+    """Who wrote something: the actor, and the session, empty if it is unknown."""
 
     actor: str
     session: str
 
 
 class Use(msgspec.Struct, frozen=True):
-    """Someone acted on the lesson."""
+    """A use: an agent acted on the lesson."""
 
     position: int
     digest: str
@@ -24,10 +24,10 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """Praise or blame that was not withdrawn.
+    """Feedback that was not withdrawn.
 
-    `session` is the run of who passed it on, and `trusted_at` where the user said that they trust
-    them; 0: they do not. `guessed`: a model read it out of what the user said.
+    `session` is the run of the host that relayed it, and `trusted_at` the position at which the
+    user trusted that host; 0 if they do not. `guessed`: a model inferred it from a message.
     """
 
     position: int
@@ -40,7 +40,7 @@ class Heard(msgspec.Struct, frozen=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """What a runner found. `outside`: it was not in an agent's hands."""
+    """A runner's verdict. `outside`: the runner was not under an agent's control."""
 
     position: int
     digest: str
@@ -49,7 +49,7 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """The narrative. `evidenced`: it names a memory, or quotes words that were found."""
+    """The narrative. `evidenced`: it names a memory, or a quote was found in one."""
 
     position: int
     digest: str
@@ -58,10 +58,10 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class CitedMemory(msgspec.Struct, frozen=True):
-    """A memory that the lesson names; `position` 0: there is none.
+    """A memory that the lesson cites; `position` is 0 if it does not exist.
 
-    `changed_at` is where it was last reworded; `retired`: somebody let it go; `hands` are all who
-    had a part in it, and in what it was made from.
+    `changed_at` is the position of its last edit; `retired`: it was retired; `hands` are all who
+    wrote a version of it, or of anything it was derived from.
     """
 
     item_id: str
@@ -76,8 +76,8 @@ class CitedMemory(msgspec.Struct, frozen=True):
 class Case(msgspec.Struct, frozen=True):
     """Everything that the gate may know of a lesson.
 
-    `written_at` and `words_at` are when and where its words were last changed; `hands` are all who
-    wrote them, and the user as well if they are said to be the user's.
+    `written_at` and `words_at` are the time and the position of its current text; `hands` are all
+    who wrote it, and the user as well if it claims to be the user's.
     """
 
     lesson_id: str

@@ -1,7 +1,7 @@
-"""Cases for the gate: everything it may know of many lessons, in a handful of queries.
+"""Loads the gate's cases of many lessons, with a fixed number of queries.
 
-It looks at what counts in the reader's sight, and asks nobody's leave: who may see a lesson is
-decided before, and a decision sees all.
+It reads every fact that counts in the reader's sight, without an audience check: callers check who
+may see a lesson, and a decision sees everything.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,18 +24,19 @@ Groups = dict[int, list[T]]
 
 
 def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]:
-    """The cases of the lessons that were proposed at these positions, in this order."""
+    """The cases of the lessons proposed at these positions, in this order."""
     wanted = msgspec.json.encode(positions).decode()
-    uses = _grouped((row[1], Use(row[0], *row[2:])) for row in reader.rows(_USES, (wanted,)))
-    heard = _heard(reader, wanted)
-    tried = _grouped(
+    uses = _group((row[1], Use(row[0], *row[2:])) for row in reader.rows(_USES, (wanted,)))
+    heard = _feedback(reader, wanted)
+    tried = _group(
         (row[1], Tried(row[0], row[2], bool(row[3]), bool(row[4])))
-        for row in reader.rows(_TRIED, (wanted,))
+        for row in reader.rows(_VERDICTS, (wanted,))
     )
     told = {
-        row[1]: Told(row[0], row[2], row[3], bool(row[4])) for row in reader.rows(_TOLD, (wanted,))
+        row[1]: Told(row[0], row[2], row[3], bool(row[4]))
+        for row in reader.rows(_NARRATIVES, (wanted,))
     }
-    cited, hands = _cited(reader, wanted), _hands(reader, wanted)
+    cited, hands = _cited_memories(reader, wanted), _writers(reader, wanted)
     rows = {row[0]: row for row in reader.rows(_LESSONS, (wanted,))}
     return [
         Case(
@@ -59,26 +60,29 @@ def cases(reader: Reader, positions: Sequence[int], now: datetime) -> list[Case]
     ]
 
 
-def _heard(reader: Reader, wanted: str) -> Groups[Heard]:
+def _feedback(reader: Reader, wanted: str) -> Groups[Heard]:
     trusted = trusted_actors(reader)
-    return _grouped(
+    return _group(
         (
             row[1],
             Heard(
                 row[0], row[2], bool(row[3]), row[4], row[5], trusted.get(row[4], 0), bool(row[6])
             ),
         )
-        for row in reader.rows(_HEARD, (wanted,))
+        for row in reader.rows(_FEEDBACK, (wanted,))
     )
 
 
-def _hands(reader: Reader, wanted: str) -> Groups[Hand]:
+def _writers(reader: Reader, wanted: str) -> Groups[Hand]:
     """Who wrote each lesson.
 
-    A pack that the user installed wrote its own; a user's words that a host passed on are by both.
+    The pack wrote what the user installed from it; the user and the host both wrote what a host
+    relayed as the user's.
     """
     hands: Groups[Hand] = {}
-    for lesson, position, actor, session, author, pack_id in reader.rows(_WRITTEN, (wanted,)):
+    for lesson, position, actor, session, author, pack_id in reader.rows(
+        _LESSON_WRITERS, (wanted,)
+    ):
         own = hands.setdefault(lesson, [])
         if author == "pack" and actor == OWNER and position == lesson:
             own.append(Hand(f"pack:{pack_id}", ""))
@@ -89,12 +93,12 @@ def _hands(reader: Reader, wanted: str) -> Groups[Hand]:
     return hands
 
 
-def _cited(reader: Reader, wanted: str) -> Groups[CitedMemory]:
-    """The memories that each lesson names, with all who had a hand in them."""
-    named: Groups[str] = _grouped((row[0], row[1]) for row in reader.rows(_NAMED, (wanted,)))
+def _cited_memories(reader: Reader, wanted: str) -> Groups[CitedMemory]:
+    """The memories that each lesson cites, with everyone who wrote a part of them."""
+    named: Groups[str] = _group((row[0], row[1]) for row in reader.rows(_CITATIONS, (wanted,)))
     ids = msgspec.json.encode(sorted({each for group in named.values() for each in group})).decode()
     touched: dict[str, set[Hand]] = {}
-    for item_id, actor, session in reader.rows(_TOUCHED, (ids,)):
+    for item_id, actor, session in reader.rows(_MEMORY_WRITERS, (ids,)):
         touched.setdefault(item_id, set()).add(Hand(actor, session))
     found = {
         row[0]: CitedMemory(
@@ -114,7 +118,7 @@ def _cited(reader: Reader, wanted: str) -> Groups[CitedMemory]:
     }
 
 
-def _grouped(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
+def _group(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
     groups: Groups[T] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
@@ -127,7 +131,7 @@ SELECT l.position, l.lesson_id, ({STATUS}), l.scope, t.position, t.recorded_at, 
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
 JOIN lesson_texts t ON t.position = ({WORDING}) WHERE {visible("l")}
 """  # noqa: S608 - our own conditions
-_WRITTEN = f"""
+_LESSON_WRITERS = f"""
 SELECT t.lesson, t.position, t.actor, t.session, l.author, l.pack_id FROM json_each(?) j
 CROSS JOIN lesson_texts t ON t.lesson = j.value JOIN lessons l ON l.position = t.lesson
 WHERE {visible("t")}
@@ -136,20 +140,20 @@ _USES = f"""
 SELECT u.position, u.lesson, u.digest, u.actor, u.session FROM json_each(?) j
 CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} ORDER BY u.position
 """  # noqa: S608 - our own condition
-_HEARD = f"""
+_FEEDBACK = f"""
 SELECT f.position, f.lesson, f.digest, f.helpful, f.actor, f.session, f.channel = 'sentiment'
 FROM json_each(?) j CROSS JOIN lesson_feedback f ON f.lesson = j.value
 WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
 """  # noqa: S608 - our own conditions
-_TRIED = f"""
+_VERDICTS = f"""
 SELECT v.position, v.lesson, v.digest, v.passed, v.outside FROM json_each(?) j
 CROSS JOIN lesson_verdicts v ON v.lesson = j.value WHERE {visible("v")} ORDER BY v.position
 """  # noqa: S608 - our own condition
-_TOLD = f"""
+_NARRATIVES = f"""
 SELECT n.position, n.lesson, n.digest, n.confidence, n.evidenced FROM json_each(?) j
 CROSS JOIN lesson_narratives n ON n.lesson = j.value WHERE {visible("n")} ORDER BY n.position
 """  # noqa: S608 - the newest comes last, and stays
-_NAMED = f"""
+_CITATIONS = f"""
 SELECT DISTINCT e.lesson, e.item_id FROM json_each(?) j
 CROSS JOIN lesson_evidence e ON e.lesson = j.value WHERE {visible("e")} ORDER BY e.item_id
 """  # noqa: S608 - our own condition
@@ -161,9 +165,9 @@ JOIN memory_versions v ON v.position = (
     ORDER BY x.position DESC LIMIT 1)
 WHERE {visible("i")}
 """  # noqa: S608 - our own conditions
-# Who wrote an item, or a version of it, or of anything it was made from. The run is known of the
-# one who took an item in; of one who revised it, it is not.
-_TOUCHED = f"""
+# Who wrote a version of an item, or of anything it was derived from. The session is known for the
+# first version only; a revision does not record it.
+_MEMORY_WRITERS = f"""
 WITH RECURSIVE kin(root, item_id) AS (
     SELECT value, value FROM json_each(?)
     UNION

@@ -1,8 +1,8 @@
-"""The gate: may a lesson be promoted? A pure function of facts; nothing here reads or writes.
+"""The promotion gate: a pure function from a lesson's case to its violations. No I/O.
 
 It reports every violation at once, in a fixed order, with codes and messages that hosts rely on.
-What a text says about itself never matters: no check looks at words, only at who recorded what,
-when, and of which words. When something is not known, the answer is no.
+No check reads what a text says: only who recorded what, when, and about which version of the text.
+What is unknown counts against the lesson.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """What stands in the way. `message` is what hosts get; `satisfied_by`, what would help."""
+    """A failed requirement. Hosts get `message`; `satisfied_by` says what would fulfil it."""
 
     code: str
     message: str
@@ -32,7 +32,7 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One question of the gate: the fact that it found, and what stands in the way, if anything."""
+    """The result of one check: the fact that it found, and its violations, if any."""
 
     name: str
     fact: str
@@ -40,37 +40,37 @@ class Check(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether the check found no violation."""
         return not self.violations
 
 
 def checks(case: Case, rules: GateRules) -> tuple[Check, ...]:
-    """Every check in its order, passed or not."""
+    """The result of every check, passed or not, in a fixed order."""
     return tuple(check(case, rules) for check in _CHECKS)
 
 
 def violations(case: Case, rules: GateRules) -> tuple[Violation, ...]:
-    """All that stands in the way of promoting a lesson; nothing if it may be promoted."""
+    """Every violation that blocks a promotion; empty if the lesson may be promoted."""
     return tuple(violation for check in _CHECKS for violation in check(case, rules).violations)
 
 
 def good_citations(case: Case) -> tuple[CitedMemory, ...]:
-    """The memories that a lesson may stand on."""
-    return tuple(memory for memory in case.cited if _fault(case, memory) is None)
+    """The cited memories that pass every check."""
+    return tuple(memory for memory in case.cited if _citation_violation(case, memory) is None)
 
 
 def grounds(case: Case, rules: GateRules) -> tuple[int, ...]:
-    """What a promotion stands on: without any of it, it does not count either."""
+    """The facts that a promotion depends on: if one is retracted, so is the promotion."""
     found = [case.position, case.words_at]
     found += [memory.position for memory in good_citations(case)]
     found += [at for support in _supports(case)[: rules.supports_min] for at in support]
-    found += [use.position for use in _enough_uses(case, rules)]
+    found += [use.position for use in _sufficient_uses(case, rules)]
     found += [case.told.position] if case.told else []
     return tuple(dict.fromkeys(found))
 
 
 def too_new_message(age: timedelta, rules: GateRules) -> str:
-    """The message for words that are younger than the minimum age."""
+    """The message for a text that is younger than the minimum age."""
     floor = timedelta(hours=rules.age_hours_min)
     return f"{TIME_FLOOR}: age={age // _SECOND}s < required={floor // _SECOND}s"
 
@@ -78,15 +78,15 @@ def too_new_message(age: timedelta, rules: GateRules) -> str:
 # -- the checks, in their order --------------------------------------------------------------------
 
 
-def _retired(case: Case, rules: GateRules) -> Check:
+def _status(case: Case, rules: GateRules) -> Check:
     del rules
     fact = f"it is {case.status}"
     if case.status is Status.SUPERSEDED:
-        return _failed(
-            "standing", "already-superseded", "", fact, "promote the lesson that took its place"
+        return _failed_check(
+            "standing", "already-superseded", "", fact, "promote the lesson that replaced it"
         )
     if case.status is Status.DISCARDED:
-        return _failed("standing", "already-discarded", "", fact, "propose it anew")
+        return _failed_check("standing", "already-discarded", "", fact, "propose it again")
     return Check("standing", fact)
 
 
@@ -107,7 +107,9 @@ def _uses(case: Case, rules: GateRules) -> Check:
         return Check("uses", fact)
     detail = f"observed={count} < required={rules.uses_min}"
     lacking = _times(rules.uses_min - count)
-    return _failed("uses", "insufficient-applied-count", detail, fact, f"use it {lacking} more")
+    return _failed_check(
+        "uses", "insufficient-applied-count", detail, fact, f"use it {lacking} more"
+    )
 
 
 def _blame(case: Case, rules: GateRules) -> Check:
@@ -116,7 +118,9 @@ def _blame(case: Case, rules: GateRules) -> Check:
     fact = f"{count} thumbs-down"
     if not count:
         return Check("blame", fact)
-    return _failed("blame", "thumbs-down-block", f"count={count}", fact, "let the user withdraw it")
+    return _failed_check(
+        "blame", "thumbs-down-block", f"count={count}", fact, "ask the user to withdraw it"
+    )
 
 
 def _support(case: Case, rules: GateRules) -> Check:
@@ -125,17 +129,17 @@ def _support(case: Case, rules: GateRules) -> Check:
     if count >= rules.supports_min:
         return Check("support", fact)
     remedy = "let the user praise it, or a runner outside the agent try it"
-    if _is_users(case):
-        remedy = "let a runner outside the agent try it; praise of one's own words is no support"
-    return _failed("support", "missing-external-signal-sources", "", fact, remedy)
+    if _has_user_text(case):
+        remedy = "let a runner outside the agent try it; praise of one's own text is no support"
+    return _failed_check("support", "missing-external-signal-sources", "", fact, remedy)
 
 
-def _diversity(case: Case, rules: GateRules) -> Check:
+def _origin_count(case: Case, rules: GateRules) -> Check:
     count = len(_origins(_counted_uses(case)))
     fact = f"used in {count} different {'session' if count == 1 else 'sessions'}"
     if count >= rules.origins_min:
         return Check("origins", fact)
-    return _failed(
+    return _failed_check(
         "origins",
         "insufficient-origin-diversity",
         f"distinct_sessions={count} < required={rules.origins_min}",
@@ -148,25 +152,25 @@ def _narrative(case: Case, rules: GateRules) -> Check:
     del rules
     told = case.told
     if told is None or told.digest != case.digest:
-        return _failed(
+        return _failed_check(
             "narrative",
             "missing-causal-narrative",
             "",
-            "nobody said why these words hold",
-            "say what set it off, what went wrong and what put it right",
+            "its current text has no narrative",
+            "write a narrative: the trigger, the failure and the correction",
         )
     fact = f"its narrative is {told.confidence}"
     if told.confidence == SPECULATIVE:
-        return _failed(
-            "narrative", "speculative-narrative", "", fact, "narrate a failure that was seen"
+        return _failed_check(
+            "narrative", "speculative-narrative", "", fact, "describe a failure that was observed"
         )
     if told.confidence == OBSERVED and not told.evidenced:
-        return _failed(
+        return _failed_check(
             "narrative",
             "observed-confidence-without-evidence-refs",
             "",
             fact,
-            "name a memory, or quote words that memory holds",
+            "cite a memory, or quote one word for word",
         )
     return Check("narrative", fact)
 
@@ -175,7 +179,7 @@ def _citations(case: Case, rules: GateRules) -> Check:
     good = len(good_citations(case))
     fact = f"stands on {good} of {len(case.cited)} cited memories"
     if not case.cited:
-        return _failed(
+        return _failed_check(
             "citations",
             "missing-memory-citation",
             "",
@@ -184,9 +188,9 @@ def _citations(case: Case, rules: GateRules) -> Check:
         )
     if good >= rules.citations_min:
         return Check("citations", fact)
-    faults = [_fault(case, memory) for memory in case.cited]
+    faults = [_citation_violation(case, memory) for memory in case.cited]
     found = tuple(fault for fault in faults if fault is not None)
-    return Check("citations", fact, found or (_too_few(good, rules, fact),))
+    return Check("citations", fact, found or (_too_few_citations(good, rules, fact),))
 
 
 def _verdict(case: Case, rules: GateRules) -> Check:
@@ -198,18 +202,18 @@ def _verdict(case: Case, rules: GateRules) -> Check:
     fact = f"the last verdict from outside {'passed' if newest.passed else 'failed'}"
     if newest.passed:
         return Check("verdicts", fact)
-    return _failed(
-        "verdicts", "failed-verdict", "", fact, "mend it, and let the runner try it again"
+    return _failed_check(
+        "verdicts", "failed-verdict", "", fact, "fix it, and let the runner try it again"
     )
 
 
 _CHECKS: Final[tuple[Callable[[Case, GateRules], Check], ...]] = (
-    _retired,
+    _status,
     _age,
     _uses,
     _blame,
     _support,
-    _diversity,
+    _origin_count,
     _narrative,
     _citations,
     _verdict,
@@ -220,43 +224,43 @@ _CHECKS: Final[tuple[Callable[[Case, GateRules], Check], ...]] = (
 
 
 def _counted_uses(case: Case) -> list[Use]:
-    """The uses of these very words."""
+    """The uses of the current text."""
     return [use for use in case.uses if use.digest == case.digest]
 
 
 def _origins(uses: Iterable[Use]) -> set[str]:
-    """The runs that uses came from. A run that another one started counts as that one."""
-    return {_root(use.session) for use in uses} - {""}
+    """The sessions that uses came from. A sub-session counts as the one that started it."""
+    return {_root_session(use.session) for use in uses} - {""}
 
 
-def _enough_uses(case: Case, rules: GateRules) -> list[Use]:
-    """The first uses that meet both floors: the count, and the different origins."""
+def _sufficient_uses(case: Case, rules: GateRules) -> list[Use]:
+    """The first uses that meet both minimums: the count, and the different sessions."""
     counted = _counted_uses(case)
-    first = {_root(use.session): use for use in reversed(counted) if use.session}
+    first = {_root_session(use.session): use for use in reversed(counted) if use.session}
     chosen = sorted(first.values(), key=lambda use: use.position)[: rules.origins_min]
     others = [use for use in counted if use not in chosen]
     return chosen + others[: max(0, rules.uses_min - len(chosen))]
 
 
-def _is_users(case: Case) -> bool:
-    """Whether the user wrote these words, or some of them."""
+def _has_user_text(case: Case) -> bool:
+    """Whether the user wrote any version of the text."""
     return any(hand.actor == OWNER for hand in case.hands)
 
 
 def _supports(case: Case) -> list[tuple[int, ...]]:
-    """The outside support for these very words, each with where it was recorded.
+    """The outside support for the current text, each with the positions it depends on.
 
-    That is a passed verdict from outside, or praise that is the user's word, unless the user wrote
-    the words. What a host passes on is the user's word while they trust that host, but not what a
-    run passes on about words of its own. Praise that a model guessed from what the user said is no
-    word of theirs: the model has read the lesson, and may be the one that wrote it.
+    That is a passed verdict from outside, or praise by the user, unless the user wrote the text.
+    Praise that a host relays counts while the user trusts that host, but not if the same session
+    wrote the lesson. Praise that a model inferred from a message does not count: the model has read
+    the lesson, and may have written it.
     """
     passed: list[tuple[int, ...]] = [
         (tried.position,)
         for tried in case.tried
         if tried.outside and tried.passed and tried.digest == case.digest
     ]
-    if _is_users(case):
+    if _has_user_text(case):
         return passed
     praise = [
         heard
@@ -267,57 +271,58 @@ def _supports(case: Case) -> list[tuple[int, ...]]:
     relayed = [
         (heard.position, heard.trusted_at)
         for heard in praise
-        if heard.trusted_at and not _is_own(case, Hand(heard.actor, heard.session))
+        if heard.trusted_at and not _is_author(case, Hand(heard.actor, heard.session))
     ]
     return [*passed, *direct, *relayed]
 
 
-def _fault(case: Case, memory: CitedMemory) -> Violation | None:
-    """The first thing that is wrong with a cited memory; None if it is good."""
+def _citation_violation(case: Case, memory: CitedMemory) -> Violation | None:
+    """The first violation of a cited memory; None if it passes every check."""
     name = repr(memory.item_id)
     if not memory.position:
         return _violation(
             "cited-memory-not-found", name, f"there is no memory {name}", "cite one that exists"
         )
     if memory.retired:
-        fact = f"{name} was let go"
-        return _violation("cited-memory-retired", name, fact, "cite one that still holds")
+        fact = f"{name} was retired"
+        return _violation("cited-memory-retired", name, fact, "cite one that is not retired")
     if memory.restricted or memory.scope not in (case.scope, EVERYWHERE):
-        fact = f"{name} is for {'few' if memory.restricted else memory.scope}"
+        where = "restricted to some people" if memory.restricted else f"in scope {memory.scope}"
+        fact = f"{name} is {where}"
         return _violation(
             "cited-memory-out-of-scope", name, fact, f"cite one in scope {case.scope} or global"
         )
     if memory.changed_at >= case.words_at:
         fact = f"{name} was recorded or changed after the lesson"
-        return _violation("cited-memory-not-older", name, fact, "cite one that was there before")
-    if any(_is_own(case, hand) for hand in memory.hands):
-        fact = f"{name} comes, in whole or in part, from who wrote the lesson"
+        return _violation("cited-memory-not-older", name, fact, "cite one that is older")
+    if any(_is_author(case, hand) for hand in memory.hands):
+        fact = f"{name} was written, in whole or in part, by the author of the lesson"
         return _violation(
             "cited-memory-own-session", name, fact, "cite one that another session recorded"
         )
     return None
 
 
-def _is_own(case: Case, hand: Hand) -> bool:
-    """Whether a hand may be one that wrote the lesson.
+def _is_author(case: Case, hand: Hand) -> bool:
+    """Whether somebody may be an author of the lesson.
 
-    It is the same run, under whatever name; or the same actor, and a run is not known.
+    That is: the same session, under any actor; or the same actor, if a session is unknown.
     """
     for own in case.hands:
         if own.session and hand.session:
-            if _root(own.session) == _root(hand.session):
+            if _root_session(own.session) == _root_session(hand.session):
                 return True
         elif own.actor == hand.actor:
             return True
     return False
 
 
-def _root(session: str) -> str:
-    """The run that all its sub-runs count as."""
+def _root_session(session: str) -> str:
+    """The session that started a sub-session, or the session itself."""
     return session.partition("/")[0]
 
 
-def _too_few(good: int, rules: GateRules, fact: str) -> Violation:
+def _too_few_citations(good: int, rules: GateRules, fact: str) -> Violation:
     return _violation(
         "missing-memory-citation",
         f"observed={good} < required={rules.citations_min}",
@@ -330,7 +335,7 @@ def _violation(code: str, detail: str, fact: str, satisfied_by: str) -> Violatio
     return Violation(code, f"{code}: {detail}" if detail else code, fact, satisfied_by)
 
 
-def _failed(name: str, code: str, detail: str, fact: str, satisfied_by: str) -> Check:
+def _failed_check(name: str, code: str, detail: str, fact: str, satisfied_by: str) -> Check:
     return Check(name, fact, (_violation(code, detail, fact, satisfied_by),))
 
 

@@ -1,6 +1,6 @@
-"""Evidence as it is written, and where quoted words were said.
+"""Evidence: parses references, and finds the memory that contains a quote.
 
-A quote counts only if memory holds it, letter by letter.
+A quote counts only if a memory contains it verbatim.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from everloop.memory.projections.queries import Filter, Sieve
 from everloop.memory.text.analysis import analyse
 from everloop.memory.text.passages import PASSAGES_MAX
 
-WORDS_MAX = 24  # of a quote, when looking for passages that may hold it
+WORDS_MAX = 24  # of a quote, when searching for passages that may contain it
 PASSAGES_TRIED = 64
-MEMORY_PREFIX = "mem-"  # evidence that begins so is a memory, anything else a quote
+MEMORY_PREFIX = "mem-"  # evidence with this prefix is a memory, anything else a quote
 
 
 def evidence_of(written: Iterable[str]) -> tuple[Evidence, ...]:
-    """Evidence as packs and hosts write it: ids of memories, and quotes."""
+    """Parse evidence as packs and hosts write it: ids of memories, and quotes."""
     return tuple(
         MemoryEvidence(each) if each.startswith(MEMORY_PREFIX) else QuoteEvidence(each)
         for each in written
@@ -27,7 +27,7 @@ def evidence_of(written: Iterable[str]) -> tuple[Evidence, ...]:
 
 
 def locate(reader: Reader, who: Asker, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    """The evidence, each quote with the item that holds it, of those that the asker may see."""
+    """The evidence, each quote with the item that contains it, if the asker may see that."""
     return tuple(
         QuoteEvidence(each.text, holder_of(reader, who, each.text))
         if isinstance(each, QuoteEvidence)
@@ -37,9 +37,9 @@ def locate(reader: Reader, who: Asker, evidence: tuple[Evidence, ...]) -> tuple[
 
 
 def holder_of(reader: Reader, who: Asker, quote: str) -> str:
-    """The oldest item that holds a quote verbatim; empty if there is none for this asker."""
-    said = quote.strip()
-    words = analyse(said).words[:WORDS_MAX]
+    """The oldest item that contains a quote verbatim; empty if the asker sees none."""
+    stripped = quote.strip()
+    words = analyse(stripped).words[:WORDS_MAX]
     if not words:
         return ""
     found = passages_holding(reader, words, PASSAGES_TRIED)
@@ -48,6 +48,6 @@ def holder_of(reader: Reader, who: Asker, quote: str) -> str:
         for item_id, text in sieve.rows(
             reader, "i.item_id, v.text", "v.position = :at", at=version
         ):
-            if said in text:
+            if stripped in text:
                 return str(item_id)
     return ""

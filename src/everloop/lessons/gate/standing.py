@@ -1,4 +1,4 @@
-"""How lessons stand: before the gate, and in the ears of those who could say something."""
+"""Gate results of lessons, and stale lessons that get too little feedback."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,19 +16,19 @@ from everloop.memory.model.scopes import Asker
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """How a lesson stands before the gate: every check with its fact, in order."""
+    """A lesson with the result of every gate check, in order."""
 
     lesson: LessonSeen
     checks: tuple[gate.Check, ...]
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """All that stands in the way."""
+        """The message of every violation."""
         return tuple(found.message for check in self.checks for found in check.violations)
 
 
 class StaleLesson(msgspec.Struct, frozen=True):
-    """A lesson on trial that too little is heard of: `none` at all, or `below density`."""
+    """An active lesson with too little feedback: `none` at all, or `below density`."""
 
     lesson: LessonSeen
     reason: str
@@ -37,7 +37,7 @@ class StaleLesson(msgspec.Struct, frozen=True):
 def standings(
     reader: Reader, lessons: Sequence[LessonSeen], rules: GateRules, now: datetime
 ) -> list[Standing]:
-    """How these lessons stand before the gate, in this order."""
+    """The gate results of these lessons, in this order."""
     found = cases(reader, [lesson.position for lesson in lessons], now)
     return [
         Standing(lesson, gate.checks(case, rules))
@@ -55,7 +55,7 @@ def with_current_age(reasons: tuple[str, ...], age: timedelta, rules: GateRules)
 
 
 def stale(reader: Reader, who: Asker, settings: LessonSettings, now: datetime) -> list[StaleLesson]:
-    """Lessons on trial to ask the user about, oldest first: nobody says if they help."""
+    """Active lessons with too little feedback, to ask the user about; oldest first."""
     before = now - timedelta(days=settings.stale_days)
     active = queries.load(reader, queries.positions(reader, who, [Status.ACTIVE]))
     quiet = [

@@ -1,1 +1,1 @@
-"""The manifest: what a host's model is told at the start of a turn."""
+"""The manifest: the context block that a host's model gets at the start of a turn."""

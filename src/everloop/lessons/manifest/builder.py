@@ -1,7 +1,7 @@
-"""The herald: puts manifests together, in one call that is cheap enough for every turn.
+"""Builds manifests: one call that is cheap enough for every turn.
 
-Everything is as the asking principal may see it. The ledger of what was shown, and of what did not
-fit, is kept. Being shown is recorded as being shown, and never as being used.
+Everything is filtered by the principal's audience. The ledger of what was shown, and of what did
+not fit the token budget, is recorded. Being shown is recorded as such, and never as a use.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,20 +43,20 @@ from everloop.ports import Clock, Ids
 
 DoMany = Callable[..., list[Receipt]]
 
-# Most lines of a manifest are those of the one before, so their tokens are counted once.
-_REMEMBERED = replace(ESTIMATE, count=lru_cache(maxsize=4_096)(ESTIMATE.count))
+# Most lines of a manifest repeat those of the one before, so token counts are cached.
+_CACHED_ESTIMATE = replace(ESTIMATE, count=lru_cache(maxsize=4_096)(ESTIMATE.count))
 
 
 class Recaller(Protocol):
-    """What answers questions to memory; the keeper does."""
+    """Searches memory; the memory service does."""
 
     def recall(self, principal: str, asked: Asked) -> Answer:
-        """Answer a principal's question."""
+        """Answer a principal's query."""
         ...
 
 
 class Herald:
-    """Puts manifests together, over one log."""
+    """Builds and records manifests, over one log."""
 
     def __init__(
         self,
@@ -76,28 +76,30 @@ class Herald:
         self._order = LessonOrder()
 
     def manifest(self, wish: Wish, *, by: Context) -> Manifest:
-        """What a host's model is told, as its principal may see it.
+        """Build a manifest for the acting principal, and record it.
 
         Raises:
-            Invalid: no status was asked for, or one that there is not.
+            Invalid: no status was given, or an unknown one.
         """
         if not wish.statuses:
             raise Invalid("no status was asked for", hint="Name at least one, such as active.")
         statuses = [status_of(name).value for name in wish.statuses]
         now = self._clock.now()
         with self.log.reading() as reader:
-            who = _narrowed(asker(reader, by.actor), wish.scopes)
-            found = self._found(reader, who, wish, statuses)
-        self._recall(found, wish, by)
-        assembled = self._assembled(found, wish, by)
+            who = _narrow(asker(reader, by.actor), wish.scopes)
+            found = self._collect(reader, who, wish, statuses)
+        self._add_memories(found, wish, by)
+        assembled = self._assemble(found, wish, by)
         context_id = self._ids.new("ctx")
         shown = kept(assembled)
         ids = tuple(each.lesson.lesson_id for each in found.lessons if wish.record)
         seen = ShowManifest(tuple(each for each in ids if each in shown), context_id)
         failures = self._record(KeepContext(context_id, assembled.ledger), seen, by)
-        return manifest_of(found, assembled, context_id, Took(now, failures, self._cut(wish)))
+        return manifest_of(
+            found, assembled, context_id, Took(now, failures, self._preview_length(wish))
+        )
 
-    def _found(self, reader: Reader, who: Asker, wish: Wish, statuses: Sequence[str]) -> Found:
+    def _collect(self, reader: Reader, who: Asker, wish: Wish, statuses: Sequence[str]) -> Found:
         found = Found()
         limit = self._settings.lessons if wish.lesson_limit is None else wish.lesson_limit
         sight = self.log.sight(reader)
@@ -108,7 +110,7 @@ class Herald:
                 reasons = tuple(each.message for each in violations(case, self._rules))
                 standings[case.lesson_id] = GateNote("block" if reasons else "promote", reasons)
         for lesson in load(reader, positions):
-            preview = flat(lesson.body)[: self._cut(wish)]
+            preview = flat(lesson.body)[: self._preview_length(wish)]
             found.lessons.append(ShownLesson(lesson, preview, standings.get(lesson.lesson_id)))
         found.gate_skips = len(positions) - len(standings) if wish.gate else 0
         named = {"skill": wish.skills, "persona": wish.personas, "team": wish.teams}
@@ -118,8 +120,8 @@ class Herald:
             found.stale += stale
         return found
 
-    def _recall(self, found: Found, wish: Wish, by: Context) -> None:
-        """Memories that fit the question. A memory that fails leaves the rest as it is."""
+    def _add_memories(self, found: Found, wish: Wish, by: Context) -> None:
+        """Add memories that match the query. If the search fails, the rest is unaffected."""
         if not wish.memory_query.strip():
             return
         limit = self._settings.memories if wish.memory_limit is None else wish.memory_limit
@@ -139,16 +141,16 @@ class Herald:
             found.memories = list(answer.hits)
             found.notes = answer.notes
 
-    def _assembled(self, found: Found, wish: Wish, by: Context) -> Assembled:
+    def _assemble(self, found: Found, wish: Wish, by: Context) -> Assembled:
         most = self._settings.tokens_max
         budget = Budget(min(self._settings.tokens, most), most)
-        parts = sections(found, self._cut(wish))
-        return assemble(parts, budget, principal=by.actor, tokens=_REMEMBERED)
+        parts = sections(found, self._preview_length(wish))
+        return assemble(parts, budget, principal=by.actor, tokens=_CACHED_ESTIMATE)
 
     def _record(self, context: KeepContext, seen: ShowManifest, by: Context) -> int:
-        """Keep the ledger, and note what was shown; how many lessons the latter failed for.
+        """Record the ledger and what was shown; returns how many lessons the latter failed for.
 
-        Both share one trip to the disk. Without its ledger, no manifest is given.
+        Both share one commit. Without its ledger, no manifest is returned.
         """
         try:
             self._do_many([context, seen] if seen.lesson_ids else [context], by=by)
@@ -157,13 +159,13 @@ class Herald:
             return len(seen.lesson_ids)
         return 0
 
-    def _cut(self, wish: Wish) -> int:
+    def _preview_length(self, wish: Wish) -> int:
         asked = wish.preview_characters
         return self._settings.preview_characters if asked is None else asked
 
 
-def _narrowed(who: Asker, scopes: Sequence[str]) -> Asker:
-    """One who sees these scopes alone, as far as `who` may; without any, `who`."""
+def _narrow(who: Asker, scopes: Sequence[str]) -> Asker:
+    """The asker, limited to these scopes; without any, unchanged."""
     if not scopes:
         return who
     return Asker("", tuple(scope for scope in scopes if who.admits(scope)))

@@ -1,8 +1,8 @@
-"""The manifest: what a host's model is told at the beginning of a turn. Pure; `herald.py` fills it.
+"""The manifest: the context that a host's model gets at the start of a turn. Pure.
 
-Lessons with their standing at the gate, memories that fit a question, and the skills, personas and
-teams in use, within a budget of tokens. What is stored is untrusted: it stands on one line, and
-cannot begin a section of its own.
+It has lessons with their gate results, memories that match a query, and the active skills, personas
+and teams, within a token budget. Stored text is untrusted: it is put on one line, so that it cannot
+begin a section of its own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,11 +26,11 @@ PLURALS: Final[dict[Sort, str]] = {"skill": "skills", "persona": "personas", "te
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What to show. None: as the settings say.
+    """The options of a manifest. None means the value from the settings.
 
-    `scopes` narrows lessons and crew to these; empty is all that the principal may see.
-    `skills`, `personas` and `teams` name those of the host's session; None is all that are in use.
-    `paths` are the files at hand: a skill that waits for other paths is left out then.
+    `scopes` limits lessons and crew to these; empty means all that the principal may see. `skills`,
+    `personas` and `teams` name those of the host's session; None means all active ones. `paths` are
+    the open files: a skill that other paths trigger is then left out.
     """
 
     statuses: tuple[str, ...] = ("active",)
@@ -51,7 +51,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 class GateNote(msgspec.Struct, frozen=True):
-    """Where a lesson stands: `promote` if nothing is in its way, else `block`, and by what."""
+    """The gate result of a lesson: `promote`, or `block` with the reasons."""
 
     kind: str
     reasons: tuple[str, ...]
@@ -75,7 +75,7 @@ class ShownMemory(msgspec.Struct, frozen=True):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """What it took. `skipped` did not fit the budget; `stale` were named and are not in use."""
+    """Counts. `skipped` did not fit the budget; `stale` were named but are not active."""
 
     assembled_at: datetime
     listed: int
@@ -89,7 +89,7 @@ class Stats(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What is shown, as sections and as one text; `context_id` leads to the ledger."""
+    """A manifest, as sections and as one text; `context_id` identifies its ledger."""
 
     context_id: str
     text: str
@@ -103,7 +103,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct):
-    """What was found for a manifest, before it is known what fits."""
+    """The candidates for a manifest, before the token budget is applied."""
 
     lessons: list[ShownLesson] = []
     listed: int = 0
@@ -116,16 +116,16 @@ class Found(msgspec.Struct):
 
 
 def sections(found: Found, cut: int) -> tuple[Section, ...]:
-    """What was found, as sections of a prompt: what is kept longest first."""
-    memories = _pieces(found.memories, lambda hit: _memory(hit, cut))
+    """The candidates as prompt sections; those with the highest priority come first."""
+    memories = _pieces(found.memories, lambda hit: _memory_piece(hit, cut))
     return (
-        Section("lessons", "should", _pieces(found.lessons, _lesson), "## Lessons", stays=4),
+        Section("lessons", "should", _pieces(found.lessons, _lesson_piece), "## Lessons", stays=4),
         Section("memories", "should", memories, "## Memories", stays=3),
         *(
             Section(
                 PLURALS[sort],
                 "should" if sort == "skill" else "nice",
-                _pieces(found.crew.get(sort, ()), _entry),
+                _pieces(found.crew.get(sort, ()), _entry_piece),
                 f"## {PLURALS[sort].capitalize()}",
                 stays=2,
             )
@@ -137,16 +137,16 @@ def sections(found: Found, cut: int) -> tuple[Section, ...]:
 def chosen(
     used: Sequence[Headline], named: Sequence[str] | None, paths: Sequence[str]
 ) -> tuple[list[Headline], int]:
-    """Those in use that are shown, and how many were named that are not in use."""
+    """The active entries to show, and how many were named that are not active."""
     if named is None:
-        return [each for each in used if _offered(each, paths)], 0
+        return [each for each in used if _is_offered(each, paths)], 0
     known = {each.name: each for each in used}
     wanted = list(dict.fromkeys(named))
     return [known[name] for name in wanted if name in known], len(set(wanted) - known.keys())
 
 
 class Took(msgspec.Struct, frozen=True):
-    """When it was made, how many lessons could not be noted as shown, how long previews are."""
+    """When it was built, how many lessons failed to be recorded as shown, the preview length."""
 
     at: datetime
     failures: int
@@ -154,7 +154,7 @@ class Took(msgspec.Struct, frozen=True):
 
 
 def manifest_of(found: Found, assembled: Assembled, context_id: str, took: Took) -> Manifest:
-    """The manifest that was put together."""
+    """The manifest of the candidates that fit the budget."""
     shown = kept(assembled)
     offered = sum(len(section.entries) for section in assembled.ledger.sections)
     memories = [hit for hit in found.memories if hit.item.item_id in shown]
@@ -186,23 +186,23 @@ def manifest_of(found: Found, assembled: Assembled, context_id: str, took: Took)
 
 
 def kept(assembled: Assembled) -> set[str]:
-    """The keys of the pieces that are in."""
+    """The keys of the pieces that fit the budget."""
     entries = (entry for section in assembled.ledger.sections for entry in section.entries)
     return {entry.key for entry in entries if not entry.left_out}
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 
-def _offered(skill: Headline, paths: Sequence[str]) -> bool:
-    """Whether a model is to know of a skill by itself: not if it waits for the user, or a path."""
+def _is_offered(skill: Headline, paths: Sequence[str]) -> bool:
+    """Whether a skill is offered to the model: not if only the user or another path triggers it."""
     if skill.activation == "path-triggered" and paths:
-        return any(_fits(path, pattern) for path in paths for pattern in skill.paths)
+        return any(_matches(path, pattern) for path in paths for pattern in skill.paths)
     return skill.activation != "user-triggered"
 
 
-def _fits(path: str, pattern: str) -> bool:
-    """Whether a path fits a pattern; `**/` also stands for no folder at all."""
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a path matches a glob pattern; `**/` also matches no folder at all."""
     return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))
 
 
@@ -210,22 +210,24 @@ def _pieces(things: Iterable[T], piece: Callable[[T], Piece]) -> tuple[Piece, ..
     return tuple(piece(thing) for thing in things)
 
 
-def _lesson(shown: ShownLesson) -> Piece:
+def _lesson_piece(shown: ShownLesson) -> Piece:
     lesson = shown.lesson
-    standing = f"{lesson.status.value}, {_gate_words(shown.gate)}" if shown.gate else lesson.status
+    standing = (
+        f"{lesson.status.value}, {_gate_summary(shown.gate)}" if shown.gate else lesson.status
+    )
     words = ": ".join(part for part in (flat(lesson.description), shown.preview) if part)
     text = f"- {words} ({standing}; {lesson.lesson_id})"
     return Piece(lesson.lesson_id, text, (lesson.position,))
 
 
-def _gate_words(note: GateNote) -> str:
+def _gate_summary(note: GateNote) -> str:
     if not note.reasons:
         return "ready to be promoted"
     number = len(note.reasons)
     return f"not proven: {number} {'check' if number == 1 else 'checks'} open"
 
 
-def _memory(hit: Recalled, cut: int) -> Piece:
+def _memory_piece(hit: Recalled, cut: int) -> Piece:
     shown = _shown_memory(hit, cut)
     words = (
         shown.preview
@@ -241,7 +243,7 @@ def _shown_memory(hit: Recalled, cut: int) -> ShownMemory:
     return ShownMemory(item.item_id, flat(item.title), flat(item.text)[:cut], hit.similarity)
 
 
-def _entry(each: Headline) -> Piece:
+def _entry_piece(each: Headline) -> Piece:
     name = each.name if each.title == each.name else f"{each.name} ({flat(each.title)})"
     return Piece(
         f"{each.sort}:{each.name}", f"- {name}: {flat(each.description)}", (each.position,)
@@ -249,5 +251,5 @@ def _entry(each: Headline) -> Piece:
 
 
 def flat(text: str) -> str:
-    """Text on one line: what is stored cannot begin a section of its own."""
+    """The text on one line, so that stored text cannot begin a section of its own."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""What can be set about manifests; section `[manifest]` of the settings file."""
+"""Settings of manifests; section `[manifest]` of the settings file."""
 
 from typing import Annotated
 
@@ -7,14 +7,14 @@ from msgspec import Meta
 
 
 class ManifestSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a host's model is told; section `[manifest]` of the settings file."""
+    """How much a manifest shows; section `[manifest]` of the settings file."""
 
     lessons: Annotated[int, Meta(ge=0, description="Most lessons that a manifest shows.")] = 5
     preview_characters: Annotated[
-        int, Meta(ge=0, description="How much of a lesson's or a memory's text it shows.")
+        int, Meta(ge=0, description="Characters of each lesson's or memory's text that it shows.")
     ] = 200
     memories: Annotated[
-        int, Meta(ge=1, description="Most memories that it shows, if it is given a question.")
+        int, Meta(ge=1, description="Most memories that it shows, if it is given a query.")
     ] = 5
     tokens: Annotated[
         int, Meta(ge=1, description="Tokens up to which personas and teams are shown.")

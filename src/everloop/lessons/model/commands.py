@@ -1,14 +1,14 @@
-"""What can be asked of a lesson. Who asks is the door's to say, never a field here."""
+"""The commands on lessons, hosts and tasks. The actor comes from the door, never from a field."""
 
 from everloop.lessons.model.events import Evidence, Narrative, Source
 from everloop.log import Command
 
 
 class ProposeLesson(Command, frozen=True):
-    """Put a rule forward. `author` is whose words it claims to be: `user`, `agent` or `pack`.
+    """Propose a lesson. `author` is who it claims wrote it: `user`, `agent` or `pack`.
 
-    A pack's lesson with an `external_id` that is known already changes that lesson's words.
-    `because` is where the words were recorded that it was made from: without them it is gone too.
+    A pack's lesson with a known `external_id` updates the text of that lesson. `because` are the
+    facts that it was made from: if one is retracted, the lesson goes too.
     """
 
     lesson_id: str
@@ -26,7 +26,7 @@ class ProposeLesson(Command, frozen=True):
 
 
 class EditLesson(Command, frozen=True):
-    """Change its words; what is None stays."""
+    """Edit its text; None leaves a field as it is."""
 
     lesson_id: str
     description: str | None = None
@@ -34,7 +34,7 @@ class EditLesson(Command, frozen=True):
 
 
 class NarrateLesson(Command, frozen=True):
-    """Say why it holds. `model` names the model that wrote it; empty: by hand."""
+    """Record why it holds. `model` is the model that wrote it; empty if written by hand."""
 
     lesson_id: str
     narrative: Narrative
@@ -42,7 +42,7 @@ class NarrateLesson(Command, frozen=True):
 
 
 class RefuseNarrative(Command, frozen=True):
-    """Note that a model could not say why it holds."""
+    """Record that a model could not explain why it holds."""
 
     lesson_id: str
     reason: str
@@ -50,24 +50,24 @@ class RefuseNarrative(Command, frozen=True):
 
 
 class ActivateLesson(Command, frozen=True):
-    """Put it on trial. `text_digest` is of the words that were seen; empty: as they are now."""
+    """Activate it. `text_digest` is of the text that was seen; empty means the current text."""
 
     lesson_id: str
     text_digest: str = ""
 
 
 class UseLesson(Command, frozen=True):
-    """Note that an agent acted on it. `use_id` tells two uses of one session apart."""
+    """Record that an agent acted on it. `use_id` distinguishes two uses in one session."""
 
     lesson_id: str
     use_id: str = ""
 
 
 class GiveFeedback(Command, frozen=True):
-    """Say that it helped or harmed. The same `signal_id` counts once.
+    """Record that it helped or harmed. The same `signal_id` counts once.
 
-    `because` is where the words it was heard in were weighed, if it was not said outright.
-    `text_digest` is of the lesson's words that were seen; empty: as they are now.
+    `because` is the fact that the feedback was derived from, if it was not given explicitly.
+    `text_digest` is of the lesson's text that was seen; empty means the current text.
     """
 
     lesson_id: str
@@ -80,31 +80,31 @@ class GiveFeedback(Command, frozen=True):
 
 
 class WithdrawFeedback(Command, frozen=True):
-    """Take a signal back."""
+    """Withdraw a feedback signal."""
 
     lesson_id: str
     signal_id: str
 
 
 class RecordVerdict(Command, frozen=True):
-    """Note what a runner found."""
+    """Record a runner's verdict."""
 
     lesson_id: str
     passed: bool
     exit_code: int
     command: str
     output_digest: str
-    text_digest: str  # of the words that were tried
+    text_digest: str  # of the text that was tried
 
 
 class PromoteLesson(Command, frozen=True):
-    """Ask the gate. A refusal is a receipt too."""
+    """Ask the gate to promote it. A refusal is recorded too."""
 
     lesson_id: str
 
 
 class DemoteLesson(Command, frozen=True):
-    """Put a promoted lesson on trial again. `because` is the fact that ended it, if one did."""
+    """Make a promoted lesson active again. `because` is the fact that ended the promotion."""
 
     lesson_id: str
     reason: str
@@ -112,7 +112,7 @@ class DemoteLesson(Command, frozen=True):
 
 
 class DiscardLesson(Command, frozen=True):
-    """Let it go. `force` is a user's word against what a user wrote."""
+    """Discard it. `force` is needed if a user wrote it, and only the user may set it."""
 
     lesson_id: str
     reason: str = ""
@@ -120,7 +120,7 @@ class DiscardLesson(Command, frozen=True):
 
 
 class SupersedeLesson(Command, frozen=True):
-    """Let another take its place."""
+    """Replace it by the lesson `by`. `force` is needed if a user wrote it."""
 
     lesson_id: str
     by: str
@@ -128,26 +128,26 @@ class SupersedeLesson(Command, frozen=True):
 
 
 class ShowManifest(Command, frozen=True):
-    """Note which lessons a host's model was shown."""
+    """Record which lessons a host's model was shown."""
 
     lesson_ids: tuple[str, ...]
     context_id: str
 
 
 class TrustHost(Command, frozen=True):
-    """Let a host pass on the user's words."""
+    """Trust a host to relay the user's words."""
 
     host: str
 
 
 class DistrustHost(Command, frozen=True):
-    """Let it no longer."""
+    """Revoke the trust in a host."""
 
     host: str
 
 
 class LogPhase(Command, frozen=True):
-    """Note that a host reached a phase of its task."""
+    """Record that a host reached a phase of its task."""
 
     task_id: str
     phase: str

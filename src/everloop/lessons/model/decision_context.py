@@ -1,4 +1,7 @@
-"""What a decision about a lesson is told of the world around it: plain values, read beforehand."""
+"""The context of a decision beyond its own stream: trust, audiences and cited memories.
+
+Plain values, read before the decision runs, so that decisions stay pure.
+"""
 
 import msgspec
 
@@ -10,7 +13,7 @@ from everloop.memory.model.scopes import OWNER, Asker
 
 
 class ItemSeen(msgspec.Struct, frozen=True):
-    """A memory that evidence names, as it stands."""
+    """A memory that evidence names, in its current version."""
 
     position: int
     scope: str
@@ -19,7 +22,7 @@ class ItemSeen(msgspec.Struct, frozen=True):
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """The lesson that is to take another's place, and what that one's place was taken by."""
+    """The lesson that replaces another, and the chain of lessons that replaced it in turn."""
 
     position: int
     scope: str
@@ -29,22 +32,24 @@ class Replacement(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """Whom the user trusts, who may see what, and what a command names."""
+    """Trusted hosts, audiences, and the memories or the lesson that a command names."""
 
     trusted: frozenset[str] = frozenset()  # actors
-    trusted_at: dict[str, int] = {}  # where the user said so; what rests on that goes with it
+    trusted_at: dict[
+        str, int
+    ] = {}  # the fact that granted it; revoking it takes back what depends on it
     audiences: dict[str, tuple[str, ...]] = {}
     items: dict[str, ItemSeen] = {}
     replacement: Replacement | None = None
 
     def asker(self, by: Context) -> Asker:
-        """Who speaks, as one who asks."""
+        """The actor, with the scopes that it may see."""
         if by.actor in (OWNER, ENGINE):
             return Asker(OWNER, ("*",))
         return Asker(by.actor, self.audiences.get(by.actor, ()))
 
     def seen(self, by: Context, item_id: str) -> ItemSeen | None:
-        """A memory, if there is one that this speaker may see."""
+        """A memory, if it exists and the actor may see it."""
         item = self.items.get(item_id)
         if item is None or not self.asker(by).may_see(item.scope, item.witnesses):
             return None
@@ -52,31 +57,31 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 def may_see(who: Asker, scope: str, writer: str) -> bool:
-    """The rule for lessons and crew: in scope, or one's own."""
+    """Visibility of lessons and crew: the scope is admitted, or the asker wrote it."""
     return who.admits(scope) or who.principal == writer
 
 
 def around(asking: Asking) -> Surroundings:
-    """What the decision was told."""
+    """The context that was read for a decision; empty if none was."""
     return asking.known if isinstance(asking.known, Surroundings) else Surroundings()
 
 
 def speaks_for_user(asking: Asking) -> bool:
-    """Whether this is the user's word: their own, or passed on by a host that they trust now."""
+    """Whether the actor is the user, or a host that the user trusts now."""
     return asking.by.actor == OWNER or asking.by.actor in around(asking).trusted
 
 
 def trust_behind(asking: Asking) -> tuple[int, ...]:
-    """Where the user said that they trust the one who speaks; nothing if they speak themselves."""
+    """The fact that granted trust to the actor; empty if the user acts in person."""
     at = around(asking).trusted_at.get(asking.by.actor)
     return () if at is None else (at,)
 
 
 def check_speaks_for_user(asking: Asking, what: str) -> None:
-    """Make sure that it is.
+    """Check that the actor is the user, or a host that the user trusts.
 
     Raises:
-        Forbidden: it is not.
+        Forbidden: it is neither.
     """
     if not speaks_for_user(asking):
         raise Forbidden(

@@ -1,8 +1,7 @@
-"""What can happen to a lesson. An agent proposes; only facts from outside it can carry it further.
+"""The events of lessons, hosts and tasks. Agents propose; only outside facts lead to promotion.
 
-Who speaks is the fact's `actor`, decided by the door. `session` is the door's name for the run the
-words came from. What a host says in the user's name is `relayed`: it counts as the user's word only
-while the user trusts that host.
+The door sets the fact's `actor`. `session` is the door's name for the run that wrote it. What a
+host reports in the user's name is `relayed`: it counts only while the user trusts that host.
 """
 
 from typing import ClassVar
@@ -13,13 +12,13 @@ from everloop.log import Event, event
 
 
 class MemoryEvidence(msgspec.Struct, frozen=True, tag="memory"):
-    """A memory that the lesson stands on."""
+    """A memory that the lesson cites."""
 
     item_id: str
 
 
 class QuoteEvidence(msgspec.Struct, frozen=True, tag="quote"):
-    """Words that were said. `found_in` is the item that holds them verbatim; empty: nobody's."""
+    """A quote. `found_in` is the item that contains it verbatim; empty if none does."""
 
     text: str
     found_in: str = ""
@@ -29,7 +28,7 @@ Evidence = MemoryEvidence | QuoteEvidence
 
 
 class Narrative(msgspec.Struct, frozen=True):
-    """Why the lesson holds: what set it off, what went wrong, what put it right."""
+    """Why the lesson holds: the trigger, the failure and the correction."""
 
     trigger: str
     failure_mode: str
@@ -39,20 +38,20 @@ class Narrative(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a capture adapter read a proposal. `name` is a file's name, never its path."""
+    """The file that a capture adapter read a proposal from. `name` is never a path."""
 
     kind: str  # auto_memory, transcript, learnings_md, jsonl
     name: str
-    digest: str  # of what was read: the same twice is proposed once
+    digest: str  # of what was read; the same content is proposed once
 
 
 @event("lessons.lesson_proposed")
 class LessonProposed(Event, frozen=True):
-    """Someone put a rule forward. Nothing trusts it yet.
+    """A lesson was proposed. Nothing trusts it yet.
 
-    `author` is whose words they are: `user`, `agent` or `pack`. If it is `user` or `pack` and the
-    actor is a host, they are relayed. If it was made from something that was said, it goes with
-    that; when that is reworded, its own words stay.
+    `author` is who wrote it: `user`, `agent` or `pack`; it is relayed if the actor is a host and
+    the author is not `agent`. A lesson made from a message is retracted with that message, and
+    stays if the message is only edited.
     """
 
     lasting: ClassVar[bool] = True
@@ -72,9 +71,9 @@ class LessonProposed(Event, frozen=True):
 
 @event("lessons.lesson_edited")
 class LessonEdited(Event, frozen=True):
-    """Its words were changed. Verdicts, uses and praise of the older words no longer count.
+    """Its text was edited. Verdicts, uses and praise of the older text no longer count.
 
-    What was derived from the older words is gone until it is made again.
+    What was derived from the older text is gone until it is derived again.
     """
 
     supersedes: ClassVar[bool] = True
@@ -98,7 +97,7 @@ class LessonNarrated(Event, frozen=True):
 
 @event("lessons.narrative_refused")
 class NarrativeRefused(Event, frozen=True):
-    """A model said that it cannot tell why the lesson would hold."""
+    """A model could not explain why the lesson holds."""
 
     lesson_id: str
     text_digest: str
@@ -108,14 +107,14 @@ class NarrativeRefused(Event, frozen=True):
 
 @event("lessons.lesson_activated")
 class LessonActivated(Event, frozen=True):
-    """It is on trial: manifests show it, with its standing."""
+    """It became active, that is, on trial: manifests show it with its gate result."""
 
     lesson_id: str
 
 
 @event("lessons.lesson_used")
 class LessonUsed(Event, frozen=True):
-    """An agent says that it acted on the lesson; not merely that it was shown."""
+    """An agent reports that it acted on the lesson; being shown it is not a use."""
 
     lesson_id: str
     text_digest: str
@@ -125,10 +124,10 @@ class LessonUsed(Event, frozen=True):
 
 @event("lessons.feedback_given")
 class FeedbackGiven(Event, frozen=True):
-    """Someone says that a lesson helped, or that it harmed.
+    """Feedback was given: a lesson helped, or it harmed.
 
-    `channel` is `thumbs` or `sentiment`; `confidence` is 1 for thumbs. `relayed`: a host says that
-    the user said so.
+    `channel` is `thumbs` or `sentiment`; `confidence` is 1 for thumbs. `relayed`: a host reported
+    it in the user's name.
     """
 
     lesson_id: str
@@ -143,7 +142,7 @@ class FeedbackGiven(Event, frozen=True):
 
 @event("lessons.feedback_withdrawn")
 class FeedbackWithdrawn(Event, frozen=True):
-    """The user took a signal back."""
+    """The user withdrew a feedback signal."""
 
     lesson_id: str
     signal_id: str
@@ -151,7 +150,7 @@ class FeedbackWithdrawn(Event, frozen=True):
 
 @event("lessons.verdict_recorded")
 class VerdictRecorded(Event, frozen=True):
-    """A runner tried it. `outside` says that the runner was not in the agent's hands."""
+    """A runner tried it. `outside`: the runner was not under an agent's control."""
 
     lesson_id: str
     text_digest: str
@@ -165,9 +164,9 @@ class VerdictRecorded(Event, frozen=True):
 
 @event("lessons.lesson_promoted")
 class LessonPromoted(Event, frozen=True):
-    """The gate let it through.
+    """The gate promoted it.
 
-    What it stood on is in the fact's `because`: if that goes, so does this.
+    The fact's `because` are the facts it depends on: if one is retracted, so is the promotion.
     """
 
     lesson_id: str
@@ -177,7 +176,7 @@ class LessonPromoted(Event, frozen=True):
 
 @event("lessons.lesson_seeded")
 class LessonSeeded(Event, frozen=True):
-    """A pack that the user installed brought the lesson in as promoted."""
+    """The user installed a pack that contained the lesson as promoted."""
 
     lesson_id: str
     text_digest: str
@@ -186,7 +185,7 @@ class LessonSeeded(Event, frozen=True):
 
 @event("lessons.promotion_refused")
 class PromotionRefused(Event, frozen=True):
-    """The gate said no. We keep the refusal: it is how the gate is audited."""
+    """The gate refused to promote it. Refusals are recorded so that the gate can be audited."""
 
     lesson_id: str
     text_digest: str
@@ -195,7 +194,7 @@ class PromotionRefused(Event, frozen=True):
 
 @event("lessons.lesson_demoted")
 class LessonDemoted(Event, frozen=True):
-    """A promoted lesson is on trial again: its evidence is gone, or someone says it harmed."""
+    """A promoted lesson is active again: its evidence is gone, or it was reported as harmful."""
 
     lesson_id: str
     reason: str
@@ -203,7 +202,7 @@ class LessonDemoted(Event, frozen=True):
 
 @event("lessons.lesson_discarded")
 class LessonDiscarded(Event, frozen=True):
-    """Nobody wants it any more. `forced`: although a user wrote it."""
+    """It was discarded. `forced`: although a user wrote it."""
 
     lesson_id: str
     reason: str
@@ -212,7 +211,7 @@ class LessonDiscarded(Event, frozen=True):
 
 @event("lessons.lesson_superseded")
 class LessonSuperseded(Event, frozen=True):
-    """Another lesson took its place."""
+    """Another lesson replaced it."""
 
     lasting: ClassVar[bool] = True
 
@@ -223,7 +222,7 @@ class LessonSuperseded(Event, frozen=True):
 
 @event("lessons.manifest_shown")
 class ManifestShown(Event, frozen=True):
-    """A host's model was shown these lessons. Being shown is not being used."""
+    """A host's model was shown these lessons in a manifest. That is not a use."""
 
     lesson_ids: tuple[str, ...]
     context_id: str
@@ -232,9 +231,9 @@ class ManifestShown(Event, frozen=True):
 
 @event("lessons.sentiment_abstained")
 class SentimentAbstained(Event, frozen=True):
-    """A user's words sounded like feedback, and we could not tell of what: with the reasons.
+    """A message sounded like feedback, but no signal was taken from it, for these reasons.
 
-    `lessons/sentiment` decides it, once for each turn.
+    `lessons/feedback` decides it, once for each turn.
     """
 
     session: str
@@ -245,16 +244,16 @@ class SentimentAbstained(Event, frozen=True):
 
 @event("lessons.host_trusted")
 class HostTrusted(Event, frozen=True):
-    """The user trusts a host to pass on their words."""
+    """The user trusts a host to relay their words."""
 
     host: str
 
 
 @event("lessons.host_distrusted")
 class HostDistrusted(Event, frozen=True):
-    """No longer. What it relayed stays recorded, and counts no more.
+    """The user no longer trusts a host. What it relayed stays recorded, but no longer counts.
 
-    It takes the place of the trust: what rested on that is gone.
+    It supersedes the trust, so what depended on that is gone.
     """
 
     supersedes: ClassVar[bool] = True

@@ -1,7 +1,7 @@
-"""The life of a lesson: every status, every operation, and what the one does to the other.
+"""The lifecycle of a lesson: a state machine of statuses and operations.
 
-The table is total. `None` says that the operation is a repetition: nothing is recorded. A sentence
-says why it cannot be. Whoever may do it, and what the gate says, is decided elsewhere.
+The transition table is total. `None` means that the operation repeats an earlier one and records
+nothing; a `Never` says why it is impossible. Permissions and the gate are decided elsewhere.
 """
 
 from enum import StrEnum
@@ -11,7 +11,7 @@ from everloop.errors import Conflict
 
 
 class Status(StrEnum):
-    """How far a lesson has come. It sorts as hosts list them: by name."""
+    """The status of a lesson. It sorts by name, as hosts list them."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 
 class Operation(StrEnum):
-    """What can be done to a lesson, or happen to it."""
+    """An operation on a lesson."""
 
     ACTIVATE = "activate"
     SEED = "seed"
@@ -40,7 +40,7 @@ class Operation(StrEnum):
 
 
 class Never(str):
-    """Why an operation cannot be, as the end of a sentence about the lesson."""
+    """Why an operation is impossible, as the end of a sentence about the lesson."""
 
     __slots__ = ()
 
@@ -80,15 +80,15 @@ TABLE: Final[dict[tuple[Status, Operation], Outcome]] = {
 
 
 def after(status: Status, operation: Operation, lesson_id: str) -> Status | None:
-    """The status that an operation leads to; None if there is nothing to do.
+    """The status after an operation; None if it would change nothing.
 
     Raises:
-        Conflict: a lesson of this status knows no such operation.
+        Conflict: the operation is impossible in this status.
     """
     outcome = TABLE[status, operation]
     if isinstance(outcome, Never):
         raise Conflict(
             f"cannot {operation} {lesson_id!r}: it {outcome}",
-            hint="Propose it anew, as a lesson of its own.",
+            hint="Propose it again, as a new lesson.",
         )
     return outcome

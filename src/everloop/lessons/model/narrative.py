@@ -1,4 +1,4 @@
-"""The rules of a causal narrative, whoever wrote it: its lengths, and what its confidence needs."""
+"""Validation of a causal narrative: its lengths, and the evidence that its confidence needs."""
 
 from typing import Final
 
@@ -14,10 +14,10 @@ POTENTIAL: Final = "Potential:"
 
 
 def check_narrative(narrative: Narrative) -> None:
-    """Make sure that a narrative may be kept.
+    """Check that a narrative is valid.
 
     Raises:
-        Invalid: it may not.
+        Invalid: it is not; the message says why.
     """
     if fault := narrative_fault(narrative):
         raise Invalid(fault, hint="Say trigger, failure and correction in a sentence each.")

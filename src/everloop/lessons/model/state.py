@@ -1,4 +1,4 @@
-"""What decisions about one lesson, one host or one task need to know of it."""
+"""The folded state of a lesson, a host, a task and a manifest: only what decisions need."""
 
 import hashlib
 
@@ -30,7 +30,7 @@ IMMUNE = ("user", "pack")  # authors whose lessons only the user's word retires
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """Praise or blame that was given, and whether it still stands."""
+    """Feedback that was given; `open` until it is withdrawn."""
 
     position: int
     actor: str
@@ -40,12 +40,12 @@ class Signal(msgspec.Struct, frozen=True):
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """A lesson as it stands. `position` is its proposal: every later fact stands on that one.
+    """A lesson now. `position` is its proposal, on which every later fact depends.
 
-    `writer` is whoever wrote the words that hold now, and `words_at` where. `cites` maps each
-    memory that it stands on to where that was taken in. `promoted_at` is its last promotion and
-    `grounds` what that stands on, also after a demotion, which may be taken back; `refused`, why
-    the gate last said no.
+    `writer` and `words_at` are the actor and the position of the current text. `cites` maps each
+    cited memory to the position at which it was remembered. `promoted_at` is the last promotion and
+    `grounds` the facts that it depends on; both stay after a demotion, which may be retracted.
+    `refused` are the reasons of the last refusal.
     """
 
     position: int
@@ -68,47 +68,47 @@ class Lesson(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """What uses, praise, verdicts and narratives of these very words are bound to."""
+        """The digest of the current text; uses, feedback, verdicts and narratives refer to it."""
         return text_digest(self.description, self.body)
 
     @property
     def immune(self) -> bool:
-        """Whether a user wrote it, or installed it."""
+        """Whether a user wrote it, or installed it with a pack."""
         return self.author in IMMUNE
 
 
 def text_digest(description: str, body: str) -> str:
-    """A name for a lesson's very words."""
+    """The digest of a lesson's text."""
     words = msgspec.json.encode((description, body))
     return hashlib.sha256(words).hexdigest()[:32]
 
 
 def evolve(lesson: Lesson | None, fact: Fact) -> Lesson:
     """The lesson after a fact."""
-    happened = fact.event
-    if isinstance(happened, LessonProposed):
+    event = fact.event
+    if isinstance(event, LessonProposed):
         return Lesson(
             position=fact.position,
-            lesson_id=happened.lesson_id,
-            author=happened.author,
+            lesson_id=event.lesson_id,
+            author=event.author,
             writer=fact.actor,
             words_at=fact.position,
-            description=happened.description,
-            body=happened.body,
-            scope=happened.scope,
-            pack_id=happened.pack_id,
-            external_id=happened.external_id,
+            description=event.description,
+            body=event.body,
+            scope=event.scope,
+            pack_id=event.pack_id,
+            external_id=event.external_id,
         )
     if lesson is None:
-        raise Corrupt(f"{happened.wire} came before {LessonProposed.wire}")
-    changes = _standing(happened, fact) or _marks(lesson, happened, fact)
+        raise Corrupt(f"{event.wire} came before {LessonProposed.wire}")
+    changes = _text_and_status(event, fact) or _signals_and_citations(lesson, event, fact)
     return msgspec.structs.replace(lesson, **changes)
 
 
-def _standing(happened: Event, fact: Fact) -> dict[str, object]:
-    """What a fact changes about its words and its status."""
+def _text_and_status(event: Event, fact: Fact) -> dict[str, object]:
+    """What a fact changes about the text and the status."""
     changes: dict[str, object] = {}
-    match happened:
+    match event:
         case LessonEdited(description=description, body=body):
             changes = {
                 "description": description,
@@ -135,15 +135,15 @@ def _standing(happened: Event, fact: Fact) -> dict[str, object]:
     return {**changes, "refused": ()} if changes else {}
 
 
-def _marks(lesson: Lesson, happened: Event, fact: Fact) -> dict[str, object]:
-    """What a fact changes about its signals, its citations and the last refusal."""
+def _signals_and_citations(lesson: Lesson, event: Event, fact: Fact) -> dict[str, object]:
+    """What a fact changes about the signals, the citations and the last refusal."""
     changes: dict[str, object] = {}
-    match happened:
+    match event:
         case FeedbackGiven(signal_id=signal_id, helpful=helpful):
             given = Signal(fact.position, fact.actor, signal_id, helpful)
             changes = {"signals": (*lesson.signals, given)}
         case FeedbackWithdrawn(signal_id=closed):
-            changes = {"signals": tuple(_closed(signal, closed) for signal in lesson.signals)}
+            changes = {"signals": tuple(_close(signal, closed) for signal in lesson.signals)}
         case Cited(item_id=item_id):
             changes = {"cites": {**lesson.cites, item_id: fact.because[0]}}
         case CitationClosed(item_id=item_id):
@@ -155,7 +155,7 @@ def _marks(lesson: Lesson, happened: Event, fact: Fact) -> dict[str, object]:
     return changes
 
 
-def _closed(signal: Signal, signal_id: str) -> Signal:
+def _close(signal: Signal, signal_id: str) -> Signal:
     if signal.signal_id != signal_id:
         return signal
     return msgspec.structs.replace(signal, open=False)
@@ -165,14 +165,14 @@ LESSON = Fold("lessons.lesson", Lesson, evolve, version=2)
 
 
 class Host(msgspec.Struct, frozen=True):
-    """Whether the user trusts a host to pass on their words, and where they last said that."""
+    """Whether the user trusts a host to relay their words, and the position of that fact."""
 
     trusted: bool
     trusted_at: int = 0
 
 
 def evolve_host(host: Host | None, fact: Fact) -> Host:
-    """The host after a fact. What is not about trust changes nothing."""
+    """The host after a fact. Other facts than trust and distrust change nothing."""
     if isinstance(fact.event, HostTrusted):
         return Host(True, fact.position)
     if isinstance(fact.event, HostDistrusted) or host is None:
@@ -201,13 +201,13 @@ TASK = Fold("lessons.task", Task, evolve_task)
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """The lessons that a manifest held."""
+    """The lessons that a manifest showed."""
 
     lesson_ids: tuple[str, ...] = ()
 
 
 def evolve_shown(shown: Shown | None, fact: Fact) -> Shown:
-    """What was shown after a fact."""
+    """The manifest after a fact."""
     known = shown or Shown()
     return Shown(fact.event.lesson_ids) if isinstance(fact.event, ManifestShown) else known
 
@@ -221,7 +221,7 @@ def lesson_stream(lesson_id: str) -> str:
 
 
 def host_stream(host: str) -> str:
-    """The stream of what the user said of a host."""
+    """The stream of a host's trust."""
     return f"host:{host}"
 
 

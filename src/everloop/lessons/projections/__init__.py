@@ -1,1 +1,1 @@
-"""Lesson tables and their queries; every read says who asks."""
+"""Lesson tables and their queries; every query filters by the asker's audience."""

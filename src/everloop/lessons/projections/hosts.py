@@ -1,4 +1,4 @@
-"""What is known of hosts: whom the user trusts, and how far each task has come."""
+"""The projections of hosts: which ones the user trusts, and the phases of their tasks."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -12,7 +12,7 @@ from everloop.log.model.record import moment
 
 
 class HostBook(Projection):
-    """Whom the user trusts to pass on their words."""
+    """The hosts that the user trusts or distrusts."""
 
     name = "lesson_hosts"
     tables: ClassVar[tuple[str, ...]] = ("lesson_hosts",)
@@ -35,7 +35,7 @@ class HostBook(Projection):
 
 
 class PhaseBook(Projection):
-    """How far each host's task has come."""
+    """The phases that each task has reached."""
 
     name = "lesson_phases"
     tables: ClassVar[tuple[str, ...]] = ("lesson_phases",)
@@ -53,8 +53,8 @@ class PhaseBook(Projection):
 
     @on(PhaseLogged)
     def _logged(self, db: apsw.Connection, new: PhaseLogged, fact: Fact) -> None:
-        said = (new.task_id, new.phase, new.note)
-        row = (fact.position, fact.branch, *said, fact.recorded_us)
+        values = (new.task_id, new.phase, new.note)
+        row = (fact.position, fact.branch, *values, fact.recorded_us)
         db.execute("INSERT INTO lesson_phases VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
@@ -68,7 +68,7 @@ class HostStanding(msgspec.Struct, frozen=True):
 
     @property
     def actor(self) -> str:
-        """The name under which it speaks."""
+        """The actor name of the host."""
         return f"agent:{self.host}"
 
 
@@ -81,7 +81,7 @@ class PhaseEntry(msgspec.Struct, frozen=True):
 
 
 def host_standings(reader: Reader) -> list[HostStanding]:
-    """Every host that the user has spoken of, by name."""
+    """Every host that the user has trusted or distrusted, by name."""
     return [
         HostStanding(host, bool(trusted), moment(at), position)
         for host, trusted, at, position in reader.rows(_HOSTS)
@@ -89,7 +89,7 @@ def host_standings(reader: Reader) -> list[HostStanding]:
 
 
 def trusted_actors(reader: Reader) -> dict[str, int]:
-    """The actors whom the user trusts to pass on their words, and where they said so."""
+    """The trusted actors, each with the position of the fact that granted the trust."""
     return {each.actor: each.position for each in host_standings(reader) if each.trusted}
 
 

@@ -1,7 +1,7 @@
-"""The views of lessons: what each says, how it stands, and what was heard of it.
+"""The projections of lessons: texts, statuses, signals, and the full-text index.
 
-Every row belongs to one fact and carries its position, so a sight filters it like any other. Rows
-of one lesson share `lesson`, the position at which it was proposed.
+Every row belongs to one fact and carries its position, so that a reader's sight can filter it. Rows
+of one lesson share `lesson`, the position of its proposal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ from everloop.memory.text.analysis import document
 
 
 class LessonShelf(Projection):
-    """Every lesson: its words, its status, its narrative and what it stands on."""
+    """Every lesson: its texts, statuses, narratives and evidence."""
 
     name = "lesson_shelf"
     tables: ClassVar[tuple[str, ...]] = (
@@ -147,7 +147,7 @@ class LessonShelf(Projection):
         LessonSuperseded,
     )
     def _moved(self, db: apsw.Connection, new: LessonEvent, fact: Fact) -> None:
-        self._status(db, fact, _lesson_of(db, fact), *_standing(new))
+        self._status(db, fact, _lesson_of(db, fact), *_status_and_note(new))
 
     @on(LessonNarrated)
     def _narrated(self, db: apsw.Connection, new: LessonNarrated, fact: Fact) -> None:
@@ -202,7 +202,7 @@ class LessonShelf(Projection):
 
 
 class LessonSignals(Projection):
-    """What was heard of lessons: uses, praise and blame, verdicts."""
+    """The signals of lessons: uses, feedback and verdicts."""
 
     name = "lesson_signals"
     tables: ClassVar[tuple[str, ...]] = (
@@ -264,8 +264,8 @@ class LessonSignals(Projection):
 
     @on(LessonUsed)
     def _used(self, db: apsw.Connection, new: LessonUsed, fact: Fact) -> None:
-        said = (new.text_digest, fact.actor, new.session, new.use_id)
-        row = (fact.position, fact.branch, fact.because[0], *said, fact.recorded_us)
+        values = (new.text_digest, fact.actor, new.session, new.use_id)
+        row = (fact.position, fact.branch, fact.because[0], *values, fact.recorded_us)
         db.execute("INSERT INTO lesson_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     @on(FeedbackGiven)
@@ -314,7 +314,7 @@ class LessonSignals(Projection):
 
 
 class LessonWords(Projection):
-    """The terms that each wording of a lesson is found by, in its description and in its body."""
+    """The full-text index over the description and the body of every version of a lesson."""
 
     name = "lesson_words"
     version = 3
@@ -332,7 +332,7 @@ class LessonWords(Projection):
         )
 
     def forget(self, db: apsw.Connection, positions: Sequence[int]) -> None:
-        """Erase the words, and all traces in the index."""
+        """Delete the index entries, and compact the index so that no trace is left."""
         touched = 0
         for position in positions:
             db.execute("DELETE FROM lesson_words WHERE rowid = ?", (position,))
@@ -341,7 +341,7 @@ class LessonWords(Projection):
             db.execute("INSERT INTO lesson_words (lesson_words) VALUES ('optimize')")
 
     def dump(self, db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
-        """Every term at every place of the index."""
+        """Every term of the index with its positions."""
         db.execute(
             "CREATE VIRTUAL TABLE temp.lesson_terms USING fts5vocab (main, lesson_words, instance)"
         )
@@ -350,17 +350,17 @@ class LessonWords(Projection):
 
 
 def evidenced(narrative: Narrative) -> bool:
-    """Whether a narrative names a memory, or quotes words that were found in one."""
+    """Whether a narrative cites a memory, or has a quote that was found in one."""
     return any(not isinstance(each, QuoteEvidence) or each.found_in for each in narrative.evidence)
 
 
 def _lesson_of(db: apsw.Connection, fact: Fact) -> int:
-    """The lesson that a fact moves: the first of its sources that is one."""
+    """The lesson that a fact is about: the first of its sources that is a proposal."""
     known = "SELECT 1 FROM lessons WHERE position = ?"
     return next(source for source in fact.because if one(db, known, (source,)))
 
 
-def _standing(new: LessonEvent) -> tuple[Status, str]:
+def _status_and_note(new: LessonEvent) -> tuple[Status, str]:
     match new:
         case LessonActivated():
             return Status.ACTIVE, ""
@@ -375,4 +375,4 @@ def _standing(new: LessonEvent) -> tuple[Status, str]:
         case LessonSuperseded(by=by):
             return Status.SUPERSEDED, by
         case _:
-            raise AssertionError(f"{new.wire} moves no lesson")
+            raise AssertionError(f"{new.wire} does not change a status")

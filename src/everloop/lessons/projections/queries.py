@@ -1,7 +1,7 @@
-"""The one query layer of lessons: every read says who asks.
+"""The queries on lessons, with the audience check that every read goes through.
 
-A lesson is seen by those whom its scope admits, and by the host that proposed it. Lists, counts,
-single lessons and recall all pass the same condition; there is no other way to a lesson.
+A lesson is visible to askers whose scopes admit it, and to the host that proposed it. Lists,
+counts, single lessons and search use the same condition.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from everloop.memory.model.scopes import Asker
 
 LISTED = (Status.PENDING, Status.ACTIVE, Status.PROMOTED, Status.SUPERSEDED)  # by default
 
-# What every query asks of a lesson `l` or of feedback `f`, in the reader's sight.
+# SQL fragments on a lesson `l` or on feedback `f`, filtered by the reader's sight.
 WORDING = f"""
 SELECT x.position FROM lesson_texts x WHERE x.lesson = l.position AND {visible("x")}
 ORDER BY x.position DESC LIMIT 1
@@ -36,8 +36,8 @@ WITHDRAWN = f"""EXISTS (SELECT 1 FROM lesson_withdrawals w WHERE w.lesson = f.le
 class LessonSeen(msgspec.Struct, frozen=True):
     """A lesson as an asker sees it.
 
-    `note` says why it was demoted or discarded, by which lesson it was superseded, or which pack
-    seeded it. `sources` names the kinds of signals that were heard of it.
+    `note` is why it was demoted or discarded, which lesson superseded it, or which pack seeded it.
+    `sources` are the kinds of signals that it has got.
     """
 
     position: int
@@ -68,7 +68,7 @@ class LessonSeen(msgspec.Struct, frozen=True):
 
 
 class LessonPage(msgspec.Struct, frozen=True):
-    """A part of a list, and how long the whole is."""
+    """One page of a list, with the total count."""
 
     total: int
     lessons: tuple[LessonSeen, ...]
@@ -78,9 +78,9 @@ def find(reader: Reader, who: Asker, lesson_id: str) -> LessonSeen:
     """One lesson, whatever its status.
 
     Raises:
-        NotFound: there is none that this asker may see; it says no more than that.
+        NotFound: there is none, or the asker may not see it; the error does not say which.
     """
-    found = [row[0] for row in _standing(reader, who, "l.lesson_id = :id", id=lesson_id)]
+    found = [row[0] for row in _visible_lessons(reader, who, "l.lesson_id = :id", id=lesson_id)]
     if not found:
         raise NotFound(f"no lesson {lesson_id!r}", hint="`everloop lessons` lists them.")
     return load(reader, found)[0]
@@ -89,50 +89,50 @@ def find(reader: Reader, who: Asker, lesson_id: str) -> LessonSeen:
 def page(
     reader: Reader, who: Asker, statuses: Sequence[str] = (), *, limit: int = 50, offset: int = 0
 ) -> LessonPage:
-    """Lessons by status, then by id; by default, all that were not discarded.
+    """A page of lessons, sorted by status, then by id; by default without discarded ones.
 
     Raises:
         Invalid: there is no such status.
     """
     wanted = {status_of(name) for name in statuses} or set(LISTED)
-    rows = [row for row in _standing(reader, who) if row[2] in wanted]
+    rows = [row for row in _visible_lessons(reader, who) if row[2] in wanted]
     rows.sort(key=lambda row: (row[2], row[1]))
     shown = [row[0] for row in rows[offset : offset + limit]]
     return LessonPage(len(rows), tuple(load(reader, shown)))
 
 
 def positions(reader: Reader, who: Asker, statuses: Iterable[Status] = LISTED) -> list[int]:
-    """Where the lessons of these statuses were proposed, oldest first."""
+    """The positions of the proposals of lessons with these statuses, oldest first."""
     wanted = set(statuses)
-    return sorted(row[0] for row in _standing(reader, who) if row[2] in wanted)
+    return sorted(row[0] for row in _visible_lessons(reader, who) if row[2] in wanted)
 
 
 def known_to(reader: Reader, who: Asker, lesson_ids: Iterable[str]) -> set[str]:
-    """Those of these lessons that this asker may see, whatever their status."""
+    """The ids of those lessons that the asker may see, whatever their status."""
     where = "l.lesson_id IN (SELECT value FROM json_each(:ids))"
-    return {row[1] for row in _standing(reader, who, where, ids=_json(sorted(lesson_ids)))}
+    return {row[1] for row in _visible_lessons(reader, who, where, ids=_json(sorted(lesson_ids)))}
 
 
 def audible(reader: Reader, who: Asker, wordings: Sequence[int]) -> dict[int, tuple[int, str]]:
-    """Those of these wordings that hold now, of lessons for this asker that were not discarded.
+    """Those of these text versions that are current, in visible lessons that are not discarded.
 
-    For each: where its lesson was proposed, and its id.
+    Maps each to the position of its lesson's proposal, and its id.
     """
     sql = f"""
     SELECT t.position, l.position, l.lesson_id, ({STATUS}) AS status FROM json_each(:wordings) j
     CROSS JOIN lesson_texts t ON t.position = j.value JOIN lessons l ON l.position = t.lesson
     WHERE {visible("t")} AND {visible("l")} AND {_AUDIENCE} AND t.position = ({WORDING})
     """  # noqa: S608 - our own conditions
-    rows = reader.rows(sql, {**_bound(who), "wordings": _json(wordings)})
+    rows = reader.rows(sql, {**_audience_bindings(who), "wordings": _json(wordings)})
     return {row[0]: (row[1], row[2]) for row in rows if row[3] != Status.DISCARDED}
 
 
 def load(reader: Reader, found: Sequence[int]) -> list[LessonSeen]:
-    """The lessons that were proposed at these positions, in this order. It asks nobody's leave."""
+    """The lessons proposed at these positions, in this order, without an audience check."""
     wanted = _json(found)
-    counts = {row[0]: row[1:] for row in reader.rows(_COUNTS, (wanted,))}
+    counts = {row[0]: row[1:] for row in reader.rows(_USES, (wanted,))}
     heard: dict[int, list[tuple[str, bool]]] = {}
-    for lesson, channel, helpful in reader.rows(_HEARD, (wanted,)):
+    for lesson, channel, helpful in reader.rows(_FEEDBACK, (wanted,)):
         heard.setdefault(lesson, []).append((channel, bool(helpful)))
     verdicts: dict[int, list[str]] = {}
     for lesson, passed in reader.rows(_VERDICTS, (wanted,)):
@@ -164,12 +164,12 @@ def status_of(name: str) -> Status:
         ) from problem
 
 
-# -- inside ----------------------------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 _AUDIENCE = """(:everything OR l.actor = :principal
     OR l.scope IN (SELECT value FROM json_each(:scopes))
     OR substr(l.scope, 1, instr(l.scope, ':')) IN (SELECT value FROM json_each(:kinds)))"""
-_STANDING = f"""
+_VISIBLE_LESSONS = f"""
 SELECT l.position, l.lesson_id, ({STATUS}) FROM lessons l
 WHERE {{where}} AND {visible("l")} AND {_AUDIENCE}
 """  # noqa: S608 - our own conditions
@@ -184,11 +184,11 @@ FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value
 JOIN lesson_texts t ON t.position = ({WORDING})
 JOIN lesson_statuses s ON s.position = (SELECT s.position {NEWEST_STATUS})
 """  # noqa: S608 - our own conditions
-_COUNTS = f"""
+_USES = f"""
 SELECT u.lesson, count(*), max(u.recorded_at) FROM json_each(?) j
 CROSS JOIN lesson_uses u ON u.lesson = j.value WHERE {visible("u")} GROUP BY u.lesson
 """  # noqa: S608 - our own condition
-_HEARD = f"""
+_FEEDBACK = f"""
 SELECT f.lesson, f.channel, f.helpful FROM json_each(?) j
 CROSS JOIN lesson_feedback f ON f.lesson = j.value
 WHERE {visible("f")} AND NOT {WITHDRAWN} ORDER BY f.position
@@ -197,7 +197,7 @@ _VERDICTS = f"""
 SELECT v.lesson, v.passed FROM json_each(?) j CROSS JOIN lesson_verdicts v ON v.lesson = j.value
 WHERE v.outside AND {visible("v")} ORDER BY v.position
 """  # noqa: S608 - our own condition
-_NAMES = {
+_SIGNAL_KINDS = {
     ("thumbs", True): "user_thumbs_up",
     ("thumbs", False): "user_thumbs_down",
     ("sentiment", True): "sentiment_positive",
@@ -205,14 +205,16 @@ _NAMES = {
 }
 
 
-def _standing(
+def _visible_lessons(
     reader: Reader, who: Asker, where: str = "true", **bindings: Any
 ) -> list[tuple[Any, ...]]:
-    """Position, id and status of each lesson that this asker may see."""
-    return reader.rows(_STANDING.format(where=where), {**_bound(who), **bindings})
+    """The position, id and status of each lesson that the asker may see."""
+    return reader.rows(
+        _VISIBLE_LESSONS.format(where=where), {**_audience_bindings(who), **bindings}
+    )
 
 
-def _bound(who: Asker) -> dict[str, Any]:
+def _audience_bindings(who: Asker) -> dict[str, Any]:
     everything = who.owner or "*" in who.scopes
     kinds = [scope.removesuffix("*") for scope in who.scopes if scope.endswith(":*")]
     exact = [scope for scope in who.scopes if not scope.endswith("*")]
@@ -230,7 +232,7 @@ def _lesson(
     heard: Sequence[tuple[str, bool]],
     verdicts: Sequence[str],
 ) -> LessonSeen:
-    names = [_NAMES.get(each, each[0]) for each in heard]
+    names = [_SIGNAL_KINDS.get(each, each[0]) for each in heard]
     return LessonSeen(
         position=row[0],
         lesson_id=row[1],

@@ -1,4 +1,4 @@
-"""What was heard of one lesson, signal by signal: praise and blame, and what runners found."""
+"""The signals of one lesson: feedback and verdicts, one by one."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from everloop.log.model.record import moment
 
 
 class SignalSeen(msgspec.Struct, frozen=True):
-    """Praise or blame. `present`: of the words as they are now; `open`: it was not withdrawn."""
+    """Feedback. `present`: it is about the current text; `open`: it was not withdrawn."""
 
     position: int
     signal_id: str
@@ -24,7 +24,7 @@ class SignalSeen(msgspec.Struct, frozen=True):
 
 
 class VerdictSeen(msgspec.Struct, frozen=True):
-    """What a runner found. `outside`: it was not in an agent's hands."""
+    """A runner's verdict. `outside`: the runner was not under an agent's control."""
 
     position: int
     passed: bool
@@ -38,14 +38,14 @@ class VerdictSeen(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """Everything that was heard of a lesson, oldest first."""
+    """All feedback and verdicts on a lesson, oldest first."""
 
     signals: tuple[SignalSeen, ...]
     verdicts: tuple[VerdictSeen, ...]
 
 
 def heard_of(reader: Reader, lesson: int, digest: str) -> Heard:
-    """What was heard of the lesson that was proposed at a position, and now has this digest."""
+    """All signals of the lesson proposed at a position, whose current text has this digest."""
     return Heard(
         tuple(
             SignalSeen(
