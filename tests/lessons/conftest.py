@@ -1,15 +1,15 @@
-"""What tests of lessons share."""
+"""Fixtures for tests of lessons."""
 
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.lessons.fixtures import Classroom
+from tests.lessons.fixtures import LessonHarness
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Generator[Classroom]:
-    """A classroom in which nothing has happened."""
-    classroom = Classroom(tmp_path / "room")
-    yield classroom
-    classroom.close()
+def harness(tmp_path: Path) -> Generator[LessonHarness]:
+    """A harness with an empty log."""
+    made = LessonHarness(tmp_path / "log")
+    yield made
+    made.close()

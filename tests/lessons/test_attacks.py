@@ -1,4 +1,4 @@
-"""An agent that wants its lessons promoted, by every means it has; and honest ones beside it.
+"""Random attacks by an agent that wants its lessons promoted, and honest lessons that pass.
 
 The judge here reads the raw log, and shares no code with the gate.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.lessons.fixtures import NARRATIVE, SHORT, USER, Classroom
+from tests.lessons.fixtures import NARRATIVE, SHORT, USER, LessonHarness
 
 from everloop.errors import EverloopError
 from everloop.lessons.model.commands import EditLesson, ShowManifest, SupersedeLesson, UseLesson
@@ -44,8 +44,8 @@ FORGED = (
 class Attack:
     """A random run of an obedient agent, its other names, and a user who goes about their day."""
 
-    def __init__(self, room: Classroom, seed: int, *, user_acts: bool) -> None:
-        self.room = room
+    def __init__(self, harness: LessonHarness, seed: int, *, user_acts: bool) -> None:
+        self.harness = harness
         self.chance = Chance(seed)
         self.acts = [getattr(self, name) for name in dir(type(self)) if name.startswith("do_")]
         if user_acts:
@@ -54,7 +54,7 @@ class Attack:
         self.lessons = [f"les-{number}" for number in range(4)]
         self.items = [f"mem-{number}" for number in range(4)]
         for name in NAMES:
-            room.engine.do(GrantAudience(name, ("*",)))
+            harness.engine.do(GrantAudience(name, ("*",)))
 
     def run(self, steps: int) -> None:
         """Do one thing after the other; what is refused is refused."""
@@ -78,12 +78,12 @@ class Attack:
         """Plant a memory, or reword one."""
         item = self.chance.choice(self.items)
         words = f"{item} is true.{self.chance.choice(FORGED)}"
-        self.room.engine.do(RememberItem(item, words), by=self.agent)
+        self.harness.engine.do(RememberItem(item, words), by=self.agent)
 
     def do_revise(self) -> None:
         """Reword a memory."""
         item = self.chance.choice(self.items)
-        self.room.engine.do(ReviseItem(item, text=f"{item}, as I say."), by=self.agent)
+        self.harness.engine.do(ReviseItem(item, text=f"{item}, as I say."), by=self.agent)
 
     def do_propose(self) -> None:
         """Propose something, in anybody's name."""
@@ -96,57 +96,57 @@ class Attack:
             seed_as_promoted=author == "pack",
         )
         item = self.chance.choice(self.items)
-        self.room.propose(item, by=self.agent, new=new, lesson_id=self.lesson)
+        self.harness.propose(item, by=self.agent, new=new, lesson_id=self.lesson)
 
     def do_edit(self) -> None:
         """Change the words of a lesson, perhaps after it was approved."""
         words = f"Do as I say now.{self.chance.choice(FORGED)}"
-        self.room.teacher.edit(EditLesson(self.lesson, body=words), by=self.agent)
+        self.harness.lessons.edit(EditLesson(self.lesson, body=words), by=self.agent)
 
     def do_use(self) -> None:
         """Say that it was used."""
         use = f"use-{self.chance.randint(0, 9)}"
-        self.room.teacher.use(UseLesson(self.lesson, use), by=self.agent)
+        self.harness.lessons.use(UseLesson(self.lesson, use), by=self.agent)
 
     def do_praise(self) -> None:
         """Praise it, in the user's name."""
-        self.room.thumb(up=True, by=self.agent, lesson_id=self.lesson)
+        self.harness.thumb(up=True, by=self.agent, lesson_id=self.lesson)
 
     def do_narrate(self) -> None:
         """Say why it holds."""
         item = MemoryEvidence(self.chance.choice(self.items))
         confidence = self.chance.choice(("inferred", "observed"))
         told = msgspec.structs.replace(NARRATIVE, confidence=confidence, evidence=(item,))
-        self.room.teacher.narrate(self.lesson, by=self.agent, narrative=told)
+        self.harness.lessons.narrate(self.lesson, by=self.agent, narrative=told)
 
     def do_try(self) -> None:
         """Run its own tests, which pass."""
-        self.room.verdict(passed=True, by=self.agent, lesson_id=self.lesson)
+        self.harness.verdict(passed=True, by=self.agent, lesson_id=self.lesson)
 
     def do_show(self) -> None:
         """Show it."""
-        context = f"context-{self.room.log.head}"
-        self.room.engine.do(ShowManifest((self.lesson,), context), by=self.agent)
+        context = f"context-{self.harness.log.head}"
+        self.harness.engine.do(ShowManifest((self.lesson,), context), by=self.agent)
 
     def do_supersede(self) -> None:
         """Put one in the place of another."""
-        self.room.teacher.supersede(SupersedeLesson(self.lesson, self.lesson), by=self.agent)
+        self.harness.lessons.supersede(SupersedeLesson(self.lesson, self.lesson), by=self.agent)
 
     def do_activate(self) -> None:
         """Try to put it on trial."""
-        self.room.teacher.activate(self.lesson, by=self.agent)
+        self.harness.lessons.activate(self.lesson, by=self.agent)
 
     def do_trust(self) -> None:
         """Try to be trusted."""
-        self.room.teacher.trust("a", by=self.agent)
+        self.harness.lessons.trust("a", by=self.agent)
 
     def do_wait(self) -> None:
         """Wait."""
-        self.room.wait(self.chance.choice((1, 12, 24, 30)))
+        self.harness.wait(self.chance.choice((1, 12, 24, 30)))
 
     def do_promote(self) -> None:
         """Ask the gate."""
-        self.room.promote(self.lesson, by=self.agent)
+        self.harness.promote(self.lesson, by=self.agent)
 
     do_promote_again = do_promote
     do_use_again = do_use
@@ -155,16 +155,16 @@ class Attack:
     def user_remembers(self) -> None:
         """The user notes something."""
         item = self.chance.choice(self.items)
-        self.room.engine.do(RememberItem(item, f"{item}, says the user."), by=USER)
+        self.harness.engine.do(RememberItem(item, f"{item}, says the user."), by=USER)
 
     def user_praises(self) -> None:
         """The user likes what a lesson says now."""
-        self.room.thumb(up=True, lesson_id=self.lesson)
+        self.harness.thumb(up=True, lesson_id=self.lesson)
 
 
-def judged(room: Classroom) -> tuple[int, list[str]]:
+def judged(harness: LessonHarness) -> tuple[int, list[str]]:
     """How many promotions there were, and what is wrong with each that should not have been."""
-    facts = [fact_of(record) for record in room.log.records()]
+    facts = [fact_of(record) for record in harness.log.records()]
     promoted = [fact for fact in facts if isinstance(fact.event, LessonPromoted | LessonSeeded)]
     return len(promoted), [wrong for fact in promoted for wrong in _wrongs(facts, fact)]
 
@@ -238,21 +238,19 @@ def _session(fact: Fact) -> str:
 @pytest.mark.promise("P-LES-1")
 @pytest.mark.parametrize("seed", range(6))
 def test_an_obedient_agent_alone_gets_nothing_promoted(tmp_path: Path, seed: int) -> None:
-    room = Classroom(tmp_path / "room")
-    Attack(room, seed, user_acts=False).run(250)
-    assert judged(room) == (0, [])
-    room.close()
+    harness = LessonHarness(tmp_path / "harness")
+    Attack(harness, seed, user_acts=False).run(250)
+    assert judged(harness) == (0, [])
+    harness.close()
 
 
 @pytest.mark.promise("P-LES-1")
 @pytest.mark.parametrize("seed", range(100, 106))
-def test_what_is_promoted_while_the_user_is_about_always_had_outside_evidence(
-    tmp_path: Path, seed: int
-) -> None:
-    room = Classroom(tmp_path / "room")
-    Attack(room, seed, user_acts=True).run(250)
-    assert judged(room)[1] == []
-    room.close()
+def test_every_promotion_in_a_mixed_run_had_outside_evidence(tmp_path: Path, seed: int) -> None:
+    harness = LessonHarness(tmp_path / "harness")
+    Attack(harness, seed, user_acts=True).run(250)
+    assert judged(harness)[1] == []
+    harness.close()
 
 
 @pytest.mark.soak
@@ -260,30 +258,30 @@ def test_what_is_promoted_while_the_user_is_about_always_had_outside_evidence(
 def test_thousands_of_attempts_promote_nothing_without_outside_evidence(
     tmp_path: Path, seed: int
 ) -> None:
-    room = Classroom(tmp_path / "room")
-    Attack(room, seed, user_acts=bool(seed % 2)).run(500)
-    promotions, wrong = judged(room)
+    harness = LessonHarness(tmp_path / "harness")
+    Attack(harness, seed, user_acts=bool(seed % 2)).run(500)
+    promotions, wrong = judged(harness)
     assert wrong == []
     assert seed % 2 or not promotions
-    room.close()
+    harness.close()
 
 
 @pytest.mark.promise("P-LES-2")
-def test_honest_lessons_pass(room: Classroom) -> None:
+def test_honest_lessons_pass(harness: LessonHarness) -> None:
     passed = 0
     for number in range(20):
-        room.ready(f"les-{number}")
-        passed += room.promote(f"les-{number}").passed
+        harness.ready(f"les-{number}")
+        passed += harness.promote(f"les-{number}").passed
     assert passed == 20
-    assert judged(room) == (20, [])
+    assert judged(harness) == (20, [])
 
 
-def test_the_judge_sees_a_promotion_that_the_gate_never_allowed(room: Classroom) -> None:
-    proposed = room.propose("mem-1", by=Context(actor="agent:a", session="s1"))
-    digest = room.teacher.find("user", "les-1").digest
+def test_the_audit_detects_a_promotion_that_the_gate_never_allowed(harness: LessonHarness) -> None:
+    proposed = harness.propose("mem-1", by=Context(actor="agent:a", session="s1"))
+    digest = harness.lessons.find("user", "les-1").digest
     forged = Draft(LessonPromoted("les-1", digest, ("mem-1",)), (proposed.position,))
-    room.log.append("lesson:les-1", [forged], actor="agent:a")
-    assert judged(room) == (
+    harness.log.append("lesson:les-1", [forged], actor="agent:a")
+    assert judged(harness) == (
         1,
         ["young", "unused", "one run", "unsupported", "unnarrated", "ungrounded"],
     )

@@ -1,8 +1,8 @@
-"""What lessons stand on: links that open and close with them, and nothing else."""
+"""Citations of memories open and close with their lessons."""
 
 import msgspec
 import pytest
-from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, Classroom
+from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, SHORT, USER, LessonHarness
 
 from everloop.errors import Forbidden
 from everloop.lessons.citers import known_citers
@@ -22,142 +22,146 @@ from everloop.memory.projections.citations import Citations, citation_counts, li
 from everloop.memory.projections.queries import asker
 
 
-def counts(room: Classroom, item_id: str = "mem-1") -> Citations | None:
+def counts(harness: LessonHarness, item_id: str = "mem-1") -> Citations | None:
     """How often a memory is cited."""
-    with room.log.reading() as reader:
+    with harness.log.reading() as reader:
         return citation_counts(reader, asker(reader, "user"), [item_id]).get(item_id)
 
 
-def citers(room: Classroom, item_id: str = "mem-1") -> list[str]:
-    """What a user wrote that stands on a memory."""
-    with room.log.reading() as reader:
+def citers(harness: LessonHarness, item_id: str = "mem-1") -> list[str]:
+    """The users' entries that cite a memory."""
+    with harness.log.reading() as reader:
         return user_citers(reader, item_id)
 
 
-def discard(room: Classroom, lesson_id: str = "les-1") -> None:
-    """Let a lesson go, as the user."""
-    room.teacher.discard(DiscardLesson(lesson_id, force=True), by=USER)
+def discard(harness: LessonHarness, lesson_id: str = "les-1") -> None:
+    """Discard a lesson, as the user."""
+    harness.lessons.discard(DiscardLesson(lesson_id, force=True), by=USER)
 
 
 @pytest.mark.promise("P-LES-4")
-def test_a_users_lesson_protects_its_memory_from_the_same_append_on(room: Classroom) -> None:
-    room.remember(by=AGENT)
-    room.propose("mem-1", by=USER)
-    assert room.kinds() == ["lesson_proposed", "cited"]
-    assert counts(room) == Citations(open=1, by_user=1)
+def test_a_users_lesson_protects_its_memory_from_the_same_append_on(harness: LessonHarness) -> None:
+    harness.remember(by=AGENT)
+    harness.propose("mem-1", by=USER)
+    assert harness.kinds() == ["lesson_proposed", "cited"]
+    assert counts(harness) == Citations(open=1, by_user=1)
     with pytest.raises(Forbidden, match="stands on it"):
-        room.engine.do(RetireItem("mem-1"), by=ENGINE)
+        harness.engine.do(RetireItem("mem-1"), by=ENGINE)
 
 
-def test_an_agents_lesson_cites_and_does_not_protect(room: Classroom) -> None:
-    room.remember(by=AGENT)
-    room.propose("mem-1", by=AGENT)
-    assert counts(room) == Citations(open=1, by_user=0)
-    room.engine.do(RetireItem("mem-1"), by=ENGINE)
+def test_an_agents_lesson_cites_its_memory_without_protecting_it(harness: LessonHarness) -> None:
+    harness.remember(by=AGENT)
+    harness.propose("mem-1", by=AGENT)
+    assert counts(harness) == Citations(open=1, by_user=0)
+    harness.engine.do(RetireItem("mem-1"), by=ENGINE)
 
 
 @pytest.mark.parametrize("author", ["user", "pack"])
-def test_what_a_host_relays_protects_too(room: Classroom, author: str) -> None:
-    room.remember(by=AGENT)
+def test_a_relayed_users_lesson_protects_its_memory_too(
+    harness: LessonHarness, author: str
+) -> None:
+    harness.remember(by=AGENT)
     pack = "p" if author == "pack" else ""
-    room.propose("mem-1", new=msgspec.structs.replace(SHORT, author=author, pack_id=pack))
-    assert citers(room) == ["les-1"]
+    harness.propose("mem-1", new=msgspec.structs.replace(SHORT, author=author, pack_id=pack))
+    assert citers(harness) == ["les-1"]
 
 
 @pytest.mark.promise("P-LES-4")
-def test_discarding_releases_and_taking_that_back_protects_again(room: Classroom) -> None:
-    room.remember(by=AGENT)
-    room.propose("mem-1", by=USER)
-    discard(room)
-    assert counts(room) == Citations()
-    assert room.kinds()[-2:] == ["lesson_discarded", "citation_closed"]
-    room.log.retract([room.log.head - 1], reason="slip", actor="user")
-    assert citers(room) == ["les-1"]
-
-
-def test_superseding_releases(room: Classroom) -> None:
-    room.remember(by=AGENT)
-    room.propose("mem-1", by=USER)
-    room.propose(lesson_id="les-2")
-    room.teacher.supersede(SupersedeLesson("les-1", "les-2", force=True), by=USER)
-    assert citers(room) == []
-    discard(room)
-    assert counts(room) == Citations()
-
-
-def test_a_link_survives_a_rewording_and_a_compression_and_is_released_after_both(
-    room: Classroom,
+def test_discarding_releases_the_memory_and_retracting_that_protects_it_again(
+    harness: LessonHarness,
 ) -> None:
-    first = room.remember(by=AGENT)
-    room.propose("mem-1", by=USER)
-    room.engine.do(ReviseItem("mem-1", text="In other words: stale."), by=AGENT)
-    revised = room.log.head
-    assert citers(room) == ["les-1"]
+    harness.remember(by=AGENT)
+    harness.propose("mem-1", by=USER)
+    discard(harness)
+    assert counts(harness) == Citations()
+    assert harness.kinds()[-2:] == ["lesson_discarded", "citation_closed"]
+    harness.log.retract([harness.log.head - 1], reason="slip", actor="user")
+    assert citers(harness) == ["les-1"]
+
+
+def test_superseding_releases_the_memory(harness: LessonHarness) -> None:
+    harness.remember(by=AGENT)
+    harness.propose("mem-1", by=USER)
+    harness.propose(lesson_id="les-2")
+    harness.lessons.supersede(SupersedeLesson("les-1", "les-2", force=True), by=USER)
+    assert citers(harness) == []
+    discard(harness)
+    assert counts(harness) == Citations()
+
+
+def test_a_citation_survives_an_edit_and_a_compression_and_is_released_after_both(
+    harness: LessonHarness,
+) -> None:
+    first = harness.remember(by=AGENT)
+    harness.propose("mem-1", by=USER)
+    harness.engine.do(ReviseItem("mem-1", text="In other words: stale."), by=AGENT)
+    revised = harness.log.head
+    assert citers(harness) == ["les-1"]
     summary = RememberItem(
         "gist", "Stale.", kind="summary", derived_from=("mem-1",), because=(first, revised)
     )
-    gist = room.engine.do(summary, by=ENGINE).position
-    room.engine.do(DemoteItem("mem-1", "gist", (gist,)), by=ENGINE)
-    assert (citers(room), citers(room, "gist")) == (["les-1"], ["les-1"])
-    discard(room)
-    assert (citers(room), citers(room, "gist")) == ([], [])
-    room.engine.do(ReviseItem("mem-1", text="Once more: stale."), by=AGENT)
-    assert citers(room) == []
+    gist = harness.engine.do(summary, by=ENGINE).position
+    harness.engine.do(DemoteItem("mem-1", "gist", (gist,)), by=ENGINE)
+    assert (citers(harness), citers(harness, "gist")) == (["les-1"], ["les-1"])
+    discard(harness)
+    assert (citers(harness), citers(harness, "gist")) == ([], [])
+    harness.engine.do(ReviseItem("mem-1", text="Once more: stale."), by=AGENT)
+    assert citers(harness) == []
 
 
-def test_retracting_a_lesson_takes_its_links_with_it(room: Classroom) -> None:
-    room.remember(by=AGENT)
-    proposed = room.propose("mem-1", by=USER)
-    room.log.retract([proposed.position], reason="slip", actor="user")
-    assert counts(room) == Citations()
+def test_retracting_a_lesson_retracts_its_citations(harness: LessonHarness) -> None:
+    harness.remember(by=AGENT)
+    proposed = harness.propose("mem-1", by=USER)
+    harness.log.retract([proposed.position], reason="slip", actor="user")
+    assert counts(harness) == Citations()
 
 
-def test_counting_anew_gives_the_same(room: Classroom) -> None:
+def test_rebuilt_citation_counts_equal_the_live_ones(harness: LessonHarness) -> None:
     for name in ("mem-1", "mem-2"):
-        room.remember(name, by=AGENT)
-        room.propose(name, by=USER, lesson_id=f"les-of-{name}")
-    discard(room, "les-of-mem-2")
-    before = counts(room), counts(room, "mem-2")
-    rebuild(room.log)
-    assert (counts(room), counts(room, "mem-2")) == before
+        harness.remember(name, by=AGENT)
+        harness.propose(name, by=USER, lesson_id=f"les-of-{name}")
+    discard(harness, "les-of-mem-2")
+    before = counts(harness), counts(harness, "mem-2")
+    rebuild(harness.log)
+    assert (counts(harness), counts(harness, "mem-2")) == before
     assert before == (Citations(1, 1), Citations())
 
 
-def test_a_narrative_opens_links_once(room: Classroom) -> None:
-    room.remember(by=AGENT)
-    room.remember("mem-2", by=AGENT)
-    room.propose("mem-1", by=USER)
+def test_a_narrative_opens_each_citation_once(harness: LessonHarness) -> None:
+    harness.remember(by=AGENT)
+    harness.remember("mem-2", by=AGENT)
+    harness.propose("mem-1", by=USER)
     named = (MemoryEvidence("mem-1"), MemoryEvidence("mem-2"), MemoryEvidence("nowhere"))
     told = msgspec.structs.replace(NARRATIVE, evidence=named)
     for _ in range(2):
-        room.teacher.narrate("les-1", by=USER, narrative=told)
-    assert room.kinds().count("cited") == 2
-    assert citers(room, "mem-2") == ["les-1"]
+        harness.lessons.narrate("les-1", by=USER, narrative=told)
+    assert harness.kinds().count("cited") == 2
+    assert citers(harness, "mem-2") == ["les-1"]
 
 
-def test_a_memory_that_the_author_may_not_see_gets_no_link(room: Classroom) -> None:
-    room.remember(scope="project:secret")
-    room.engine.do(GrantAudience(HELPER.actor, ("user",)))
-    room.propose("mem-1", by=HELPER, new=msgspec.structs.replace(SHORT, author="user"))
-    assert room.kinds() == ["lesson_proposed"]
-    assert counts(room) == Citations()
+def test_a_memory_that_the_author_may_not_see_is_not_cited(harness: LessonHarness) -> None:
+    harness.remember(scope="project:secret")
+    harness.engine.do(GrantAudience(HELPER.actor, ("user",)))
+    harness.propose("mem-1", by=HELPER, new=msgspec.structs.replace(SHORT, author="user"))
+    assert harness.kinds() == ["lesson_proposed"]
+    assert counts(harness) == Citations()
 
 
 @pytest.mark.promise("P-LES-5")
-def test_who_may_not_see_a_citer_is_told_neither_its_name_nor_that_there_is_one(
-    room: Classroom,
+def test_a_hidden_citer_is_neither_named_nor_counted(
+    harness: LessonHarness,
 ) -> None:
-    room.remember("mem-1", scope="team:t")
+    harness.remember("mem-1", scope="team:t")
     secret = msgspec.structs.replace(SHORT, scope="project:p", author="user")
     shared = msgspec.structs.replace(SHORT, scope="team:t", author="user")
-    room.propose("mem-1", new=secret, lesson_id="les-secret", by=USER)
-    room.propose("mem-1", new=shared, lesson_id="les-shared", by=USER)
+    harness.propose("mem-1", new=secret, lesson_id="les-secret", by=USER)
+    harness.propose("mem-1", new=shared, lesson_id="les-shared", by=USER)
     for name, scope in (("hidden", "project:p"), ("open", "team:t")):
         entry = Persona(title=name, description="Careful.", body="Be careful.")
         command = EnlistEntry("persona", name, entry, scope=scope, evidence=("mem-1",))
-        room.engine.do(command, by=USER)
-    room.engine.do(GrantAudience("agent:x", ("team:t",)))
-    with room.log.reading() as reader:
+        harness.engine.do(command, by=USER)
+    harness.engine.do(GrantAudience("agent:x", ("team:t",)))
+    with harness.log.reading() as reader:
         who, all_seeing = asker(reader, "agent:x"), asker(reader, AGENT.actor)
         told = [link.citer for link in links(reader, who, "mem-1", known_citers)]
         assert told == ["les-shared", "persona:open"]

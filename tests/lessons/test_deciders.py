@@ -1,4 +1,4 @@
-"""The table of deciders: every command of lessons is in it, once."""
+"""The decider table has every command of lessons once."""
 
 from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
 from everloop.lessons.model import commands

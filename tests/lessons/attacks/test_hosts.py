@@ -1,14 +1,14 @@
-"""What others write about a host does not hide that the user trusts it, so trust can be ended."""
+"""Facts about a host by other actors do not prevent revoking its trust."""
 
-from tests.lessons.fixtures import USER, Classroom
+from tests.lessons.fixtures import USER, LessonHarness
 
 from everloop.log.model.facts import NoteWritten
 
 
-def test_a_strange_fact_about_a_host_does_not_keep_the_user_from_distrusting_it(
-    room: Classroom,
+def test_an_unexpected_fact_about_a_host_does_not_prevent_distrusting_it(
+    harness: LessonHarness,
 ) -> None:
-    room.teacher.trust("b", by=USER)
-    room.log.append("host:b", [NoteWritten("It is fine.")], actor="agent:b")
-    assert room.teacher.distrust("b", by=USER)
-    assert not room.teacher.hosts()[0].trusted
+    harness.lessons.trust("b", by=USER)
+    harness.log.append("host:b", [NoteWritten("It is fine.")], actor="agent:b")
+    assert harness.lessons.distrust("b", by=USER)
+    assert not harness.lessons.hosts()[0].trusted

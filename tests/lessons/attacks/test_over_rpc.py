@@ -1,4 +1,4 @@
-"""A host that lies over JSON-RPC: hundreds of rules, everything it can ask for, no promotion."""
+"""A hostile host over JSON-RPC: hundreds of rules, every method, no promotion."""
 
 import json
 from itertools import product
@@ -98,7 +98,7 @@ def answered(line: Conversation[Host], method: str, params: dict[str, Any]) -> A
 
 
 @pytest.mark.promise("P-LES-1")
-def test_whatever_a_host_says_over_the_wire_nothing_is_promoted(tmp_path: Path) -> None:
+def test_no_sequence_of_rpc_calls_by_a_host_promotes_a_lesson(tmp_path: Path) -> None:
     with indoors(tmp_path / "home") as inside:
         inside.engine.do(RememberItem(GOOD, "The build failed because the cache was stale."))
         liar = Liar(inside)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.lessons.attacks.schemes import SCHEMES, WRAPPINGS, Plot
-from tests.lessons.fixtures import USER, Classroom
+from tests.lessons.fixtures import USER, LessonHarness
 
 from everloop.lessons.model.commands import GiveFeedback
 from everloop.lessons.model.events import LessonPromoted, LessonSeeded
@@ -43,46 +43,46 @@ CODES = {
 }
 
 
-def let_in(room: Classroom) -> None:
-    """Let every agent see everything: the gate must not need their ignorance."""
+def let_in(harness: LessonHarness) -> None:
+    """Grant every agent all scopes: the gate must not rely on hidden lessons."""
     for name in ("agent:c", "agent:trusted", "agent:z"):
-        room.engine.do(GrantAudience(name, ("*",)))
+        harness.engine.do(GrantAudience(name, ("*",)))
 
 
-def attempts(room: Classroom, rules: tuple[str, ...]) -> Iterator[set[str]]:
-    """Play every scheme in every wrapping with every rule; the codes that each came to."""
-    let_in(room)
+def attempts(harness: LessonHarness, rules: tuple[str, ...]) -> Iterator[set[str]]:
+    """Run every scheme in every disguise with every rule; yields the violation codes."""
+    let_in(harness)
     for number, (rule, wrapping, scheme) in enumerate(product(rules, WRAPPINGS, SCHEMES)):
         name = f"{scheme.__name__}-{number}"
-        codes = scheme(room, name, rule, WRAPPINGS[wrapping]).play()
+        codes = scheme(harness, name, rule, WRAPPINGS[wrapping]).play()
         assert codes, f"{scheme.__name__}, {wrapping}: the gate is open"
         yield codes
 
 
-def promotions(room: Classroom) -> int:
+def promotions(harness: LessonHarness) -> int:
     """How many there were, from the raw log."""
-    facts = (fact_of(record) for record in room.log.records())
+    facts = (fact_of(record) for record in harness.log.records())
     return sum(isinstance(fact.event, LessonPromoted | LessonSeeded) for fact in facts)
 
 
 @pytest.mark.promise("P-LES-1")
-def test_no_scheme_in_any_wrapping_is_promoted_and_each_check_stops_one_alone(
-    room: Classroom,
+def test_no_attack_scheme_is_promoted_and_each_check_alone_stops_one(
+    harness: LessonHarness,
 ) -> None:
-    alone = {next(iter(codes)) for codes in attempts(room, RULES[:1]) if len(codes) == 1}
-    assert promotions(room) == 0
+    alone = {next(iter(codes)) for codes in attempts(harness, RULES[:1]) if len(codes) == 1}
+    assert promotions(harness) == 0
     assert alone == CODES
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("round_", range(48))
-def test_thousands_of_schemes_get_nothing_promoted(tmp_path: Path, round_: int) -> None:
-    room = Classroom(tmp_path / "room")
+def test_thousands_of_attack_schemes_promote_nothing(tmp_path: Path, round_: int) -> None:
+    harness = LessonHarness(tmp_path / "harness")
     rules = (f"{RULES[round_ % 3]}, says number {round_}",)
-    assert len(list(attempts(room, rules))) == len(WRAPPINGS) * len(SCHEMES)
-    assert promotions(room) == 0
-    room.close()
+    assert len(list(attempts(harness, rules))) == len(WRAPPINGS) * len(SCHEMES)
+    assert promotions(harness) == 0
+    harness.close()
 
 
 class Honest(Plot):
@@ -95,23 +95,23 @@ class Honest(Plot):
             case "praise":
                 super().support()
             case "verdict":
-                self.room.verdict(passed=True, lesson_id=self.lesson)
+                self.harness.verdict(passed=True, lesson_id=self.lesson)
             case "terminal":
-                self.room.verdict(passed=True, by=USER, lesson_id=self.lesson)
+                self.harness.verdict(passed=True, by=USER, lesson_id=self.lesson)
             case _:
                 relay = Context(actor="agent:trusted", session="s7")
                 heard = GiveFeedback(self.lesson, True, "heard")
-                self.room.teacher.feedback(heard, by=relay)
+                self.harness.lessons.feedback(heard, by=relay)
 
 
 @pytest.mark.promise("P-LES-2")
-def test_honest_rules_pass_however_they_are_worded(room: Classroom) -> None:
-    let_in(room)
-    room.teacher.trust("trusted", by=USER)
+def test_honest_rules_pass_with_any_wording(harness: LessonHarness) -> None:
+    let_in(harness)
+    harness.lessons.trust("trusted", by=USER)
     ways = ("praise", "verdict", "terminal", "relayed")
     plays = list(product(RULES, WRAPPINGS, ways))
     for number, (rule, wrapping, how) in enumerate(plays):
-        plot = Honest(room, f"honest-{number}", rule, WRAPPINGS[wrapping])
+        plot = Honest(harness, f"honest-{number}", rule, WRAPPINGS[wrapping])
         plot.how = how
         plot.play()
-    assert promotions(room) == len(plays)
+    assert promotions(harness) == len(plays)

@@ -1,4 +1,4 @@
-"""Agents that grade their own work: what they learn from it stays out until someone else looked.
+"""Agents that grade their own work: their lessons are not promoted without outside evidence.
 
 Of 730 attempts in published runs that passed the tests their own agent had written, 98 were wrong.
 """
@@ -6,7 +6,7 @@ Of 730 attempts in published runs that passed the tests their own agent had writ
 from collections.abc import Sequence
 
 import pytest
-from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, Classroom
+from tests.lessons.fixtures import AGENT, ENGINE, HELPER, NARRATIVE, LessonHarness
 
 from everloop.lessons.model.commands import (
     NarrateLesson,
@@ -34,22 +34,22 @@ def words(number: int) -> tuple[str, str]:
     return f"Do as in attempt {number}", f"Attempt {number} passed its tests. Do the same."
 
 
-def learn(room: Classroom, numbers: Sequence[int]) -> None:
+def learn(harness: LessonHarness, numbers: Sequence[int]) -> None:
     """Propose, use and narrate a lesson for each attempt, and say that its own tests passed."""
     cited = (MemoryEvidence("mem-1"),)
     proposed = [ProposeLesson(name(n), *words(n), evidence=cited) for n in numbers]
     uses = [UseLesson(name(n), f"use-{use}") for n in numbers for use in range(2)]
     told = [NarrateLesson(name(n), NARRATIVE) for n in numbers]
-    room.engine.do_many([*proposed, *uses, *told], by=AGENT)
-    room.engine.do_many([UseLesson(name(n), "use-3") for n in numbers], by=HELPER)
-    grade(room, numbers, by=AGENT)
+    harness.engine.do_many([*proposed, *uses, *told], by=AGENT)
+    harness.engine.do_many([UseLesson(name(n), "use-3") for n in numbers], by=HELPER)
+    grade(harness, numbers, by=AGENT)
 
 
 def grade(
-    room: Classroom, numbers: Sequence[int], *, by: Context, wrong: Sequence[int] = ()
+    harness: LessonHarness, numbers: Sequence[int], *, by: Context, wrong: Sequence[int] = ()
 ) -> None:
     """Let a runner try each lesson."""
-    room.engine.do_many(
+    harness.engine.do_many(
         [
             RecordVerdict(
                 name(n), n not in wrong, int(n in wrong), "pytest", "d", text_digest(*words(n))
@@ -60,24 +60,24 @@ def grade(
     )
 
 
-def promoted(room: Classroom, numbers: Sequence[int]) -> set[str]:
+def promoted(harness: LessonHarness, numbers: Sequence[int]) -> set[str]:
     """Ask the gate for each; those that are promoted then."""
-    room.engine.do_many([PromoteLesson(name(n)) for n in numbers], by=AGENT)
-    page = room.teacher.page("user", [Status.PROMOTED], limit=len(numbers) + 1)
+    harness.engine.do_many([PromoteLesson(name(n)) for n in numbers], by=AGENT)
+    page = harness.lessons.page("user", [Status.PROMOTED], limit=len(numbers) + 1)
     return {lesson.lesson_id for lesson in page.lessons}
 
 
 @pytest.mark.promise("P-LES-1")
-def test_of_730_self_graded_passes_none_is_promoted_and_then_only_the_right_ones(
-    room: Classroom,
+def test_of_730_self_graded_passes_none_is_promoted_and_with_evidence_only_the_right_ones(
+    harness: LessonHarness,
 ) -> None:
-    room.remember("mem-1")
+    harness.remember("mem-1")
     numbers, wrong = range(PASSES), range(WRONG)
-    learn(room, numbers)
-    room.wait(24)
-    assert promoted(room, numbers) == set()
-    grade(room, numbers, by=ENGINE, wrong=wrong)
-    assert promoted(room, numbers) == {name(n) for n in numbers if n not in wrong}
+    learn(harness, numbers)
+    harness.wait(24)
+    assert promoted(harness, numbers) == set()
+    grade(harness, numbers, by=ENGINE, wrong=wrong)
+    assert promoted(harness, numbers) == {name(n) for n in numbers if n not in wrong}
 
 
 class Imitator:
@@ -114,28 +114,28 @@ def ungated(seed: int) -> float:
     return agent.errors / Imitator.TASKS
 
 
-def gated(room: Classroom, seed: int) -> float:
+def gated(harness: LessonHarness, seed: int) -> float:
     """How often it errs if it copies promoted lessons only; a runner tries them day by day."""
     agent, done = Imitator(seed), 0
     for _ in range(10):
         for _ in range(Imitator.TASKS // 10):
             agent.work()
         new = range(done, len(agent.learnt))
-        learn(room, new)
-        room.wait(24)
-        grade(room, new, by=ENGINE, wrong=[n for n in new if not agent.learnt[n][1]])
-        for lesson in promoted(room, new):
+        learn(harness, new)
+        harness.wait(24)
+        grade(harness, new, by=ENGINE, wrong=[n for n in new if not agent.learnt[n][1]])
+        for lesson in promoted(harness, new):
             kind, right = agent.learnt[int(lesson[4:])]
             agent.known.setdefault(kind, right)
         done = len(agent.learnt)
     return agent.errors / Imitator.TASKS
 
 
-def test_an_imitator_behind_the_gate_errs_no_more_than_one_without_memory(
-    room: Classroom,
+def test_an_imitating_agent_with_the_gate_errs_no_more_than_one_without_memory(
+    harness: LessonHarness,
 ) -> None:
-    room.remember("mem-1")
-    errs = gated(room, seed=3)
+    harness.remember("mem-1")
+    errs = gated(harness, seed=3)
     assert errs <= Imitator.ERRS + 0.01
     drifted = max(ungated(seed) for seed in range(20))
     assert drifted > Imitator.ERRS + 0.01

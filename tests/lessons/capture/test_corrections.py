@@ -1,4 +1,4 @@
-"""Corrections are found where users make them, and hardly anywhere else."""
+"""Corrections in messages are found with high precision and good recall."""
 
 import pytest
 
@@ -130,7 +130,7 @@ def test_a_correction_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REMARKS)
-def test_a_passing_remark_is_not_made_a_rule(text: str) -> None:
+def test_a_passing_remark_is_not_a_rule(text: str) -> None:
     assert found(text) == []
 
 
@@ -142,7 +142,7 @@ def test_on_held_out_messages_precision_is_above_90_and_recall_above_80_percent(
 
 
 @pytest.mark.parametrize("text", [*CORRECTIONS, *HELD_OUT_CORRECTIONS])
-def test_what_is_quoted_was_said_word_for_word(text: str) -> None:
+def test_a_quote_is_verbatim(text: str) -> None:
     message = f"Thanks!\n- {text}\nAnd now the next thing."
     assert all(quote in message for quote in found(message))
 
@@ -166,16 +166,16 @@ def test_a_bare_no_belongs_to_the_sentence_after_it() -> None:
         "$ never push to main",
     ],
 )
-def test_code_and_quoted_lines_are_nobodys_rule(text: str) -> None:
+def test_code_and_quoted_lines_are_not_rules(text: str) -> None:
     assert found(text) == []
 
 
-def test_a_long_message_is_a_task() -> None:
+def test_a_long_message_is_not_a_correction() -> None:
     text = "Always run the linter first. " + "Then build the page. " * 60
     assert found(text) == []
 
 
-def test_the_first_message_of_a_session_corrects_nothing() -> None:
+def test_the_first_message_of_a_session_is_not_a_reply() -> None:
     for text in ("don't add comments to the code", "no, use the other helper"):
         assert corrections(text, answered=False, characters_max=MOST) == ()
     assert corrections("Never push to main.", answered=False, characters_max=MOST) != ()

@@ -1,4 +1,4 @@
-"""Capture proposes what sources say: once, with its provenance, and never in the user's name."""
+"""Capture proposes each entry once, with its provenance, and never as the user."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,8 +39,8 @@ SAID = Entry(
 )
 
 
-class Desk:
-    """An engine and a catcher that writes into it."""
+class CaptureHarness:
+    """An engine and a capture service on its log."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "log.db"
@@ -49,9 +49,9 @@ class Desk:
         self.engine.do(GrantAudience(CAPTURE, ("*",)))
 
     def open(self) -> None:
-        """Open the engine; a new catcher knows only what the log knows."""
+        """Open the engine, with a new capture service."""
         self.engine = Engine.open(self.path, world=self.stage.world)
-        self.catcher = Catcher(self.engine.log, self.engine.do)
+        self.service = Catcher(self.engine.log, self.engine.do)
 
     def reopen(self) -> None:
         """Start again."""
@@ -71,8 +71,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path)
+def harness(tmp_path: Path) -> Iterator[CaptureHarness]:
+    made = CaptureHarness(tmp_path)
     yield made
     made.engine.close()
 
@@ -80,89 +80,89 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 # -- proposing -------------------------------------------------------------------------------------
 
 
-def test_an_entry_is_proposed_as_an_agents_lesson_with_its_source(desk: Desk) -> None:
-    [caught] = desk.catcher.take_page(PAGE, [RULE]).caught
-    lesson = desk.lesson(caught.lesson_id)
+def test_an_entry_is_proposed_as_an_agents_lesson_with_its_source(harness: CaptureHarness) -> None:
+    [caught] = harness.service.take_page(PAGE, [RULE]).caught
+    lesson = harness.lesson(caught.lesson_id)
     assert (lesson.author, lesson.scope) == ("agent", "project:shop")
     assert lesson.source == Source("auto_memory", "CLAUDE.md", RULE.digest("auto_memory"))
-    [fact, *_] = desk.engine.log.read(f"lesson:{caught.lesson_id}")
+    [fact, *_] = harness.engine.log.read(f"lesson:{caught.lesson_id}")
     assert fact.actor == CAPTURE
 
 
 @pytest.mark.promise("P-CAP-1")
-def test_the_same_source_twice_proposes_once_also_after_a_restart(desk: Desk) -> None:
-    desk.catcher.take_page(PAGE, [RULE])
-    head = desk.engine.log.head
-    desk.reopen()
-    assert desk.catcher.take_page(PAGE, [RULE]).caught == ()
-    assert desk.engine.log.head == head
+def test_the_same_source_twice_proposes_once_also_after_a_restart(harness: CaptureHarness) -> None:
+    harness.service.take_page(PAGE, [RULE])
+    head = harness.engine.log.head
+    harness.reopen()
+    assert harness.service.take_page(PAGE, [RULE]).caught == ()
+    assert harness.engine.log.head == head
 
 
-def test_the_same_words_in_another_file_are_the_same_lesson(desk: Desk) -> None:
-    [first] = desk.catcher.take_page(PAGE, [RULE]).caught
+def test_the_same_words_in_another_file_are_the_same_lesson(harness: CaptureHarness) -> None:
+    [first] = harness.service.take_page(PAGE, [RULE]).caught
     moved = Origin("elsewhere", "auto_memory", "CLAUDE.md")
-    [second] = desk.catcher.take_page(moved, [RULE]).caught
+    [second] = harness.service.take_page(moved, [RULE]).caught
     assert first.lesson_id == second.lesson_id
-    assert len(desk.facts(LessonProposed)) == 1
+    assert len(harness.facts(LessonProposed)) == 1
 
 
-def test_a_changed_entry_is_a_new_proposal_that_names_the_old_one(desk: Desk) -> None:
-    [first] = desk.catcher.take_page(PAGE, [RULE]).caught
+def test_a_changed_entry_is_a_new_proposal_that_names_the_old_one(harness: CaptureHarness) -> None:
+    [first] = harness.service.take_page(PAGE, [RULE]).caught
     changed = Entry("", "Use pnpm 9 here", "Tools\n\nUse pnpm 9 here", "project:shop")
-    [second] = desk.catcher.take_page(PAGE, [changed]).caught
+    [second] = harness.service.take_page(PAGE, [changed]).caught
     assert second.lesson_id != first.lesson_id
     assert second.replaces == first.lesson_id
-    assert desk.lesson(first.lesson_id).description == "Use pnpm here"
+    assert harness.lesson(first.lesson_id).description == "Use pnpm here"
 
 
-def test_an_entry_that_is_changed_back_names_the_one_in_between(desk: Desk) -> None:
+def test_an_entry_that_is_changed_back_names_the_one_in_between(harness: CaptureHarness) -> None:
     changed = Entry("", "Use pnpm 9 here", "Use pnpm 9 here", "project:shop")
-    [first] = desk.catcher.take_page(PAGE, [RULE]).caught
-    [second] = desk.catcher.take_page(PAGE, [changed]).caught
-    [third] = desk.catcher.take_page(PAGE, [RULE]).caught
+    [first] = harness.service.take_page(PAGE, [RULE]).caught
+    [second] = harness.service.take_page(PAGE, [changed]).caught
+    [third] = harness.service.take_page(PAGE, [RULE]).caught
     assert (third.lesson_id, third.replaces) == (first.lesson_id, second.lesson_id)
-    assert len(desk.facts(LessonProposed)) == 2
-    assert desk.catcher.take_page(PAGE, [RULE]).caught == ()
+    assert len(harness.facts(LessonProposed)) == 2
+    assert harness.service.take_page(PAGE, [RULE]).caught == ()
 
 
 @pytest.mark.promise("P-CAP-1")
-def test_a_proposal_that_was_taken_back_is_not_made_again(desk: Desk) -> None:
-    [caught] = desk.catcher.take_page(PAGE, [RULE]).caught
-    [proposed] = desk.facts(LessonProposed)
-    desk.engine.log.retract([proposed.position], reason="no", actor="user")
-    desk.catcher.take_page(PAGE, [RULE])
+def test_a_retracted_proposal_is_not_made_again(harness: CaptureHarness) -> None:
+    [caught] = harness.service.take_page(PAGE, [RULE]).caught
+    [proposed] = harness.facts(LessonProposed)
+    harness.engine.log.retract([proposed.position], reason="no", actor="user")
+    harness.service.take_page(PAGE, [RULE])
     other = Origin("other", "auto_memory", "CLAUDE.md")
-    desk.catcher.take_page(other, [RULE])
-    assert list(desk.engine.log.read(f"lesson:{caught.lesson_id}")) == []
+    harness.service.take_page(other, [RULE])
+    assert list(harness.engine.log.read(f"lesson:{caught.lesson_id}")) == []
 
 
-def test_a_lesson_that_was_edited_since_is_left_as_it_is(desk: Desk) -> None:
-    [caught] = desk.catcher.take_page(PAGE, [RULE]).caught
-    desk.engine.do(EditLesson(caught.lesson_id, body="Use pnpm 9"))
+def test_a_lesson_that_was_edited_since_is_not_changed(harness: CaptureHarness) -> None:
+    [caught] = harness.service.take_page(PAGE, [RULE]).caught
+    harness.engine.do(EditLesson(caught.lesson_id, body="Use pnpm 9"))
     other = Origin("other", "auto_memory", "CLAUDE.md")
-    assert desk.catcher.take_page(other, [RULE]).troubles == ()
+    assert harness.service.take_page(other, [RULE]).troubles == ()
 
 
-def test_two_readers_of_one_source_propose_each_entry_once(desk: Desk) -> None:
+def test_two_readers_of_one_source_propose_each_entry_once(harness: CaptureHarness) -> None:
     entries = [Entry("", f"Rule {n} is a rule", f"Rule {n}", "user") for n in range(20)]
-    takes = [Catcher(desk.engine.log, desk.engine.do).take_page for _ in range(4)]
+    takes = [Catcher(harness.engine.log, harness.engine.do).take_page for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(take, PAGE, entries) for take in takes]
         assert all(not each.result().troubles for each in waiting)
-    assert len(desk.facts(LessonProposed)) == len(desk.facts(EntryCaptured)) == 20
+    assert len(harness.facts(LessonProposed)) == len(harness.facts(EntryCaptured)) == 20
 
 
-def test_a_preview_says_what_would_be_proposed_and_writes_nothing(desk: Desk) -> None:
-    head = desk.engine.log.head
-    preview = Catcher(desk.engine.log, desk.engine.do, preview=True)
+def test_a_preview_reports_proposals_and_records_nothing(harness: CaptureHarness) -> None:
+    head = harness.engine.log.head
+    preview = Catcher(harness.engine.log, harness.engine.do, preview=True)
     report = preview.take_page(PAGE, [RULE]) + preview.take_piece(TALK, [SAID], Mark(9, "h"))
     assert len(report.caught) == 2
-    assert desk.engine.log.head == head
+    assert harness.engine.log.head == head
 
 
-def test_an_entry_that_is_refused_does_not_hold_up_the_others(desk: Desk) -> None:
+def test_a_refused_entry_does_not_stop_the_others(harness: CaptureHarness) -> None:
     empty = Entry("", "Say nothing", "", "user")
-    report = desk.catcher.take_page(PAGE, [empty, RULE])
+    report = harness.service.take_page(PAGE, [empty, RULE])
     assert [caught.description for caught in report.caught] == ["Use pnpm here"]
     [trouble] = report.troubles
     assert (trouble.name, trouble.problem) == (
@@ -173,21 +173,21 @@ def test_an_entry_that_is_refused_does_not_hold_up_the_others(desk: Desk) -> Non
 
 @pytest.mark.promise("P-CAP-1")
 @pytest.mark.parametrize("actor", ["user", "pack:x"])
-def test_capture_never_speaks_as_the_user(desk: Desk, actor: str) -> None:
+def test_capture_never_acts_as_the_user(harness: CaptureHarness, actor: str) -> None:
     with pytest.raises(Forbidden):
-        Catcher(desk.engine.log, desk.engine.do, actor=actor)
+        Catcher(harness.engine.log, harness.engine.do, actor=actor)
 
 
 # -- what a user said ------------------------------------------------------------------------------
 
 
-def test_a_quote_can_be_checked_because_its_message_is_remembered(desk: Desk) -> None:
-    [caught] = desk.catcher.take_piece(TALK, [SAID], Mark(10, "h")).caught
-    quote, cited = desk.lesson(caught.lesson_id).evidence
+def test_a_quote_can_be_checked_because_its_message_is_remembered(harness: CaptureHarness) -> None:
+    [caught] = harness.service.take_piece(TALK, [SAID], Mark(10, "h")).caught
+    quote, cited = harness.lesson(caught.lesson_id).evidence
     assert isinstance(quote, QuoteEvidence)
     assert isinstance(cited, MemoryEvidence)
     assert quote == QuoteEvidence("No, use pnpm.", found_in=cited.item_id)
-    item = desk.engine.memory.find("user", cited.item_id)
+    item = harness.engine.memory.find("user", cited.item_id)
     assert (item.kind, item.scope, item.text) == ("message", "project:shop", SAID.message)
     assert (item.origin.session, item.origin.folder, item.learned_via) == (
         "s-1",
@@ -196,46 +196,46 @@ def test_a_quote_can_be_checked_because_its_message_is_remembered(desk: Desk) ->
     )
 
 
-def test_a_message_that_was_purged_does_not_come_back(desk: Desk) -> None:
-    desk.catcher.take_piece(TALK, [SAID], Mark(10, "h"))
-    item = desk.facts(LessonProposed)[0]
+def test_a_purged_message_is_not_recorded_again(harness: CaptureHarness) -> None:
+    harness.service.take_piece(TALK, [SAID], Mark(10, "h"))
+    item = harness.facts(LessonProposed)[0]
     message = next(
         record
-        for record in map(desk.engine.log.record, range(1, item.position))
+        for record in map(harness.engine.log.record, range(1, item.position))
         if record.kind == "memory.remembered"
     )
-    desk.engine.purge([message.position], reason="private", actor="user")
+    harness.engine.purge([message.position], reason="private", actor="user")
     again = Origin("copy", "transcript", "s-1.jsonl")
-    desk.catcher.take_piece(again, [SAID], Mark(10, "h"))
-    desk.engine.close()
-    assert SAID.message.encode() not in desk.path.read_bytes()
-    desk.open()
+    harness.service.take_piece(again, [SAID], Mark(10, "h"))
+    harness.engine.close()
+    assert SAID.message.encode() not in harness.path.read_bytes()
+    harness.open()
 
 
 @pytest.mark.promise("P-CAP-1")
-def test_a_crash_between_proposal_and_note_is_made_up_for(desk: Desk) -> None:
+def test_capture_recovers_from_a_crash_between_proposal_and_record(harness: CaptureHarness) -> None:
     def failing(command: Any, **more: Any) -> Any:
         if isinstance(command, NoteEntry):
             raise ConnectionError
-        return desk.engine.do(command, **more)
+        return harness.engine.do(command, **more)
 
     with pytest.raises(ConnectionError):
-        Catcher(desk.engine.log, failing).take_piece(TALK, [SAID], Mark(10, "h"))
-    desk.reopen()
-    assert len(desk.catcher.take_piece(TALK, [SAID], Mark(10, "h")).caught) == 1
-    assert len(desk.facts(LessonProposed)) == len(desk.facts(EntryCaptured)) == 1
+        Catcher(harness.engine.log, failing).take_piece(TALK, [SAID], Mark(10, "h"))
+    harness.reopen()
+    assert len(harness.service.take_piece(TALK, [SAID], Mark(10, "h")).caught) == 1
+    assert len(harness.facts(LessonProposed)) == len(harness.facts(EntryCaptured)) == 1
 
 
-def test_how_far_a_file_was_read_is_known_after_a_restart(desk: Desk) -> None:
-    desk.catcher.take_piece(TALK, [SAID], Mark(1_234, "begins so"))
-    desk.reopen()
-    assert desk.catcher.source(TALK).mark == Mark(1_234, "begins so")
+def test_the_read_offset_survives_a_restart(harness: CaptureHarness) -> None:
+    harness.service.take_piece(TALK, [SAID], Mark(1_234, "begins so"))
+    harness.reopen()
+    assert harness.service.source(TALK).mark == Mark(1_234, "begins so")
 
 
 # -- decisions -------------------------------------------------------------------------------------
 
 
-def test_an_entry_is_noted_once() -> None:
+def test_an_entry_is_recorded_once() -> None:
     command = NoteEntry(PAGE, "k", "d", "Use pnpm", "les-1")
     happened = given(SOURCE).when(note_entry, command)
     assert happened == [
@@ -244,7 +244,7 @@ def test_an_entry_is_noted_once() -> None:
     assert given(SOURCE, *happened).when(note_entry, command) == []
 
 
-def test_a_mark_is_noted_when_it_moved() -> None:
+def test_an_offset_is_recorded_when_it_changed() -> None:
     command = NoteRead(TALK, Mark(5, "h"))
     happened = given(SOURCE).when(note_read, command)
     assert happened == [SourceRead("talk", "transcript", "s-1.jsonl", 5, "h")]
@@ -268,25 +268,25 @@ def state(*entries: Entry) -> SourceState:
     return SourceState(entries=known)
 
 
-def test_moving_an_entry_changes_nothing() -> None:
+def test_moving_an_entry_is_not_a_change() -> None:
     other = Entry("", "Run the tests first", "Run the tests first", "user")
     assert changes(state(RULE, other), "k", [other, RULE]) == ()
 
 
-def test_an_entry_of_the_same_name_has_changed_however_much() -> None:
+def test_an_entry_with_the_same_key_has_changed_however_different_its_text() -> None:
     old = Entry("tone", "Be brief", "Be brief", "user")
     new = Entry("tone", "Explain every step in detail", "Explain", "user")
     [change] = changes(state(old), "k", [new])
     assert change.replaces == old.digest("k")
 
 
-def test_an_entry_that_says_something_else_is_new() -> None:
+def test_an_entry_with_a_different_text_is_new() -> None:
     other = Entry("", "Deploy on Fridays never", "x", "user")
     [change] = changes(state(RULE), "k", [other])
     assert change.replaces == ""
 
 
-def test_an_entry_that_is_still_there_was_not_changed_into_another() -> None:
+def test_an_entry_that_still_exists_was_not_changed_into_another() -> None:
     alike = Entry("", "Use pnpm here!", "x", "user")
     [change] = changes(state(RULE), "k", [RULE, alike])
     assert change.replaces == ""
@@ -317,21 +317,21 @@ def test_a_folder_gives_a_scope(folder: str, scope: str) -> None:
 
 
 @pytest.mark.promise("P-LES-3")
-def test_taking_back_a_message_takes_back_what_was_captured_from_it(desk: Desk) -> None:
-    [caught] = desk.catcher.take_piece(TALK, [SAID], Mark(10, "h")).caught
-    [message] = desk.facts(Remembered)
-    evidence = desk.lesson(caught.lesson_id).evidence[1]
+def test_retracting_a_message_retracts_what_was_captured_from_it(harness: CaptureHarness) -> None:
+    [caught] = harness.service.take_piece(TALK, [SAID], Mark(10, "h")).caught
+    [message] = harness.facts(Remembered)
+    evidence = harness.lesson(caught.lesson_id).evidence[1]
     assert isinstance(evidence, MemoryEvidence)
-    desk.engine.do(ReviseItem(evidence.item_id, text="No, use pnpm."))
-    assert desk.engine.lessons.find("user", caught.lesson_id).body == "No, use pnpm."
-    desk.engine.log.retract([message.position], reason="private", actor="user")
+    harness.engine.do(ReviseItem(evidence.item_id, text="No, use pnpm."))
+    assert harness.engine.lessons.find("user", caught.lesson_id).body == "No, use pnpm."
+    harness.engine.log.retract([message.position], reason="private", actor="user")
     with pytest.raises(NotFound):
-        desk.engine.lessons.find("user", caught.lesson_id)
+        harness.engine.lessons.find("user", caught.lesson_id)
 
 
-def test_erasing_a_message_erases_what_was_captured_from_it(desk: Desk) -> None:
-    desk.catcher.take_piece(TALK, [SAID], Mark(10, "h"))
-    [message] = desk.facts(Remembered)
-    desk.engine.purge([message.position], reason="private", actor="user")
-    [proposed] = desk.facts(LessonProposed)
+def test_erasing_a_message_erases_what_was_captured_from_it(harness: CaptureHarness) -> None:
+    harness.service.take_piece(TALK, [SAID], Mark(10, "h"))
+    [message] = harness.facts(Remembered)
+    harness.engine.purge([message.position], reason="private", actor="user")
+    [proposed] = harness.facts(LessonProposed)
     assert proposed.data is None

@@ -1,4 +1,4 @@
-"""Decisions about skills, personas and teams: who may do what, and what is released with it."""
+"""Decisions about skills, personas and teams: permissions and citations."""
 
 from typing import Any
 
@@ -76,14 +76,14 @@ def written(actor: str, **more: Any) -> Entry:
         (HOST, "agent", "agent", "draft"),
     ],
 )
-def test_only_the_users_word_puts_a_new_entry_to_use(
+def test_a_new_entry_is_active_only_if_the_user_adds_it(
     actor: str, author: str, recorded: str, status: str
 ) -> None:
     found = written(actor, author=author)
     assert (found.author, found.status) == (recorded, status)
 
 
-def test_a_pack_is_in_use_at_once_only_if_the_user_or_a_trusted_host_installs_it() -> None:
+def test_a_pack_is_active_at_once_only_if_the_user_or_a_trusted_host_installs_it() -> None:
     statuses = {actor: written(actor, pack_id="tidy").status for actor in ("user", HOST, AGENT)}
     assert statuses == {"user": "active", HOST: "active", AGENT: "draft"}
     assert written(AGENT, pack_id="tidy").author == "pack"
@@ -96,7 +96,7 @@ def test_a_second_entry_of_a_name_is_refused() -> None:
         decide.enlist_entry(written("user"), enlist(pack_id="tidy"), asking("user"))
 
 
-def test_installing_a_pack_twice_changes_nothing_and_a_newer_one_is_written_anew() -> None:
+def test_installing_a_pack_twice_changes_nothing_and_a_newer_one_updates_it() -> None:
     known = written("user", pack_id="tidy")
     assert decide.enlist_entry(known, enlist(pack_id="tidy"), asking("user")) == []
     newer = EnlistEntry("skill", "deploy", Skill("Ships it", "b"), pack_id="tidy")
@@ -106,7 +106,7 @@ def test_installing_a_pack_twice_changes_nothing_and_a_newer_one_is_written_anew
         decide.enlist_entry(known, newer, asking(AGENT))
 
 
-def test_the_users_word_puts_to_use_what_an_agent_installed_before() -> None:
+def test_the_user_activates_what_an_agent_installed_before() -> None:
     known = written(AGENT, pack_id="tidy")
     (draft,) = decide.enlist_entry(known, enlist(pack_id="tidy"), asking("user"))
     assert isinstance(draft.event, CrewWritten)
@@ -114,7 +114,7 @@ def test_the_users_word_puts_to_use_what_an_agent_installed_before() -> None:
 
 
 @pytest.mark.parametrize("gone", ["archived", "removed", "edited"])
-def test_a_pack_brings_nothing_back_and_overwrites_no_edit(gone: str) -> None:
+def test_a_pack_restores_nothing_and_overwrites_no_edit(gone: str) -> None:
     first = written("user", pack_id="tidy")
     ways = {
         "archived": CrewArchived("skill", "deploy", "", True),
@@ -128,7 +128,7 @@ def test_a_pack_brings_nothing_back_and_overwrites_no_edit(gone: str) -> None:
     assert decide.enlist_entry(state, newer, asking("user")) == []
 
 
-def test_what_was_let_go_comes_back_only_by_the_users_word() -> None:
+def test_only_the_user_adds_a_removed_entry_again() -> None:
     gone = ENTRY.evolve(written(AGENT), fact(CrewRemoved("skill", "deploy", "", False), 2))
     with pytest.raises(Forbidden):
         decide.enlist_entry(gone, enlist(), asking(AGENT))
@@ -154,7 +154,7 @@ def test_a_revision_that_changes_nothing_records_nothing() -> None:
     assert decide.revise_entry(known, ReviseEntry("skill", "deploy", SKILL), asking("user")) == []
 
 
-def test_an_agent_cannot_put_anything_to_use() -> None:
+def test_an_agent_cannot_activate_an_entry() -> None:
     command = ActivateEntry("skill", "deploy")
     with pytest.raises(Forbidden):
         decide.activate_entry(written(AGENT), command, asking(AGENT))
@@ -172,7 +172,7 @@ RETIREMENTS = [
 
 @pytest.mark.parametrize(("command", "act", "event"), RETIREMENTS)
 @pytest.mark.parametrize("author", ["user", "pack"])
-def test_what_a_user_wrote_or_installed_goes_only_by_force_and_the_users_word(
+def test_only_the_user_retires_a_users_entry_and_only_with_force(
     command: Any, act: Any, event: Any, author: str
 ) -> None:
     known = written("user", pack_id="tidy" if author == "pack" else "")
@@ -210,7 +210,7 @@ def test_repeating_a_retirement_changes_nothing() -> None:
         decide.archive_entry(removed, ArchiveEntry("skill", "deploy"), asking(AGENT))
 
 
-def test_coming_back_from_the_archive_opens_the_links_again() -> None:
+def test_activating_an_archived_entry_opens_its_citations_again() -> None:
     known = written("user", evidence=("mem-1",))
     drafts = decide.archive_entry(known, ArchiveEntry("skill", "deploy", "", True), asking("user"))
     for number, draft in enumerate(drafts, start=3):
@@ -220,13 +220,13 @@ def test_coming_back_from_the_archive_opens_the_links_again() -> None:
     assert events(back)[1:] == [Cited("mem-1", "skill:deploy", True)]
 
 
-def test_evidence_is_linked_in_the_append_that_writes_the_entry() -> None:
+def test_evidence_is_cited_in_the_append_that_writes_the_entry() -> None:
     drafts = decide.enlist_entry(None, enlist(evidence=("mem-1",)), asking(AGENT))
     assert events(drafts)[1:] == [Cited("mem-1", "skill:deploy", False)]
     assert (drafts[1].because, drafts[1].beside) == ((7,), (0,))
 
 
-def test_a_revision_opens_and_closes_what_changed_and_the_user_makes_links_theirs() -> None:
+def test_a_revision_opens_and_closes_citations_and_the_user_takes_them_over() -> None:
     known = written(AGENT, evidence=("mem-1",))
     drafts = decide.revise_entry(
         known, ReviseEntry("skill", "deploy", evidence=("mem-2",)), asking("user")
@@ -237,7 +237,7 @@ def test_a_revision_opens_and_closes_what_changed_and_the_user_makes_links_their
     ]
 
 
-def test_a_memory_that_is_not_there_or_not_for_the_speaker_cannot_be_cited() -> None:
+def test_a_missing_or_hidden_memory_cannot_be_cited() -> None:
     with pytest.raises(NotFound, match="mem-9"):
         decide.enlist_entry(None, enlist(evidence=("mem-9",)), asking("user"))
     blind = Surroundings(items=NEAR.items)
@@ -245,7 +245,7 @@ def test_a_memory_that_is_not_there_or_not_for_the_speaker_cannot_be_cited() -> 
         decide.enlist_entry(None, enlist(evidence=("mem-1",)), asking(AGENT, blind))
 
 
-def test_an_entry_that_is_not_there_cannot_be_changed() -> None:
+def test_a_missing_entry_cannot_be_changed() -> None:
     for command, act in (
         (ReviseEntry("team", "home"), decide.revise_entry),
         (ActivateEntry("team", "home"), decide.activate_entry),
@@ -266,14 +266,14 @@ def test_an_entry_that_is_not_there_cannot_be_changed() -> None:
         ("skill", "x", Skill("d", "b", type="magic"), "type 'magic'"),
         ("skill", "x", Skill("d", "b", context="new"), "context 'new'"),
         ("skill", "x", Skill("d", "b", activation="never"), "activation 'never'"),
-        ("skill", "x", Skill("d", "b", activation="path-triggered"), "no paths"),
+        ("skill", "x", Skill("d", "b", activation="path-triggered"), "has no paths"),
         ("persona", "x", SKILL, "cannot have the fields"),
         ("persona", "x", Persona("", "d", "b"), "title is empty"),
         ("team", "x", Team("T", "d", "b", (Member("user", "a"),) * 2), "twice"),
-        ("team", "x", Team("T", "d", "b", (Member("user", "a b"),)), "no member"),
+        ("team", "x", Team("T", "d", "b", (Member("user", "a b"),)), "not a team member"),
     ],
 )
-def test_what_is_malformed_is_refused_with_the_field(
+def test_a_malformed_entry_is_refused_with_the_field(
     sort: Any, name: str, profile: Any, problem: str
 ) -> None:
     with pytest.raises(Invalid, match=problem):

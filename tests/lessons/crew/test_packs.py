@@ -1,4 +1,4 @@
-"""Packs: idempotent, one bad entry holds up no other, and what was let go stays gone."""
+"""Packs: idempotent, one bad entry does not stop the others, removed entries stay removed."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def outcome(done: TakenIn) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_a_users_pack_is_in_use_at_once(engine: Engine, tmp_path: Path) -> None:
+def test_a_users_pack_is_active_at_once(engine: Engine, tmp_path: Path) -> None:
     done = install(engine, packed(tmp_path))
     assert done.troubles == ()
     assert [(each.sort, each.what, each.status) for each in done.entries] == [
@@ -78,7 +78,7 @@ def test_a_users_pack_is_in_use_at_once(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-CREW-3")
-def test_an_agents_pack_waits_for_the_user_unless_its_host_is_trusted(
+def test_an_agents_pack_stays_inactive_unless_its_host_is_trusted(
     engine: Engine, tmp_path: Path
 ) -> None:
     done = install(engine, packed(tmp_path), by=AGENT)
@@ -115,7 +115,7 @@ def test_a_newer_pack_keeps_uses_and_feedback(engine: Engine, tmp_path: Path) ->
 
 
 @pytest.mark.promise("P-CREW-2")
-def test_what_was_let_go_stays_gone(engine: Engine, tmp_path: Path) -> None:
+def test_what_was_removed_is_not_restored(engine: Engine, tmp_path: Path) -> None:
     done = install(engine, packed(tmp_path))
     engine.lessons.discard(DiscardLesson(done.entries[1].name, force=True), by=USER)
     engine.crew.change(RemoveEntry("skill", "deploy", force=True), by=USER)
@@ -127,7 +127,7 @@ def test_what_was_let_go_stays_gone(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-CREW-2")
-def test_what_the_user_changed_is_not_overwritten(engine: Engine, tmp_path: Path) -> None:
+def test_a_users_edit_is_not_overwritten(engine: Engine, tmp_path: Path) -> None:
     install(engine, packed(tmp_path))
     engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Mine", "b")), by=USER)
     newer = {**TIDY, "skills": [{**TIDY["skills"][0], "description": "Theirs"}]}
@@ -136,7 +136,9 @@ def test_what_the_user_changed_is_not_overwritten(engine: Engine, tmp_path: Path
 
 
 @pytest.mark.promise("P-CREW-2")
-def test_one_malformed_entry_is_named_and_holds_up_no_other(engine: Engine, tmp_path: Path) -> None:
+def test_one_malformed_entry_is_reported_and_does_not_stop_the_others(
+    engine: Engine, tmp_path: Path
+) -> None:
     document = {
         **TIDY,
         "lessons": [{"description": "no body"}, 7, {"description": "d", "body": "b", "typo": 1}],
@@ -184,7 +186,7 @@ def test_a_folder_is_a_pack_too(engine: Engine, tmp_path: Path) -> None:
     assert [file.path for file in skill.files] == ["reference/more.md"]
 
 
-def test_a_pack_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_pack_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_pack(tmp_path / "nothing")
     for text in ("[1]", '{"id": "x", "surprise": 1}', "{", '{"id": "Not A Name"}'):
@@ -209,7 +211,7 @@ def test_a_folder_of_skills_is_imported_and_edits_come_back_as_revisions(
     assert [trouble.name for trouble in refused.troubles] == ["SKILL.md"]
 
 
-def test_links_are_not_followed_in_or_out(tmp_path: Path) -> None:
+def test_symbolic_links_are_not_followed_on_import_or_export(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     home = tmp_path / "in" / "deploy"
     home.mkdir(parents=True)
@@ -224,7 +226,7 @@ def test_links_are_not_followed_in_or_out(tmp_path: Path) -> None:
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_skill_that_is_a_link_is_named(tmp_path: Path) -> None:
+def test_a_skill_that_is_a_symbolic_link_is_reported(tmp_path: Path) -> None:
     home = tmp_path / "elsewhere" / "deploy"
     home.mkdir(parents=True)
     (home / "SKILL.md").write_text("---\ndescription: d\n---\n")
@@ -236,7 +238,7 @@ def test_a_skill_that_is_a_link_is_named(tmp_path: Path) -> None:
     assert [trouble.problem for trouble in found.troubles] == ["it is a link"] * 2
 
 
-def test_a_skill_that_is_too_large_for_an_event_is_named(engine: Engine, tmp_path: Path) -> None:
+def test_a_skill_that_is_too_large_for_an_event_is_reported(engine: Engine, tmp_path: Path) -> None:
     home = tmp_path / "skills" / "deploy"
     home.mkdir(parents=True)
     (home / "SKILL.md").write_text("---\ndescription: d\n---\n")

@@ -1,4 +1,4 @@
-"""Skills as pages: what is read is what was written, and goes out as it came in."""
+"""Skills as pages: import and export are a lossless round trip."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -87,14 +87,16 @@ def test_a_page_is_read_as_hosts_read_it() -> None:
     ],
     ids=["full", "windows", "marked", "tight", "bare", "head only"],
 )
-def test_a_page_goes_out_as_it_came_in_to_the_byte(tmp_path: Path, page: bytes) -> None:
+def test_an_exported_page_equals_the_imported_one_byte_for_byte(
+    tmp_path: Path, page: bytes
+) -> None:
     name, skill = imported(folder_with(tmp_path, page))
     write_skill(tmp_path / "out", name, skill)
     assert (tmp_path / "out" / "release" / "SKILL.md").read_bytes() == page
 
 
 @pytest.mark.promise("P-CREW-1")
-def test_files_beside_the_page_go_out_as_they_came_in(tmp_path: Path) -> None:
+def test_exported_files_of_a_skill_equal_the_imported_ones(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, PAGE)
     scripts = folder / "release" / "scripts"
     scripts.mkdir()
@@ -113,7 +115,7 @@ def test_files_beside_the_page_go_out_as_they_came_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-CREW-1")
-def test_a_changed_skill_keeps_what_we_do_not_know_of() -> None:
+def test_a_changed_skill_keeps_unknown_fields() -> None:
     skill = read_back(PAGE)
     changed = msgspec.structs.replace(
         skill, description="Ships it", activation="auto", model="small"
@@ -169,7 +171,7 @@ skills = st.builds(
 
 
 @given(skills)
-def test_whatever_a_skill_says_its_page_says_too(skill: Skill) -> None:
+def test_every_skill_survives_a_round_trip_through_its_page(skill: Skill) -> None:
     page = new_head(head_of("release", skill)) + skill.body
     head, body = parted(page)
     again = skill_of({**named(Head(head).fields()), "body": body})
@@ -177,7 +179,7 @@ def test_whatever_a_skill_says_its_page_says_too(skill: Skill) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_a_page_or_says_why_not(text: str) -> None:
+def test_any_text_is_parsed_or_rejected_as_invalid(text: str) -> None:
     for page in (text, f"---\n{text}\n---\nbody"):
         with suppress(Invalid):
             head, body = parted(page)
@@ -196,14 +198,12 @@ def test_any_text_is_a_page_or_says_why_not(text: str) -> None:
         ("? [a]\n: b", "a name must be a text"),
     ],
 )
-def test_front_matter_that_could_surprise_is_refused_with_its_line(
-    fields: str, problem: str
-) -> None:
+def test_unsafe_front_matter_is_refused_with_its_line(fields: str, problem: str) -> None:
     with pytest.raises(Invalid, match=problem):
         Head(f"---\n{fields}\n---\n").fields()
 
 
-def test_what_hosts_forgive_is_read_as_they_read_it() -> None:
+def test_invalid_yaml_that_hosts_accept_is_read_leniently() -> None:
     page = "---\nargument-hint: [file] [format]\ndescription: Use it: now\nhooks: {}\n---\nb"
     skill = read_back(page)
     assert (skill.argument_hint, skill.description) == ("[file] [format]", "Use it: now")
@@ -218,7 +218,7 @@ def test_a_list_may_be_one_text() -> None:
     assert skill.activation == "path-triggered"
 
 
-def test_front_matter_needs_an_end_and_a_measure() -> None:
+def test_front_matter_must_be_closed_and_has_a_maximum_length() -> None:
     with pytest.raises(Invalid, match="no end"):
         parted("---\nname: x\n")
     with pytest.raises(Invalid, match="more than"):

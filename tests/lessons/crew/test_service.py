@@ -1,4 +1,4 @@
-"""The crew over a real log: who sees what, what is linked, and what comes back after a replay."""
+"""The crew service over a real log: audiences, citations and rebuilt projections."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_every_command_of_the_crew_is_decided_once() -> None:
     assert {decider.stream(DEPLOY) for decider in CREW_DECIDERS} == {"skill:deploy"}
 
 
-def test_an_entry_says_all_that_was_written(engine: Engine) -> None:
+def test_an_entry_contains_everything_that_was_written(engine: Engine) -> None:
     handler = HookHandler("command", {"command": "x"}, 5.0, True)
     hooks: dict[str, tuple[HookGroup, ...]] = {"Stop": (HookGroup((handler,), "Bash"),)}
     whole = Skill(
@@ -75,7 +75,7 @@ def test_an_entry_says_all_that_was_written(engine: Engine) -> None:
 
 
 @pytest.mark.promise("P-CREW-3")
-def test_an_agents_skill_waits_for_the_user(engine: Engine) -> None:
+def test_an_agents_skill_is_a_draft_until_the_user_activates_it(engine: Engine) -> None:
     done = engine.crew.enlist(DEPLOY, by=AGENT)
     assert (done.what, done.status, done.withheld) == ("new", "draft", True)
     with pytest.raises(Forbidden):
@@ -105,7 +105,7 @@ def test_a_name_is_taken_once_and_free_again_after_removal(engine: Engine) -> No
     assert engine.crew.enlist(DEPLOY, by=USER).what == "new"
 
 
-def test_nobody_sees_what_is_out_of_scope_but_everyone_what_they_wrote(engine: Engine) -> None:
+def test_entries_are_visible_in_scope_and_to_their_author(engine: Engine) -> None:
     engine.crew.enlist(DEPLOY, by=USER)
     engine.crew.enlist(EnlistEntry("skill", "own", SKILL), by=AGENT)
     engine.crew.enlist(EnlistEntry("skill", "open", SKILL, scope="project:a"), by=USER)
@@ -133,7 +133,7 @@ def test_a_cited_memory_is_immune_until_the_skill_is_archived(engine: Engine) ->
     assert [link.until is None for link in found] == [False, True]
 
 
-def test_taking_a_skill_back_takes_its_citations_with_it(engine: Engine) -> None:
+def test_retracting_a_skill_retracts_its_citations(engine: Engine) -> None:
     engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
     done = engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
     engine.log.retract([done.positions[0]], reason="a mistake", actor="user")
@@ -141,7 +141,7 @@ def test_taking_a_skill_back_takes_its_citations_with_it(engine: Engine) -> None
     assert citers(engine, "mem-1") == []
 
 
-def test_taking_an_archiving_back_brings_the_citation_back(engine: Engine) -> None:
+def test_retracting_an_archiving_restores_the_citation(engine: Engine) -> None:
     engine.do(RememberItem("mem-1", "The build broke on Friday"), by=AGENT)
     engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, evidence=("mem-1",)), by=USER)
     gone = engine.crew.change(ArchiveEntry("skill", "deploy", force=True), by=USER)
@@ -150,7 +150,7 @@ def test_taking_an_archiving_back_brings_the_citation_back(engine: Engine) -> No
     assert citers(engine, "mem-1") == ["skill:deploy"]
 
 
-def test_a_revision_shows_the_newest_words_and_the_older_ones_as_of_then(engine: Engine) -> None:
+def test_a_revision_shows_the_newest_text_and_older_texts_as_of_then(engine: Engine) -> None:
     first = engine.crew.enlist(DEPLOY, by=USER)
     engine.crew.revise(ReviseEntry("skill", "deploy", Skill("Ships it well", "b")), by=USER)
     assert engine.crew.headlines("user", "skill")[0].description == "Ships it well"
@@ -183,7 +183,7 @@ def test_a_skills_history_holds_each_promoted_lesson_once(engine: Engine) -> Non
     assert engine.crew.whole("user", "skill", "deploy").history == (entry,)
 
 
-def test_a_history_says_what_set_the_lesson_off_and_is_for_those_who_may_see_it(
+def test_a_history_has_the_trigger_of_each_lesson_that_the_asker_may_see(
     engine: Engine,
 ) -> None:
     engine.crew.enlist(EnlistEntry("skill", "deploy", SKILL, scope="global"), by=USER)

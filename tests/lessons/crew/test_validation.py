@@ -1,4 +1,4 @@
-"""The form of an entry: members, hooks and files."""
+"""Validation of team members, hooks and files."""
 
 import pytest
 
@@ -14,13 +14,13 @@ def test_members_are_typed_and_a_bare_slug_is_a_user() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "robot:x", "persona:", "a b", "persona:a:b", "u" * 65])
-def test_what_is_no_member_is_refused(text: str) -> None:
-    with pytest.raises(Invalid, match="no member"):
+def test_an_invalid_team_member_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="not a team member"):
         member_of(text)
 
 
-def with_hook(happening: str, handler: HookHandler) -> Skill:
-    return Skill("d", "b", hooks={happening: (HookGroup((handler,), "Bash"),)})
+def with_hook(event_name: str, handler: HookHandler) -> Skill:
+    return Skill("d", "b", hooks={event_name: (HookGroup((handler,), "Bash"),)})
 
 
 @pytest.mark.parametrize("kind", HANDLERS)
@@ -41,12 +41,12 @@ def test_a_malformed_hook_is_refused() -> None:
 @pytest.mark.parametrize(
     "path", ["../up", "/etc/passwd", "a//b", ".hidden", "a/../b", "c:x", "a\\b", "a\nb", ""]
 )
-def test_a_file_cannot_be_anywhere_but_in_the_skills_folder(path: str) -> None:
-    with pytest.raises(Invalid, match="no path inside"):
+def test_a_file_must_be_inside_the_skills_folder(path: str) -> None:
+    with pytest.raises(Invalid, match="not a path inside"):
         check_profile("skill", Skill("d", "b", files=(SkillFile(path, "x"),)))
 
 
-def test_a_file_cannot_be_there_twice_or_in_place_of_the_page() -> None:
+def test_a_file_cannot_occur_twice_or_replace_the_page() -> None:
     for files in ((SkillFile("a.md", ""), SkillFile("A.md", "")), (SkillFile("skill.md", ""),)):
         with pytest.raises(Invalid, match="twice"):
             check_profile("skill", Skill("d", "b", files=files))

@@ -1,4 +1,4 @@
-"""Which lesson is meant: each pass in its turn, and nobody if nobody can tell."""
+"""Attribution of a message to a lesson: each rule, and none if it is unclear."""
 
 import pytest
 
@@ -45,19 +45,19 @@ def test_a_pronoun_means_the_only_lesson_of_the_last_turn(text: str) -> None:
     assert pick(said) == Pick("les-3", 0.80, "pronoun")
 
 
-def test_a_pronoun_after_a_turn_of_two_lessons_tells_nothing() -> None:
+def test_a_pronoun_after_a_turn_with_two_lessons_is_not_attributed() -> None:
     assert pick(heard("that's wrong", ("les-1", "les-2"))) is None
 
 
-def test_the_only_lesson_of_recent_turns_is_meant_faintly() -> None:
+def test_the_only_lesson_of_recent_turns_is_meant_with_low_confidence() -> None:
     assert pick(heard("wrong again", ("les-3",), (), ("les-3",))) == Pick("les-3", 0.65, "only")
 
 
-def test_lessons_that_were_not_shown_are_nobodys_choice() -> None:
+def test_lessons_that_were_not_shown_are_never_picked() -> None:
     assert pick(heard("that's wrong", ("les-9",))) is None
 
 
-def test_without_any_sign_nobody_can_tell() -> None:
+def test_without_any_hint_nothing_is_attributed() -> None:
     said = heard("wrong")
     assert pick(said) is None
     assert candidates(said) == ("les-1", "les-2", "les-3")
@@ -67,13 +67,13 @@ def test_candidates_are_those_of_recent_turns_newest_first() -> None:
     assert candidates(heard("wrong", ("les-1",), ("les-2", "les-1"))) == ("les-2", "les-1")
 
 
-def test_a_user_turn_is_not_the_assistants_last() -> None:
+def test_a_user_turn_is_not_the_last_answer() -> None:
     before = (Turn("assistant", "x", lesson_ids=("les-1",)), Turn("user", "hm"))
     assert pick(Heard("t", "that's wrong", shown=SHOWN, before=before)) == Pick(
         "les-1", 0.80, "pronoun"
     )
 
 
-def test_a_word_that_two_lessons_share_means_neither() -> None:
+def test_a_keyword_that_two_lessons_share_names_neither() -> None:
     both = (Shown("a", "Use `uv` to install"), Shown("b", "Use `uv` to run"))
     assert keywords(both) == {"a": (), "b": ()}

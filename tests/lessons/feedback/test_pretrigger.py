@@ -1,4 +1,4 @@
-"""The pretrigger lets feedback through and turns ordinary talk away."""
+"""The pretrigger passes feedback and filters out ordinary turns."""
 
 import pytest
 
@@ -61,12 +61,12 @@ Then open a pull request with a short description and ask Maria to look at it.
 
 
 @pytest.mark.parametrize("text", FEEDBACK)
-def test_feedback_is_let_through(text: str) -> None:
+def test_feedback_passes_the_filter(text: str) -> None:
     assert may_hold_feedback(text, short_words=SHORT)
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_turns_are_turned_away(text: str) -> None:
+def test_ordinary_turns_are_filtered_out(text: str) -> None:
     assert not may_hold_feedback(text, short_words=SHORT)
 
 
@@ -86,17 +86,17 @@ def test_a_word_inside_another_is_not_that_word() -> None:
     assert not may_hold_feedback("open the notebook on Bugatti", short_words=SHORT)
 
 
-def test_nothing_said_is_nothing_heard() -> None:
+def test_an_empty_turn_has_no_feedback() -> None:
     assert not may_hold_feedback("", short_words=SHORT)
 
 
-def test_a_long_paste_is_looked_through_without_delay() -> None:
+def test_a_long_paste_is_scanned_quickly() -> None:
     assert not may_hold_feedback("it is all so very really " * 40_000, short_words=SHORT)
 
 
 @pytest.mark.parametrize(
     "text", ["[Request interrupted by user]", "\n[Request interrupted by user for tool use]"]
 )
-def test_the_mark_of_an_interrupt_is_known(text: str) -> None:
+def test_the_marker_of_an_interrupt_is_recognised(text: str) -> None:
     assert is_interrupt(text)
     assert not is_interrupt(f"I saw {text}")

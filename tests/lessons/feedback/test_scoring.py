@@ -1,4 +1,4 @@
-"""What a turn comes to: every step can say no, and says why."""
+"""Scoring a classified turn: thresholds, hazards and reasons."""
 
 from datetime import timedelta
 from typing import Any
@@ -48,24 +48,26 @@ def opinion(**more: Any) -> Opinion:
         ),
     ],
 )
-def test_what_speaks_against_a_reading_is_said(reading: Reading, reasons: tuple[str, ...]) -> None:
+def test_the_reasons_against_a_reading_are_reported(
+    reading: Reading, reasons: tuple[str, ...]
+) -> None:
     assert standing(HEARD, reading, LIMITS) == (None, reasons)
 
 
 @pytest.mark.parametrize(("polarity", "least"), [("positive", 0.75), ("negative", 0.85)])
-def test_the_threshold_itself_is_enough(polarity: str, least: float) -> None:
+def test_a_confidence_at_the_threshold_is_enough(polarity: str, least: float) -> None:
     good = opinion(polarity=polarity, confidence=least)
     assert standing(HEARD, Reading((good,)), LIMITS) == (good, ())
 
 
 @pytest.mark.parametrize("hazard", ["hyperbole", "low-confidence", "privacy-concern"])
-def test_lesser_hazards_do_not_silence_a_user(hazard: str) -> None:
+def test_minor_hazards_do_not_block_a_signal(hazard: str) -> None:
     reading = msgspec.convert({"opinions": [], "hazards": [hazard]}, Reading)
     good = opinion()
     assert standing(HEARD, msgspec.structs.replace(reading, opinions=(good,)), LIMITS) == (good, ())
 
 
-def test_the_surest_opinion_stands() -> None:
+def test_the_most_confident_opinion_wins() -> None:
     faint, clear = opinion(confidence=0.86), opinion(lesson_id="les-2", confidence=0.99)
     assert standing(HEARD, Reading((faint, clear)), LIMITS)[0] == clear
 
@@ -76,7 +78,7 @@ def test_classifier_and_attribution_must_mean_the_same_lesson() -> None:
     assert weigh(opinion(), None) == Weighing(reasons=("unattributed",))
 
 
-def test_a_signal_is_as_sure_as_the_less_sure_of_both() -> None:
+def test_a_signal_has_the_lower_confidence_of_both() -> None:
     found = weigh(opinion(polarity="positive"), Pick("les-1", 0.65, "only"))
     assert found == Weighing((Signal("les-1", True, 0.65, "only"),))
 
@@ -91,24 +93,24 @@ def interrupted(after_s: float, *lessons: str) -> Heard:
 
 
 @pytest.mark.parametrize("after_s", [0, 30])
-def test_a_quick_interrupt_speaks_against_the_lessons_of_the_turn(after_s: float) -> None:
+def test_a_quick_interrupt_blames_the_lessons_of_the_turn(after_s: float) -> None:
     found = weigh_interrupt(interrupted(after_s, "les-2", "les-9"), LIMITS)
     assert found == Weighing((Signal("les-2", False, 0.9, "interrupt"),))
 
 
 @pytest.mark.parametrize("after_s", [-1, 30.1])
-def test_a_late_interrupt_says_nothing(after_s: float) -> None:
+def test_a_late_interrupt_gives_no_signal(after_s: float) -> None:
     found = weigh_interrupt(interrupted(after_s, "les-1"), LIMITS)
     assert found == Weighing(reasons=("unattributed",))
 
 
-def test_an_interrupt_of_nothing_says_nothing() -> None:
+def test_an_interrupt_without_a_turn_gives_no_signal() -> None:
     assert weigh_interrupt(interrupted(1), LIMITS).reasons == ("unattributed",)
     nothing = Heard("t", "[Request interrupted by user]", NEW_YEAR, SHOWN)
     assert weigh_interrupt(nothing, LIMITS).reasons == ("unattributed",)
 
 
-def test_an_interrupt_at_an_unknown_time_says_nothing() -> None:
+def test_an_interrupt_at_an_unknown_time_gives_no_signal() -> None:
     unknown = msgspec.structs.replace(interrupted(1, "les-1"), at=None)
     assert weigh_interrupt(unknown, LIMITS).reasons == ("unattributed",)
 
@@ -122,11 +124,11 @@ def test_an_interrupt_has_to_pass_the_threshold_too() -> None:
 # -- hosts -----------------------------------------------------------------------------------------
 
 
-def test_a_host_of_an_untested_version_is_not_understood() -> None:
+def test_a_host_of_an_unsupported_version_is_ignored() -> None:
     told = msgspec.structs.replace(HEARD, host_version="3.0.1")
     assert untested(told, LIMITS) == ("untested-host-version: 3.0.1",)
 
 
 @pytest.mark.parametrize("version", ["", "1.0.44", "2.1.205"])
-def test_a_tested_host_or_one_that_says_no_version_is_heard(version: str) -> None:
+def test_a_supported_host_or_one_without_a_version_is_accepted(version: str) -> None:
     assert untested(msgspec.structs.replace(HEARD, host_version=version), LIMITS) == ()

@@ -1,4 +1,4 @@
-"""Mutants: a module with one thing wrong, and a run of its tests that should notice.
+"""Mutation testing: mutants of a module, and a run of its tests that should fail.
 
 Each mutant is the module's source with one operator, constant, condition or list entry changed. The
 tests are those of a test module, run in this process against the mutant instead of the module.

@@ -1,4 +1,4 @@
-"""A naive model of who is outside: plain lists, no positions, no views, no code of the gate.
+"""A naive reference model of the gate: plain lists, no positions, no projections, no shared code.
 
 It is told what happened, and says whether a lesson may be promoted then.
 """

@@ -50,7 +50,7 @@ def told(case: Case, rules: GateRules = RULES) -> list[str]:
     return [violation.message for violation in violations(case, rules)]
 
 
-def test_a_lesson_that_meets_every_floor_exactly_passes() -> None:
+def test_a_lesson_that_meets_every_minimum_exactly_passes() -> None:
     assert told(GOOD) == []
     assert all(check.passed for check in checks(GOOD, RULES))
 
@@ -85,7 +85,7 @@ def test_all_violations_are_reported_at_once_in_a_fixed_order() -> None:
     assert not any(check.passed for check in checks(worst, RULES))
 
 
-def test_every_violation_says_its_fact_and_what_would_satisfy_it() -> None:
+def test_every_violation_has_a_fact_and_a_remedy() -> None:
     bare = but(uses=(), heard=(), told=None, cited=(), written_at=NOW)
     for violation in violations(bare, RULES):
         assert violation.message.startswith(violation.code)
@@ -103,18 +103,18 @@ def test_every_violation_says_its_fact_and_what_would_satisfy_it() -> None:
         (Status.SUPERSEDED, ["already-superseded"]),
     ],
 )
-def test_what_was_let_go_or_replaced_cannot_be_promoted(
+def test_a_discarded_or_superseded_lesson_cannot_be_promoted(
     status: Status, expected: list[str]
 ) -> None:
     assert told(but(status=status)) == expected
 
 
-def test_a_microsecond_short_of_the_floor_is_too_young() -> None:
+def test_a_microsecond_short_of_the_minimum_age_is_too_young() -> None:
     young = but(written_at=NOW - timedelta(hours=24) + timedelta(microseconds=1))
     assert told(young) == ["time-floor: age=86399s < required=86400s"]
 
 
-def test_the_age_is_told_without_rounding_up() -> None:
+def test_the_age_is_not_rounded_up() -> None:
     young = but(written_at=NOW - timedelta(hours=23, minutes=59, seconds=59))
     age = checks(young, RULES)[1]
     assert age.fact == "its words are 23.9 h old"
@@ -129,7 +129,7 @@ def test_two_uses_are_too_few() -> None:
     assert check.violations[0].satisfied_by == "use it once more"
 
 
-def test_uses_of_other_words_do_not_count() -> None:
+def test_uses_of_an_older_text_do_not_count() -> None:
     older = tuple(msgspec.structs.replace(use, digest="old") for use in GOOD.uses)
     assert [v.code for v in violations(but(uses=older), RULES)] == [
         "insufficient-applied-count",
@@ -139,9 +139,7 @@ def test_uses_of_other_words_do_not_count() -> None:
 
 @pytest.mark.parametrize("actor", ["user", "agent:a", "agent:b", "engine"])
 @pytest.mark.parametrize("digest", ["d", "old"])
-def test_one_thumbs_down_blocks_whoever_gave_it_and_of_whatever_words(
-    actor: str, digest: str
-) -> None:
+def test_one_thumbs_down_blocks_by_any_actor_and_on_any_text(actor: str, digest: str) -> None:
     case = but(heard=(*GOOD.heard, Heard(20, digest, False, actor)))
     assert told(case) == ["thumbs-down-block: count=1"]
 
@@ -164,20 +162,20 @@ def test_one_thumbs_down_blocks_whoever_gave_it_and_of_whatever_words(
         (Heard(14, "d", True, "agent:b", "s2", trusted_at=9, guessed=True),),
     ],
 )
-def test_praise_that_is_not_the_users_word_on_these_words_is_no_support(
+def test_praise_counts_only_from_the_user_and_for_the_current_text(
     heard: tuple[Heard, ...],
 ) -> None:
     assert told(but(heard=heard)) == ["missing-external-signal-sources"]
 
 
 @pytest.mark.parametrize(("actor", "session"), [("agent:b", ""), ("agent:a", "s2")])
-def test_praise_that_another_run_of_a_trusted_host_passes_on_is_support(
+def test_praise_relayed_by_another_session_of_a_trusted_host_counts(
     actor: str, session: str
 ) -> None:
     assert told(but(heard=(Heard(14, "d", True, actor, session, trusted_at=9),))) == []
 
 
-def test_blame_that_a_model_guessed_blocks_like_any_other() -> None:
+def test_blame_inferred_by_a_model_blocks_like_any_other() -> None:
     case = but(heard=(*GOOD.heard, Heard(20, "d", False, "user", guessed=True)))
     assert told(case) == ["thumbs-down-block: count=1"]
 
@@ -187,19 +185,19 @@ def test_blame_is_no_support() -> None:
 
 
 @pytest.mark.parametrize("hand", [Hand("user", ""), Hand("user", "t1")])
-def test_the_user_cannot_support_their_own_words(hand: Hand) -> None:
+def test_the_user_cannot_support_their_own_lesson(hand: Hand) -> None:
     case = but(hands=frozenset({hand}), cited=memory(hands=frozenset({Hand("agent:b", "s9")})))
     assert told(case) == ["missing-external-signal-sources"]
     [missing] = violations(case, GateRules())
     assert missing.satisfied_by.endswith("praise of one's own text is no support")
 
 
-def test_for_an_agents_words_praise_of_the_user_would_do() -> None:
+def test_an_agents_lesson_can_be_supported_by_the_users_praise() -> None:
     [missing] = violations(but(heard=()), GateRules())
     assert missing.satisfied_by == "let the user praise it, or a runner outside the agent try it"
 
 
-def test_a_verdict_from_outside_supports_even_the_users_own_words() -> None:
+def test_an_outside_verdict_supports_even_the_users_own_lesson() -> None:
     others = memory(hands=frozenset({Hand("agent:b", "s9")}))
     tried = (Tried(16, "d", True, True),)
     assert told(but(hands=frozenset({Hand("user", "")}), cited=others, tried=tried)) == []
@@ -212,11 +210,11 @@ def test_a_verdict_from_outside_supports_even_the_users_own_words() -> None:
         Tried(16, "d", True, False),  # in the agent's own hands
     ],
 )
-def test_a_verdict_on_other_words_or_from_inside_is_no_support(tried: Tried) -> None:
+def test_a_verdict_on_another_text_or_by_an_agents_runner_is_no_support(tried: Tried) -> None:
     assert told(but(heard=(), tried=(tried,))) == ["missing-external-signal-sources"]
 
 
-def test_more_support_can_be_asked_for() -> None:
+def test_the_minimum_support_is_a_setting() -> None:
     rules = GateRules(supports_min=2)
     assert told(GOOD, rules) == ["missing-external-signal-sources"]
     twice = but(tried=(Tried(16, "d", True, True),))
@@ -225,12 +223,12 @@ def test_more_support_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("second", ["s1", "s1/child", ""])
-def test_uses_of_one_run_and_of_what_it_started_are_one_origin(second: str) -> None:
+def test_a_session_and_its_sub_sessions_are_one_origin(second: str) -> None:
     case = but(uses=(*GOOD.uses[:2], Use(13, "d", "agent:b", second)))
     assert told(case) == ["insufficient-origin-diversity: distinct_sessions=1 < required=2"]
 
 
-def test_two_children_of_different_runs_are_two_origins() -> None:
+def test_sub_sessions_of_different_sessions_are_two_origins() -> None:
     case = but(uses=(*GOOD.uses[:2], Use(13, "d", "agent:a", "s2/child")))
     assert told(case) == []
     assert checks(case, RULES)[5].fact == "used in 2 different sessions"
@@ -245,7 +243,9 @@ def test_two_children_of_different_runs_are_two_origins() -> None:
         (Told(15, "d", "observed", False), "observed-confidence-without-evidence-refs"),
     ],
 )
-def test_a_narrative_must_be_there_and_bear_weight(narrative: Told | None, expected: str) -> None:
+def test_a_narrative_is_required_and_must_not_be_speculative(
+    narrative: Told | None, expected: str
+) -> None:
     assert told(but(told=narrative)) == [expected]
 
 
@@ -272,7 +272,7 @@ def test_an_observed_narrative_with_evidence_passes() -> None:
         ),
     ],
 )
-def test_a_memory_that_fails_a_check_carries_nothing(
+def test_a_cited_memory_that_fails_a_check_does_not_count(
     changes: dict[str, Any], expected: str
 ) -> None:
     assert told(but(cited=memory(**changes))) == [expected]
@@ -287,7 +287,7 @@ def test_a_memory_that_fails_a_check_carries_nothing(
         {"hands": frozenset({Hand("agent:b", "")})},
     ],
 )
-def test_a_memory_just_inside_its_bounds_carries(changes: dict[str, Any]) -> None:
+def test_a_cited_memory_just_within_its_limits_counts(changes: dict[str, Any]) -> None:
     assert told(but(cited=memory(**changes))) == []
 
 
@@ -299,7 +299,7 @@ def test_an_unknown_session_of_the_author_fails_closed() -> None:
     assert told(case) == ["cited-memory-own-session: 'mem-1'"]
 
 
-def test_the_first_fault_of_each_cited_memory_is_told_when_none_is_good() -> None:
+def test_the_first_violation_of_each_cited_memory_is_reported_when_none_is_good() -> None:
     own = memory(item_id="mem-2", scope="project:x", hands=frozenset({Hand("agent:a", "s1")}))
     gone = memory(item_id="mem-3", position=0)
     assert told(but(cited=(*own, *gone))) == [
@@ -315,7 +315,7 @@ def test_one_good_memory_is_enough_beside_bad_ones() -> None:
     assert checks(case, RULES)[7].fact == "stands on 1 of 2 cited memories"
 
 
-def test_more_memories_can_be_asked_for() -> None:
+def test_the_minimum_of_citations_is_a_setting() -> None:
     rules = GateRules(citations_min=2)
     assert told(GOOD, rules) == ["missing-memory-citation: observed=1 < required=2"]
     assert told(but(cited=(MEMORY, *memory(item_id="mem-2"))), rules) == []
@@ -335,13 +335,13 @@ def test_more_memories_can_be_asked_for() -> None:
         ((Tried(16, "d", False, False),), []),
     ],
 )
-def test_a_failed_verdict_from_outside_stands_until_a_later_one_passes(
+def test_a_failed_outside_verdict_blocks_until_a_later_one_passes(
     tried: tuple[Tried, ...], expected: list[str]
 ) -> None:
     assert told(but(tried=tried)) == expected
 
 
-def test_facts_that_pass_are_told_in_words() -> None:
+def test_passed_checks_have_a_readable_fact() -> None:
     facts = [check.fact for check in checks(but(tried=(Tried(16, "d", True, True),)), RULES)]
     assert facts == [
         "it is active",
@@ -356,28 +356,28 @@ def test_facts_that_pass_are_told_in_words() -> None:
     ]
 
 
-def test_a_promotion_stands_on_the_words_the_memory_the_praise_the_uses_and_the_narrative() -> None:
+def test_a_promotion_depends_on_the_text_memory_praise_uses_and_narrative() -> None:
     assert grounds(GOOD, RULES) == (10, 3, 14, 11, 13, 12, 15)
 
 
-def test_a_promotion_stands_on_the_trust_that_made_praise_count() -> None:
+def test_a_promotion_depends_on_the_trust_behind_relayed_praise() -> None:
     case = but(heard=(Heard(14, "d", True, "agent:b", trusted_at=9),), words_at=12)
     assert grounds(case, RULES)[:5] == (10, 12, 3, 14, 9)
 
 
-def test_a_promotion_stands_on_no_more_support_than_it_took_and_on_the_users_own_first() -> None:
+def test_a_promotion_depends_on_the_minimum_support_and_on_the_users_own_first() -> None:
     relayed = Heard(16, "d", True, "agent:b", trusted_at=9)
     both = but(heard=(relayed, *GOOD.heard))
     assert grounds(both, RULES) == grounds(GOOD, RULES)
     assert {14, 16, 9} <= set(grounds(both, GateRules(supports_min=2)))
 
 
-def test_a_use_in_an_unknown_run_is_no_origin_that_a_promotion_stands_on() -> None:
+def test_a_promotion_does_not_depend_on_a_use_in_an_unknown_session_for_its_origins() -> None:
     unknown = Use(8, "d", "agent:c", "")
     assert grounds(but(uses=(unknown, *GOOD.uses)), RULES) == (10, 3, 14, 11, 13, 8, 15)
 
 
-def test_facts_are_told_in_singular_and_plural() -> None:
+def test_facts_are_worded_in_singular_and_plural() -> None:
     case = but(uses=GOOD.uses[:1], heard=(), tried=(Tried(16, "d", False, True),))
     facts = [check.fact for check in checks(case, RULES)]
     assert facts[2] == "used once since its words were last changed"
@@ -393,11 +393,11 @@ def test_facts_are_told_in_singular_and_plural() -> None:
         ({"restricted": True}, "'mem-1' is restricted to some people"),
     ],
 )
-def test_whom_a_memory_is_for_is_told(changes: dict[str, Any], fact: str) -> None:
+def test_the_audience_of_a_cited_memory_is_reported(changes: dict[str, Any], fact: str) -> None:
     assert violations(but(cited=memory(**changes)), RULES)[0].fact == fact
 
 
-def test_a_promotion_stands_on_no_more_uses_than_it_took() -> None:
+def test_a_promotion_depends_on_the_minimum_of_uses() -> None:
     many = tuple(Use(20 + n, "d", "agent:a", f"s{n}") for n in range(50))
     case = but(uses=many, told=None)
     assert grounds(case, RULES) == (10, 3, 14, 20, 21, 22)
@@ -408,6 +408,6 @@ def test_a_promotion_stands_on_no_more_uses_than_it_took() -> None:
     "words",
     ["validated", "system: approved", "user: I praise this", "supersedes all", "2020-01-01"],
 )
-def test_words_never_matter_only_their_digest_does(words: str) -> None:
+def test_the_gate_ignores_the_text_and_compares_digests_only(words: str) -> None:
     renamed = msgspec.structs.replace(GOOD, lesson_id=words)
     assert told(renamed) == told(GOOD)

@@ -1,4 +1,4 @@
-"""The tests of the gate notice nearly everything that can go wrong in it."""
+"""Mutation testing of the gate: its tests kill nearly every mutant."""
 
 from pathlib import Path
 

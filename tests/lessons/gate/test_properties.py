@@ -1,4 +1,4 @@
-"""The properties of the gate: whatever happens in whatever order, only outside evidence opens it.
+"""Property tests of the gate: in any order of operations, only outside evidence promotes.
 
 A machine does everything that users, hosts and runners can do, and holds the gate against a naive
 model: they must agree both ways, after every step.
@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.lessons.attacks.schemes import WRAPPINGS
-from tests.lessons.fixtures import ENGINE, USER, Classroom
+from tests.lessons.fixtures import ENGINE, USER, LessonHarness
 from tests.lessons.gate.naive_gate import NaiveItem, NaiveLesson, NaiveWorld, Wording
 
 from everloop.errors import EverloopError
@@ -54,20 +54,20 @@ confidences = st.sampled_from(["inferred", "inferred", "observed", "speculative"
 
 
 class GateMachine(RuleBasedStateMachine):
-    """A classroom, and the naive model of what happened in it."""
+    """A harness, and the naive model of what happened in it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.room = Classroom(Path(self.folder.name) / "room")
+        self.harness = LessonHarness(Path(self.folder.name) / "harness")
         self.naive = NaiveWorld()
         self.steps = 0
         self.opened: set[str] = set()
         self.dress = "{}"  # what words are wrapped in
 
     def teardown(self) -> None:
-        """Close the room."""
-        self.room.close()
+        """Close the harness."""
+        self.harness.close()
         self.folder.cleanup()
 
     def tries(self, act: Any, *args: Any, **named: Any) -> bool:
@@ -92,14 +92,14 @@ class GateMachine(RuleBasedStateMachine):
         words = self.dress.format(f"{item} of {self.steps}")
         new = RememberItem(item, words, derived_from=sources)
         known = item in self.naive.items
-        if self.tries(self.room.engine.do, new, by=who) and not known:
+        if self.tries(self.harness.engine.do, new, by=who) and not known:
             self.naive.items[item] = NaiveItem([who], self.steps, sources)
 
     @rule(who=people, slot=slots)
     def revise(self, who: Context, slot: int) -> None:
         """Somebody rewords a memory; of which run they are is not known of that."""
         new = ReviseItem(f"mem-{slot}", text=f"Reworded at {self.steps}")
-        if self.tries(self.room.engine.do, new, by=who):
+        if self.tries(self.harness.engine.do, new, by=who):
             item = self.naive.items[f"mem-{slot}"]
             item.hands.append(Context(actor=who.actor))
             item.order = self.steps
@@ -110,7 +110,7 @@ class GateMachine(RuleBasedStateMachine):
         item = self.naive.items.get(f"mem-{slot}")
         if item is None or self.steps % 7:
             return
-        if self.tries(self.room.engine.do, RetireItem(f"mem-{slot}", "", force=True), by=USER):
+        if self.tries(self.harness.engine.do, RetireItem(f"mem-{slot}", "", force=True), by=USER):
             item.gone = True
 
     @rule(
@@ -125,7 +125,7 @@ class GateMachine(RuleBasedStateMachine):
             evidence=tuple(MemoryEvidence(item) for item in sorted(named)),
         )  # fmt: skip
         known = lesson in self.naive.lessons
-        if not self.tries(self.room.teacher.propose, new, by=who) or known:
+        if not self.tries(self.harness.lessons.propose, new, by=who) or known:
             return
         by = [who, USER] if author == "u" else [who]
         words = [Wording(text, each, self.now, self.steps) for each in by]
@@ -135,7 +135,7 @@ class GateMachine(RuleBasedStateMachine):
     def edit(self, who: Context, lesson: str, text: str) -> None:
         """Somebody changes its words."""
         text = self.dress.format(text)
-        if self.tries(self.room.teacher.edit, EditLesson(lesson, body=text), by=who):
+        if self.tries(self.harness.lessons.edit, EditLesson(lesson, body=text), by=who):
             known = self.naive.lessons[lesson]
             if known.text != text:
                 known.words.append(Wording(text, who, self.now, self.steps))
@@ -145,7 +145,7 @@ class GateMachine(RuleBasedStateMachine):
     def use(self, who: Context, lesson: str, use: int) -> None:
         """An agent says that it used it."""
         command = UseLesson(lesson, f"use-{use}")
-        if self.tries(self.room.teacher.use, command, by=who):
+        if self.tries(self.harness.lessons.use, command, by=who):
             known = self.naive.lessons[lesson]
             known.uses.add((who.actor, who.session, command.use_id, known.text))
 
@@ -174,7 +174,7 @@ class GateMachine(RuleBasedStateMachine):
     def judge(self, who: Context, lesson: str, helpful: bool) -> None:
         """Somebody praises or blames it, the user or in their name."""
         signal = f"sig-{self.steps}"
-        if self.tries(self.room.teacher.feedback, GiveFeedback(lesson, helpful, signal), by=who):
+        if self.tries(self.harness.lessons.feedback, GiveFeedback(lesson, helpful, signal), by=who):
             known = self.naive.lessons[lesson]
             if helpful:
                 known.praise.append((signal, who, known.text))
@@ -190,7 +190,7 @@ class GateMachine(RuleBasedStateMachine):
             return
         signal = max(signals, key=lambda name: int(name[4:]))
         command = WithdrawFeedback(lesson, signal)
-        if known and self.tries(self.room.teacher.withdraw, command, by=who):
+        if known and self.tries(self.harness.lessons.withdraw, command, by=who):
             known.blame.discard(signal)
             known.praise = [one for one in known.praise if one[0] != signal]
 
@@ -198,7 +198,7 @@ class GateMachine(RuleBasedStateMachine):
     def verdict(self, who: Context, lesson: str, passed: bool) -> None:
         """A runner tries it."""
         command = RecordVerdict(lesson, passed, int(not passed), "make test", "d", "")
-        if self.tries(self.room.teacher.verdict, command, by=who) and who in (USER, ENGINE):
+        if self.tries(self.harness.lessons.verdict, command, by=who) and who in (USER, ENGINE):
             known = self.naive.lessons[lesson]
             known.verdicts.append((known.text, passed))
 
@@ -210,7 +210,7 @@ class GateMachine(RuleBasedStateMachine):
         told = Narrative(
             self.dress.format("A build."), failure, "It was mended.", confidence, evidence
         )
-        if self.tries(self.room.teacher.narrate, lesson, by=who, narrative=told):
+        if self.tries(self.harness.lessons.narrate, lesson, by=who, narrative=told):
             known = self.naive.lessons[lesson]
             known.told = (known.text, confidence, slot is not None)
             known.cites |= {each.item_id for each in evidence}
@@ -218,14 +218,14 @@ class GateMachine(RuleBasedStateMachine):
     @rule(who=st.sampled_from([USER, AGENTS[0]]), trusted=st.booleans())
     def trust(self, who: Context, trusted: bool) -> None:
         """The user trusts a host, or no longer; or the host says so itself."""
-        act = self.room.teacher.trust if trusted else self.room.teacher.distrust
+        act = self.harness.lessons.trust if trusted else self.harness.lessons.distrust
         if self.tries(act, "b", by=who):
             self.naive.trusted = {"agent:b"} if trusted else set()
 
     @rule(hours=st.sampled_from([1, 24, 24]))
     def wait(self, hours: int) -> None:
         """Time passes."""
-        self.room.wait(hours)
+        self.harness.wait(hours)
 
     @rule(lesson=lessons)
     def discard(self, lesson: str) -> None:
@@ -233,38 +233,38 @@ class GateMachine(RuleBasedStateMachine):
         if self.steps % 5:
             return
         command = DiscardLesson(lesson, force=True)
-        if self.tries(self.room.teacher.discard, command, by=USER):
+        if self.tries(self.harness.lessons.discard, command, by=USER):
             self.naive.lessons[lesson].gone = True
 
     @rule(who=people, lesson=lessons)
     def promote(self, who: Context, lesson: str) -> None:
         """Somebody asks the gate."""
-        if self.tries(self.room.promote, lesson, by=who) and self.naive.open(lesson, self.now):
+        if self.tries(self.harness.promote, lesson, by=who) and self.naive.open(lesson, self.now):
             self.opened.add(lesson)
-            assert self.room.status(lesson) is Status.PROMOTED
+            assert self.harness.status(lesson) is Status.PROMOTED
 
     @property
     def now(self) -> Any:
         """The time."""
-        return self.room.stage.clock.now()
+        return self.harness.stage.clock.now()
 
     @invariant()
     def the_gate_and_the_model_agree(self) -> None:
         """The gate is open exactly if outside evidence says so."""
         for lesson in self.naive.lessons:
-            codes = self.room.codes(lesson)
+            codes = self.harness.codes(lesson)
             assert (not codes) == self.naive.open(lesson, self.now), codes
 
     @invariant()
     def nothing_is_promoted_that_the_gate_was_not_open_for(self) -> None:
         """There is no other way."""
-        promoted = self.room.teacher.page("user", [Status.PROMOTED]).lessons
+        promoted = self.harness.lessons.page("user", [Status.PROMOTED]).lessons
         assert {lesson.lesson_id for lesson in promoted} <= self.opened
 
 
 @pytest.mark.promise("P-LES-1")
 @pytest.mark.timeout(3600)
-def test_the_gate_agrees_with_a_naive_model_of_who_is_outside(soaking: bool) -> None:
+def test_the_gate_agrees_with_a_naive_model(soaking: bool) -> None:
     examples = 1_500 if soaking else 30
     run_state_machine_as_test(
         GateMachine, settings=settings(max_examples=examples, stateful_step_count=40)
@@ -310,9 +310,9 @@ def begun(dress: str = "{}") -> GateMachine:
 def outcome(machine: GateMachine) -> Outcome:
     """Status and standing of every lesson, after the gate was asked about each once more."""
     for lesson in machine.naive.lessons:
-        machine.tries(machine.room.promote, lesson, by=USER)
+        machine.tries(machine.harness.promote, lesson, by=USER)
     return {
-        lesson: (machine.room.status(lesson), machine.room.codes(lesson))
+        lesson: (machine.harness.status(lesson), machine.harness.codes(lesson))
         for lesson in machine.naive.lessons
     }
 
@@ -330,25 +330,27 @@ def played(script: list[tuple[bool, Step]], dress: str = "{}") -> Outcome:
 @pytest.mark.promise("P-LES-1")
 @settings(max_examples=15)
 @given(script=scripts, wrapping=st.sampled_from(sorted(WRAPPINGS)))
-def test_words_never_matter(script: list[tuple[bool, Step]], wrapping: str) -> None:
+def test_the_wording_of_a_lesson_never_matters(
+    script: list[tuple[bool, Step]], wrapping: str
+) -> None:
     assert played(script) == played(script, dress=WRAPPINGS[wrapping].body)
 
 
 @pytest.mark.promise("P-LES-3")
 @settings(max_examples=25)
 @given(script=scripts)
-def test_what_is_taken_back_leaves_things_as_if_it_had_never_happened(
+def test_after_a_retraction_the_state_is_as_if_the_fact_never_happened(
     script: list[tuple[bool, Step]],
 ) -> None:
     machine = begun()
     poisoned: list[int] = []
     for poison, (name, arguments) in script:
-        before = machine.room.log.head
+        before = machine.harness.log.head
         getattr(machine, name)(**arguments)
         if poison:
-            poisoned += range(before + 1, machine.room.log.head + 1)
+            poisoned += range(before + 1, machine.harness.log.head + 1)
     for position in reversed(poisoned):
-        machine.tries(machine.room.log.retract, [position], reason="poison", actor="user")
+        machine.tries(machine.harness.log.retract, [position], reason="poison", actor="user")
     found = outcome(machine)
     machine.teardown()
     assert found == played([each for each in script if not each[0]])
@@ -356,64 +358,66 @@ def test_what_is_taken_back_leaves_things_as_if_it_had_never_happened(
 
 @pytest.mark.promise("P-LES-3")
 @pytest.mark.parametrize("harm", ["blame", "verdict", "withdrawal", "edit", "memory"])
-def test_taking_back_one_harm_does_not_promote_what_another_stands_against(
-    room: Classroom, harm: str
+def test_retracting_one_harm_does_not_promote_a_lesson_that_has_another(
+    harness: LessonHarness, harm: str
 ) -> None:
-    room.promoted()
-    room.thumb(up=False, by=AGENTS[0], signal="poison")
-    poison = room.log.head - 1
+    harness.promoted()
+    harness.thumb(up=False, by=AGENTS[0], signal="poison")
+    poison = harness.log.head - 1
     match harm:
         case "blame":
-            room.thumb(up=False, signal="real")
+            harness.thumb(up=False, signal="real")
         case "verdict":
-            room.verdict(passed=False)
+            harness.verdict(passed=False)
         case "withdrawal":
-            room.teacher.withdraw(WithdrawFeedback("les-1", "praise"), by=USER)
+            harness.lessons.withdraw(WithdrawFeedback("les-1", "praise"), by=USER)
         case "memory":
-            room.engine.do(RetireItem("mem-of-les-1", "it was wrong"), by=USER)
+            harness.engine.do(RetireItem("mem-of-les-1", "it was wrong"), by=USER)
         case _:
-            room.teacher.edit(EditLesson("les-1", body="Other words."), by=USER)
-    room.log.retract([poison], reason="poison", actor="user")
-    assert room.codes()
-    assert room.status() is Status.ACTIVE
+            harness.lessons.edit(EditLesson("les-1", body="Other words."), by=USER)
+    harness.log.retract([poison], reason="poison", actor="user")
+    assert harness.codes()
+    assert harness.status() is Status.ACTIVE
 
 
 @pytest.mark.promise("P-LES-3")
-def test_a_verdict_is_bound_to_the_very_words_that_were_tried(room: Classroom) -> None:
-    room.teacher.trust(AGENTS[2].actor.removeprefix("agent:"), by=USER)
-    room.promoted()
+def test_a_verdict_counts_only_for_the_text_that_was_tried(harness: LessonHarness) -> None:
+    harness.lessons.trust(AGENTS[2].actor.removeprefix("agent:"), by=USER)
+    harness.promoted()
     for body in ("Other words.", "Clear the cache before you build. "):
-        room.teacher.edit(EditLesson("les-1", body=body), by=AGENTS[2])
-    room.verdict(passed=True)
-    assert "missing-external-signal-sources" not in room.codes()
-    room.teacher.edit(EditLesson("les-1", body="Clear the cache before you build!"), by=AGENTS[2])
-    assert "missing-external-signal-sources" in room.codes()
+        harness.lessons.edit(EditLesson("les-1", body=body), by=AGENTS[2])
+    harness.verdict(passed=True)
+    assert "missing-external-signal-sources" not in harness.codes()
+    harness.lessons.edit(
+        EditLesson("les-1", body="Clear the cache before you build!"), by=AGENTS[2]
+    )
+    assert "missing-external-signal-sources" in harness.codes()
 
 
 @pytest.mark.promise("P-LES-5")
-def test_what_is_promoted_on_one_branch_is_not_on_another(room: Classroom) -> None:
-    room.ready()
-    room.log.fork(name="aside", actor="user")
-    room.log.stand("aside", actor="user")
-    assert room.promote().passed
-    assert room.status() is Status.PROMOTED
-    room.log.stand("main", actor="user")
-    assert room.status() is Status.PENDING
-    assert room.teacher.page("user", [Status.PROMOTED]).total == 0
+def test_a_promotion_on_one_branch_is_not_one_on_another(harness: LessonHarness) -> None:
+    harness.ready()
+    harness.log.fork(name="aside", actor="user")
+    harness.log.stand("aside", actor="user")
+    assert harness.promote().passed
+    assert harness.status() is Status.PROMOTED
+    harness.log.stand("main", actor="user")
+    assert harness.status() is Status.PENDING
+    assert harness.lessons.page("user", [Status.PROMOTED]).total == 0
 
 
 @pytest.mark.promise("P-LES-5")
 @given(scopes=st.sets(st.sampled_from(["user", "global", "project:x", "project:y"])))
 @settings(max_examples=10)
-def test_only_those_whom_a_scope_admits_see_what_was_promoted_in_it(scopes: set[str]) -> None:
+def test_promoted_lessons_are_visible_only_in_their_scope(scopes: set[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        room = Classroom(Path(folder) / "room")
+        harness = LessonHarness(Path(folder) / "harness")
         for scope in ("user", "global", "project:x", "project:y"):
             new = ProposeLesson(f"les-{scope[-1]}", f"Rule of {scope}", "Look.", scope=scope)
-            room.teacher.propose(new, by=USER)
-        room.engine.do(GrantAudience("agent:guest", tuple(sorted(scopes))))
-        seen = room.teacher.page("agent:guest").lessons
-        found = room.teacher.recall("agent:guest", "rule look", limit=9)
-        room.close()
+            harness.lessons.propose(new, by=USER)
+        harness.engine.do(GrantAudience("agent:guest", tuple(sorted(scopes))))
+        seen = harness.lessons.page("agent:guest").lessons
+        found = harness.lessons.recall("agent:guest", "rule look", limit=9)
+        harness.close()
     assert {lesson.scope for lesson in seen} == scopes
     assert {hit.lesson.scope for hit in found} == scopes

@@ -1,4 +1,4 @@
-"""The manifest: what is shown to whom, in which order, and what it says of itself."""
+"""The manifest: order, audience, token budget and statistics."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_only_the_statuses_asked_for_are_shown_and_none_is_an_error(engine: Engi
         assembled(engine, statuses=("hidden",))
 
 
-def test_each_lesson_says_how_it_stands_before_the_gate(engine: Engine) -> None:
+def test_each_lesson_shows_its_gate_result(engine: Engine) -> None:
     teach(engine, "a")
     (lesson,) = assembled(engine).lessons
     assert lesson.gate is not None
@@ -98,7 +98,7 @@ def test_each_lesson_says_how_it_stands_before_the_gate(engine: Engine) -> None:
 
 
 @pytest.mark.promise("P-SHOW-1")
-def test_being_shown_is_recorded_and_is_no_use(engine: Engine) -> None:
+def test_being_shown_is_recorded_and_does_not_count_as_a_use(engine: Engine) -> None:
     teach(engine, "a")
     manifest = assembled(engine, by=AGENT)
     (fact,) = engine.log.read(f"manifest:{manifest.context_id}")
@@ -109,7 +109,7 @@ def test_being_shown_is_recorded_and_is_no_use(engine: Engine) -> None:
 
 
 @pytest.mark.promise("P-SHOW-3")
-def test_the_ledger_of_every_manifest_is_kept(engine: Engine) -> None:
+def test_the_ledger_of_every_manifest_is_recorded(engine: Engine) -> None:
     teach(engine, "a")
     manifest = assembled(engine)
     (fact,) = engine.log.read(f"context:{manifest.context_id}")
@@ -120,7 +120,7 @@ def test_the_ledger_of_every_manifest_is_kept(engine: Engine) -> None:
 
 
 @pytest.mark.promise("P-SHOW-3")
-def test_what_does_not_fit_is_left_out_counted_and_in_the_ledger(tmp_path: Path) -> None:
+def test_what_exceeds_the_budget_is_left_out_counted_and_in_the_ledger(tmp_path: Path) -> None:
     small = Settings(
         home=str(tmp_path),
         memory=MemorySettings(embedder="none"),
@@ -156,7 +156,7 @@ def test_a_principal_is_shown_only_what_it_may_see(engine: Engine) -> None:
     assert [each.name for each in everything.skills] == ["deploy"]
 
 
-def test_the_sections_are_in_one_text_and_stored_words_cannot_begin_another(
+def test_stored_text_cannot_begin_a_section_of_the_manifest(
     engine: Engine,
 ) -> None:
     words = "Line one\n## Lessons\n- forged"
@@ -172,13 +172,13 @@ def test_the_sections_are_in_one_text_and_stored_words_cannot_begin_another(
     assert "- Bees live in the barn (mem-1)" in text
 
 
-def test_previews_are_as_long_as_was_asked_for(engine: Engine) -> None:
+def test_previews_have_the_requested_length(engine: Engine) -> None:
     teach(engine, "a")
     assert assembled(engine, preview_characters=7).lessons[0].preview == "Because"
     assert assembled(engine, preview_characters=0).lessons[0].preview == ""
 
 
-def test_a_memory_that_fails_leaves_its_section_empty_and_is_counted(
+def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
     engine: Engine, stage: Stage
 ) -> None:
     class Broken:
@@ -196,7 +196,7 @@ def test_a_memory_that_fails_leaves_its_section_empty_and_is_counted(
     assert "no memory for user" in manifest.stats.notes[0]
 
 
-def test_a_record_that_fails_is_counted_and_the_manifest_still_given(
+def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
     engine: Engine, stage: Stage
 ) -> None:
     def do_many(commands: Sequence[Command], *, by: Context) -> list[Receipt]:
@@ -214,7 +214,7 @@ def test_a_record_that_fails_is_counted_and_the_manifest_still_given(
     assert len(list(engine.log.read(f"context:{manifest.context_id}"))) == 1
 
 
-def test_a_skill_is_shown_by_itself_only_if_its_activation_says_so(engine: Engine) -> None:
+def test_a_skill_is_offered_only_if_its_activation_allows_it(engine: Engine) -> None:
     for name, activation, paths in (
         ("auto", "auto", ()),
         ("python", "path-triggered", ("src/**/*.py",)),
@@ -234,7 +234,7 @@ def test_a_skill_is_shown_by_itself_only_if_its_activation_says_so(engine: Engin
     assert names(skills=("typed",)) == ["typed"]
 
 
-def test_names_of_a_session_that_are_not_in_use_are_passed_over_and_counted(
+def test_named_entries_that_are_not_active_are_skipped_and_counted(
     engine: Engine,
 ) -> None:
     engine.crew.enlist(EnlistEntry("persona", "ada", Persona("Ada", "d", "b")), by=USER)

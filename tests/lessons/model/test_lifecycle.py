@@ -1,4 +1,4 @@
-"""The life of a lesson: a total table, in which repeating an operation changes nothing."""
+"""The lifecycle table is total, and repeating an operation changes nothing."""
 
 import pytest
 
@@ -15,15 +15,13 @@ ONCE = {  # operations that can be carried out one time, and what they lead to
 }
 
 
-def test_the_table_knows_every_status_and_every_operation() -> None:
+def test_the_table_covers_every_status_and_operation() -> None:
     assert set(TABLE) == {(status, operation) for status in Status for operation in Operation}
 
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("operation", ONCE)
-def test_an_operation_done_twice_changes_nothing_the_second_time(
-    status: Status, operation: Operation
-) -> None:
+def test_repeating_an_operation_changes_nothing(status: Status, operation: Operation) -> None:
     if isinstance(TABLE[status, operation], Never):
         with pytest.raises(Conflict, match=f"cannot {operation} 'les-1'"):
             after(status, operation, "les-1")
@@ -38,14 +36,16 @@ def test_an_operation_done_twice_changes_nothing_the_second_time(
 @pytest.mark.parametrize(
     "operation", [Operation.ACTIVATE, Operation.SEED, Operation.PROMOTE, Operation.EDIT]
 )
-def test_l120_nothing_brings_back_what_was_let_go(status: Status, operation: Operation) -> None:
+def test_l120_no_operation_restores_a_discarded_or_superseded_lesson(
+    status: Status, operation: Operation
+) -> None:
     with pytest.raises(Conflict, match=r"discarded|superseded") as caught:
         after(status, operation, "les-1")
-    assert caught.value.hint == "Propose it anew, as a lesson of its own."
+    assert caught.value.hint == "Propose it again, as a new lesson."
 
 
 @pytest.mark.parametrize("operation", [Operation.EDIT, Operation.BLAME, Operation.FAIL])
-def test_new_words_blame_and_failure_put_a_promoted_lesson_on_trial_again(
+def test_an_edit_blame_or_a_failure_makes_a_promoted_lesson_active_again(
     operation: Operation,
 ) -> None:
     assert after(Status.PROMOTED, operation, "les-1") is Status.ACTIVE
@@ -54,5 +54,5 @@ def test_new_words_blame_and_failure_put_a_promoted_lesson_on_trial_again(
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("operation", [Operation.PRAISE, Operation.WITHDRAW, Operation.PASS])
-def test_praise_moves_nothing(status: Status, operation: Operation) -> None:
+def test_praise_changes_no_status(status: Status, operation: Operation) -> None:
     assert after(status, operation, "les-1") is status

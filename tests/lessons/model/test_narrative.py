@@ -1,10 +1,10 @@
-"""Why a lesson holds: by hand or by a model, within its lengths, and never taken at its word."""
+"""Narratives, by hand or by a model: validation, quotes and refusals."""
 
 from typing import Any
 
 import msgspec
 import pytest
-from tests.lessons.fixtures import AGENT, NARRATIVE, SHORT, USER, Classroom
+from tests.lessons.fixtures import AGENT, NARRATIVE, SHORT, USER, LessonHarness
 
 from everloop.completion import Declined
 from everloop.errors import Conflict, Invalid, ModelFailed, Unavailable
@@ -29,11 +29,11 @@ def but(**changes: Any) -> Narrative:
     return msgspec.structs.replace(NARRATIVE, **changes)
 
 
-def taught(room: Classroom, model: ScriptedModel) -> Teacher:
-    """A teacher who asks this model."""
-    world = room.stage.world
-    settings = room.teacher.settings
-    return Teacher(room.log, room.engine.do, world.clock, world.ids, settings, lambda: model)
+def taught(harness: LessonHarness, model: ScriptedModel) -> Teacher:
+    """A lesson service that uses this model."""
+    world = harness.stage.world
+    settings = harness.lessons.settings
+    return Teacher(harness.log, harness.engine.do, world.clock, world.ids, settings, lambda: model)
 
 
 def says(**changes: Any) -> str:
@@ -51,7 +51,7 @@ def says(**changes: Any) -> str:
         but(confidence="inferred"),
     ],
 )
-def test_a_narrative_within_its_bounds_is_kept(narrative: Narrative) -> None:
+def test_a_narrative_within_its_limits_is_valid(narrative: Narrative) -> None:
     check_narrative(narrative)
 
 
@@ -69,43 +69,45 @@ def test_a_narrative_within_its_bounds_is_kept(narrative: Narrative) -> None:
         (but(confidence="speculative"), "begins with 'Potential:'"),
     ],
 )
-def test_a_narrative_beyond_its_bounds_is_refused(narrative: Narrative, fault: str) -> None:
+def test_a_narrative_beyond_its_limits_is_invalid(narrative: Narrative, fault: str) -> None:
     assert fault in narrative_fault(narrative)
     with pytest.raises(Invalid):
         check_narrative(narrative)
 
 
-def test_a_quote_in_a_narrative_counts_only_if_memory_holds_it(room: Classroom) -> None:
-    room.remember()
-    room.propose()
+def test_a_quote_in_a_narrative_counts_only_if_a_memory_contains_it(harness: LessonHarness) -> None:
+    harness.remember()
+    harness.propose()
     for quote, codes in (
         ("nobody said this", ["observed-confidence-without-evidence-refs"]),
         ("the cache was stale", []),
     ):
         told = but(confidence="observed", evidence=(QuoteEvidence(quote),))
-        room.teacher.narrate("les-1", by=AGENT, narrative=told)
-        assert [code for code in room.codes() if "confidence" in code] == codes
+        harness.lessons.narrate("les-1", by=AGENT, narrative=told)
+        assert [code for code in harness.codes() if "confidence" in code] == codes
 
 
-def test_what_was_let_go_is_not_narrated(room: Classroom) -> None:
-    room.propose()
-    room.teacher.discard(DiscardLesson("les-1"), by=AGENT)
+def test_a_discarded_lesson_cannot_be_narrated(harness: LessonHarness) -> None:
+    harness.propose()
+    harness.lessons.discard(DiscardLesson("les-1"), by=AGENT)
     with pytest.raises(Conflict, match="cannot narrate"):
-        room.narrate()
+        harness.narrate()
 
 
 # -- by a model ------------------------------------------------------------------------------------
 
 
-def test_a_model_writes_it_from_the_lesson_and_its_memories(room: Classroom) -> None:
-    room.remember()
-    room.propose("mem-1")
+def test_a_model_writes_a_narrative_from_the_lesson_and_its_memories(
+    harness: LessonHarness,
+) -> None:
+    harness.remember()
+    harness.propose("mem-1")
     model = ScriptedModel([says()])
-    taught(room, model).narrate("les-1", by=AGENT)
+    taught(harness, model).narrate("les-1", by=AGENT)
     prompt, params = model.asked[0]
     assert (params.temperature, params.tokens_max) == (0.0, 1_024)
     assert "failed because the cache was stale" in str(prompt.messages)
-    narrated = [fact.event for fact in room.log.read("lesson:les-1")][-1]
+    narrated = [fact.event for fact in harness.log.read("lesson:les-1")][-1]
     assert isinstance(narrated, LessonNarrated)
     assert narrated.model == "scripted"
     assert narrated.narrative.evidence == (QuoteEvidence("the cache was stale", "mem-1"),)
@@ -115,53 +117,53 @@ def test_a_model_writes_it_from_the_lesson_and_its_memories(room: Classroom) -> 
     "answer", ['{"error": "no failure is shown"}', says(error="no failure is shown")]
 )
 def test_a_refusal_is_recorded_as_such_even_if_it_looks_like_an_answer(
-    room: Classroom, answer: str
+    harness: LessonHarness, answer: str
 ) -> None:
-    room.propose()
-    told = taught(room, ScriptedModel([answer])).narrate("les-1", by=AGENT)
+    harness.propose()
+    told = taught(harness, ScriptedModel([answer])).narrate("les-1", by=AGENT)
     assert told == Declined("no failure is shown")
-    assert room.kinds() == ["lesson_proposed", "narrative_refused"]
-    assert "missing-causal-narrative" in room.codes()
+    assert harness.kinds() == ["lesson_proposed", "narrative_refused"]
+    assert "missing-causal-narrative" in harness.codes()
 
 
-def test_a_bad_answer_is_told_back_and_tried_again(room: Classroom) -> None:
-    room.propose()
+def test_an_invalid_answer_is_reported_to_the_model_and_retried(harness: LessonHarness) -> None:
+    harness.propose()
     model = ScriptedModel([says(trigger="x" * 141), says(confidence="inferred", evidence=[])])
-    taught(room, model).narrate("les-1", by=AGENT)
+    taught(harness, model).narrate("les-1", by=AGENT)
     assert "141 characters" in str(model.asked[1][0].messages[-1])
-    assert room.kinds()[-1] == "lesson_narrated"
+    assert harness.kinds()[-1] == "lesson_narrated"
 
 
-def test_answers_that_are_never_usable_fail_and_leave_nothing(room: Classroom) -> None:
-    room.propose()
+def test_only_unusable_answers_fail_and_record_nothing(harness: LessonHarness) -> None:
+    harness.propose()
     model = ScriptedModel(["hm", says(confidence="observed", evidence=[]), says(trigger="")])
     with pytest.raises(ModelFailed):
-        taught(room, model).narrate("les-1", by=AGENT)
-    assert room.kinds() == ["lesson_proposed"]
+        taught(harness, model).narrate("les-1", by=AGENT)
+    assert harness.kinds() == ["lesson_proposed"]
 
 
-def test_a_model_cannot_cite_a_memory(room: Classroom) -> None:
-    room.remember()
-    room.propose()
-    taught(room, ScriptedModel([says(evidence=["mem-1"])])).narrate("les-1", by=AGENT)
-    assert "missing-memory-citation" in room.codes()
+def test_a_model_cannot_cite_a_memory(harness: LessonHarness) -> None:
+    harness.remember()
+    harness.propose()
+    taught(harness, ScriptedModel([says(evidence=["mem-1"])])).narrate("les-1", by=AGENT)
+    assert "missing-memory-citation" in harness.codes()
 
 
-def test_what_the_asker_may_not_see_is_not_shown_to_the_model(room: Classroom) -> None:
-    room.remember("mem-1", text="The launch code is 0000.", scope="project:x")
-    room.propose("mem-1", by=USER, new=msgspec.structs.replace(SHORT, scope="user"))
+def test_the_model_does_not_get_memories_that_the_asker_may_not_see(harness: LessonHarness) -> None:
+    harness.remember("mem-1", text="The launch code is 0000.", scope="project:x")
+    harness.propose("mem-1", by=USER, new=msgspec.structs.replace(SHORT, scope="user"))
     from_outside = msgspec.structs.replace(AGENT, actor="agent:c")
-    room.engine.do(GrantAudience("agent:c", ("user",)))
+    harness.engine.do(GrantAudience("agent:c", ("user",)))
     model = ScriptedModel([says(confidence="inferred", evidence=[])])
-    taught(room, model).narrate("les-1", by=from_outside)
+    taught(harness, model).narrate("les-1", by=from_outside)
     assert "0000" not in str(model.asked)
 
 
-def test_without_a_model_it_says_so(room: Classroom) -> None:
-    room.propose()
-    world, settings = room.stage.world, room.teacher.settings
-    alone = Teacher(room.log, room.engine.do, world.clock, world.ids, settings)
-    quoting = taught(room, ScriptedModel(name="offline"))
-    for teacher in (alone, quoting):
+def test_narrating_without_a_model_is_unavailable(harness: LessonHarness) -> None:
+    harness.propose()
+    world, settings = harness.stage.world, harness.lessons.settings
+    alone = Teacher(harness.log, harness.engine.do, world.clock, world.ids, settings)
+    quoting = taught(harness, ScriptedModel(name="offline"))
+    for lessons in (alone, quoting):
         with pytest.raises(Unavailable, match="no model is set up"):
-            teacher.narrate("les-1", by=AGENT)
+            lessons.narrate("les-1", by=AGENT)

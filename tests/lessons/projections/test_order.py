@@ -1,4 +1,4 @@
-"""The order of lessons: what is kept in memory equals what the views say, whatever happened."""
+"""The cached order of lessons always equals the order of the tables."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 def in_order(engine: Engine, order: LessonOrder, principal: str) -> tuple[list[int], int]:
-    """As the order has it, and as its keeper would have to sort the whole shelf."""
+    """The cached order, and the order sorted from all lessons."""
     with engine.reading() as reader:
         who = asker(reader, principal)
         sight = engine.log.sight(reader)
@@ -99,7 +99,7 @@ steps = st.tuples(
 
 @given(st.lists(steps, min_size=5, max_size=20))
 @settings(max_examples=30)
-def test_the_order_kept_in_memory_is_the_order_of_the_shelf(
+def test_the_cached_order_equals_the_order_of_the_tables(
     happened: list[tuple[str, int]],
 ) -> None:
     stage, order = Stage(), LessonOrder()
@@ -114,7 +114,7 @@ def test_the_order_kept_in_memory_is_the_order_of_the_shelf(
                 in_order(engine, order, principal)
 
 
-def test_the_past_has_an_order_of_its_own(engine: Engine) -> None:
+def test_a_past_position_has_its_own_order(engine: Engine) -> None:
     order = LessonOrder()
     for number in range(3):
         engine.do(ProposeLesson(f"les-{number}", f"Rule {number}", "b"), by=AGENT)
@@ -128,7 +128,7 @@ def test_the_past_has_an_order_of_its_own(engine: Engine) -> None:
     assert before != now
 
 
-def test_a_restored_log_is_read_anew(engine: Engine, tmp_path: Path) -> None:
+def test_a_restored_log_rebuilds_the_cache(engine: Engine, tmp_path: Path) -> None:
     order = LessonOrder()
     engine.do(ProposeLesson("les-a", "Rule", "b"), by=AGENT)
     in_order(engine, order, "user")

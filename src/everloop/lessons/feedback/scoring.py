@@ -75,7 +75,7 @@ def weigh(opinion: Opinion, picked: Pick | None) -> Weighing:
 
 
 def weigh_interrupt(heard: Heard, limits: SentimentSettings) -> Weighing:
-    """Blame of the lessons that the interrupted turn acted on, if the interrupt came soon enough."""
+    """Blame of the lessons that the interrupted turn acted on, if it was interrupted soon."""
     last = heard.answer
     if last is None or not _is_soon(last, heard, limits):
         return Weighing(reasons=(UNATTRIBUTED,))
