@@ -1,7 +1,7 @@
-"""Who comes in through a door that a program knocks on.
+"""Grants a new host (a program that connects over JSON-RPC or MCP) access to memories.
 
-A host that nobody let in would see nothing. One that nobody has decided about yet is admitted once,
-by a fact that the owner can take back. Whom the owner shut out stays out.
+Without a grant a host sees nothing. A host that the owner has not decided about is granted access
+once, by a fact that the owner can retract. A host that the owner has revoked stays revoked.
 """
 
 from everloop.access.decide import HOST_NAME
@@ -16,21 +16,21 @@ EVERYTHING = ("*",)
 
 
 def host_of(name: str) -> str:
-    """The actor that a host's name stands for.
+    """The actor name of a host: `agent:NAME`.
 
     Raises:
-        Invalid: it is no name.
+        Invalid: the name is malformed or reserved.
     """
     if not HOST_NAME.fullmatch(name):
         raise Invalid(
-            f"{name!r} is not a host's name",
-            hint="Use up to 64 letters, digits, dots, hyphens and underscores; not `cli`.",
+            f"{name!r} is not a valid host name",
+            hint="Use up to 64 letters, digits, dots, hyphens and underscores. `cli` is reserved.",
         )
     return f"agent:{name}"
 
 
 def admit(engine: Engine, actor: str, doors: DoorSettings) -> bool:
-    """Let a host in about whom nobody has decided; whether that happened now."""
+    """Grant access to a host that nobody has decided about; True if that happened now."""
     if doors.admit_hosts != "all":
         return False
     receipt = engine.do(GrantAudience(actor, EVERYTHING), by=Context(actor=ENGINE))

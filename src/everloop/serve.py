@@ -1,22 +1,23 @@
-"""`everloop serve`: the HTTP door, and inside it the MCP door at `/mcp`, if its extra is there."""
+"""`everloop serve`: the HTTP server, with the MCP server mounted at `/mcp` if it is installed."""
 
-import importlib
 from argparse import Namespace
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from everloop.interfaces.http import entry
 
+if TYPE_CHECKING:
+    from everloop.interfaces.http.server import MakeAnnex
+
 
 def serve(asked: Namespace) -> int:
-    """Serve as the command line asks, and give the exit code."""
+    """Serve with the command line's options, and return the exit code."""
     return entry.serve(asked, inner_doors())
 
 
-def inner_doors() -> list[Callable[..., Any]]:
-    """What makes each door that is served inside the HTTP door."""
+def inner_doors() -> "list[MakeAnnex]":
+    """The constructors of the applications that are mounted inside the HTTP server."""
     try:
-        mounted = importlib.import_module("everloop.interfaces.mcp.http_mount")
+        from everloop.interfaces.mcp.http_mount import Mounted  # noqa: PLC0415 - the `mcp` extra
     except ImportError:
         return []
-    return [mounted.Mounted]
+    return [Mounted]

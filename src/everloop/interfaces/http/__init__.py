@@ -1,1 +1,1 @@
-"""The HTTP door: JSON and a stream of facts, for the web UI and for any client."""
+"""The HTTP API: JSON routes and a server-sent event stream, for the web UI and other clients."""

@@ -1,4 +1,4 @@
-"""The application: routes, shield, errors, and what starts and ends with it."""
+"""The FastAPI application: routes, security middleware, error handlers and lifespan."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,7 +29,7 @@ from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.running import Running
 
 ROUTERS = (
-    threads.router,  # first, for routes are tried in this order and these are asked most
+    threads.router,  # first: routes are matched in this order, and these get most requests
     session.router,
     passkeys.router,
     timeline.router,
@@ -43,7 +43,7 @@ ROUTERS = (
 
 
 class Health(BaseModel):
-    """That it runs, and what it is."""
+    """Whether the server is healthy, and its version."""
 
     ok: bool
     version: str
@@ -55,7 +55,10 @@ def application(
     broadcast: Broadcast | None = None,
     annexes: Sequence[Annex] = (),
 ) -> App:
-    """Everything that is served, behind its shield. Whoever gives a broadcast can end it early."""
+    """Build the application behind its security middleware.
+
+    A caller that passes its own broadcast can close it before the server shuts down.
+    """
     chosen = rules or Rules()
     broadcast = broadcast or Broadcast(running.engine.log, running.turns.live)
     house = House(running, chosen, broadcast)
@@ -82,12 +85,12 @@ def application(
 
     @app.get("/api/health", tags=["health"])
     def health() -> Health:
-        """Whether it runs. The only thing that anybody may ask."""
-        # Not what fails in the background: anybody may ask this. `everloop doctor` says it.
+        """Health check. The only read that needs no credential."""
+        # No details of background failures: this route is public. `everloop doctor` shows them.
         return Health(ok=not running.engine.log.troubles, version=__version__)
 
     for router in ROUTERS:
-        app.router.routes.extend(router.routes)  # not included: that costs at every request
+        app.router.routes.extend(router.routes)  # `include_router` would add cost to every request
     for annex in annexes:
         app.router.routes.append(route(annex, broadcast))
     serve_pages(app, built())

@@ -1,6 +1,6 @@
-"""What routes need: the engine at work, and who asks. Both come with the request.
+"""FastAPI dependencies of the routes: the running engine and the caller of a request.
 
-What gives them is `async` although it waits for nothing: anything else would be sent to a thread.
+They are `async` although they await nothing: FastAPI would run sync ones in a thread pool.
 """
 
 from typing import Annotated, cast
@@ -20,7 +20,7 @@ DAY_S = 86_400
 
 
 class House:
-    """All of it, as one value on the application."""
+    """Everything the routes depend on, stored as one value on the application."""
 
     def __init__(self, running: Running, rules: Rules, broadcast: Broadcast) -> None:
         self.running = running
@@ -37,30 +37,30 @@ class House:
 
     @property
     def paired_since_us(self) -> int:
-        """Whoever was let in before this moment must be paired anew."""
+        """Devices paired before this time have expired and must pair again."""
         lives_s = self.running.settings.serve.device_lives_days * DAY_S
         return self.engine.world.clock.now_us() - lives_s * 1_000_000
 
     def lets_in(self, device_id: str) -> bool:
-        """Whether a device is let in still: neither revoked nor too old."""
+        """Whether a device is still authorised: neither revoked nor expired."""
         device = doors(self.engine.log).devices.get(device_id)
         return device is not None and device.since_us >= self.paired_since_us
 
 
 async def house(request: Request) -> House:
-    """The house that this request came to."""
+    """The dependencies of the application that serves this request."""
     return cast("House", request.app.state.house)
 
 
 async def device(request: Request) -> Device:
-    """The device that asks. The shield has let nobody else through."""
+    """The authenticated device; the security middleware has rejected everybody else."""
     return cast("Device", request.state.device)
 
 
 async def speaker(request: Request) -> Context:
-    """Who speaks: a device that is let in speaks as the user."""
-    known: Device | None = request.state.device
-    return Context(actor="user", session=known.device_id if known else "")
+    """The actor of this request: a paired device acts as the user."""
+    paired: Device | None = request.state.device
+    return Context(actor="user", session=paired.device_id if paired else "")
 
 
 HouseDep = Annotated[House, Depends(house)]

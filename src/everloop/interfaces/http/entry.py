@@ -1,25 +1,26 @@
-"""`everloop serve`: what the command line hands on to."""
+"""Entry point of `everloop serve` into the HTTP server, which is an optional install."""
 
-import importlib
 from argparse import Namespace
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from everloop.errors import Unavailable
 
+if TYPE_CHECKING:
+    from everloop.interfaces.http.server import MakeAnnex
 
-def serve(asked: Namespace, annexes: Sequence[Callable[..., Any]] = ()) -> int:
-    """Serve as the command line asks, with other doors inside, and give the exit code.
+
+def serve(asked: Namespace, annexes: "Sequence[MakeAnnex]" = ()) -> int:
+    """Run the HTTP server with mounted applications until it ends, and return the exit code.
 
     Raises:
-        Unavailable: the extra is not installed, or the port is taken.
+        Unavailable: the `serve` extra is not installed, or the port is in use.
     """
     try:
-        server = importlib.import_module("everloop.interfaces.http.server")
+        from everloop.interfaces.http import server  # noqa: PLC0415 - needs the `serve` extra
     except ImportError as problem:
         raise Unavailable(
             f"the HTTP server is not installed: {problem}",
             hint="Install it: pip install 'everloop[serve]'",
         ) from problem
-    code: int = server.serve(asked, annexes)
-    return code
+    return server.serve(asked, annexes)

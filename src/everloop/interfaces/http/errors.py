@@ -1,4 +1,4 @@
-"""Errors as answers: one table from what went wrong to a status, one shape for all of them."""
+"""HTTP error responses: one table from error class to status code, and one JSON shape."""
 
 from typing import Any
 
@@ -31,30 +31,30 @@ STATUS: tuple[tuple[type[EverloopError], int], ...] = (
 
 
 class Problem(BaseModel):
-    """What went wrong, and what to do next."""
+    """An error: what is wrong, and what to do about it."""
 
     error: str
     hint: str = ""
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": words}
-    for status, words in (
-        (400, "The request cannot be read."),
+    status: {"model": Problem, "description": description}
+    for status, description in (
+        (400, "The request is malformed: invalid JSON, or a header is repeated."),
         (401, "This device is not signed in."),
-        (403, "Not allowed, or from another site."),
-        (404, "There is no such thing."),
-        (409, "It changed meanwhile, or is there already."),
+        (403, "Not allowed, or sent from another site."),
+        (404, "Not found."),
+        (409, "Conflict: it was changed by someone else, or already exists."),
         (413, "The request is too large."),
-        (421, "This server is not known by that name."),
-        (422, "The request is malformed, or breaks a limit."),
-        (429, "Too many tries; wait a minute."),
-        (503, "Something outside failed; try again later."),
+        (421, "The host name is not one of this server's names."),
+        (422, "Validation failed: a value is missing, malformed or out of bounds."),
+        (429, "Too many attempts; wait a minute."),
+        (503, "A service that Everloop depends on failed; try again later."),
     )
 }
 
 
-RAW_BODY: dict[str, Any] = {  # for routes whose body is a file as it is
+RAW_BODY: dict[str, Any] = {  # OpenAPI extra of routes whose body is a raw file
     "requestBody": {
         "required": True,
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
@@ -63,31 +63,33 @@ RAW_BODY: dict[str, Any] = {  # for routes whose body is a file as it is
 
 
 def status_of(problem: EverloopError) -> int:
-    """The status that an error stands for."""
+    """The HTTP status code of an error."""
     return next(status for kind, status in STATUS if isinstance(problem, kind))
 
 
 def teach_errors(app: FastAPI) -> None:
-    """Make every error of ours an answer of one shape."""
+    """Register the handlers that turn every error into a `Problem` response."""
 
-    async def ours(_: Request, problem: Exception) -> JSONResponse:
+    async def on_everloop_error(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, EverloopError)
-        told = Problem(error=str(problem), hint=problem.hint_anywhere)
-        return JSONResponse(told.model_dump(), status_of(problem))
+        body = Problem(error=str(problem), hint=problem.hint_anywhere)
+        return JSONResponse(body.model_dump(), status_of(problem))
 
-    async def malformed(_: Request, problem: Exception) -> JSONResponse:
+    async def on_validation_error(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, RequestValidationError)
         first = problem.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        told = Problem(error=f"{place}: {first['msg']}", hint="See /openapi.json.")
-        return JSONResponse(told.model_dump(), 422)
+        location = ".".join(str(part) for part in first["loc"])
+        body = Problem(
+            error=f"{location}: {first['msg']}", hint="/openapi.json describes every request."
+        )
+        return JSONResponse(body.model_dump(), 422)
 
-    async def plain(_: Request, problem: Exception) -> JSONResponse:
+    async def on_http_exception(_: Request, problem: Exception) -> JSONResponse:
         assert isinstance(problem, HTTPException)
-        hint = "Send JSON, in UTF-8." if problem.status_code == 400 else ""
-        told = Problem(error=str(problem.detail), hint=hint)
-        return JSONResponse(told.model_dump(), problem.status_code, headers=problem.headers)
+        hint = "Send the body as JSON in UTF-8." if problem.status_code == 400 else ""
+        body = Problem(error=str(problem.detail), hint=hint)
+        return JSONResponse(body.model_dump(), problem.status_code, headers=problem.headers)
 
-    app.add_exception_handler(EverloopError, ours)
-    app.add_exception_handler(RequestValidationError, malformed)
-    app.add_exception_handler(HTTPException, plain)
+    app.add_exception_handler(EverloopError, on_everloop_error)
+    app.add_exception_handler(RequestValidationError, on_validation_error)
+    app.add_exception_handler(HTTPException, on_http_exception)

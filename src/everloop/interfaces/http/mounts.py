@@ -1,6 +1,6 @@
-"""Another door inside this one, at a path of its own: it is behind the same shield.
+"""Mounts another ASGI application (MCP) at its own path, behind the same security middleware.
 
-What it has open for a device ends when that device is revoked, and when the server ends.
+Its open responses end when their device is revoked, and when the server shuts down.
 """
 
 import asyncio
@@ -15,62 +15,62 @@ from everloop.interfaces.http.streaming.broadcast import Broadcast
 
 
 class Annex(Protocol):
-    """An application that another door gives. The shield has let nobody in who was not let in."""
+    """An ASGI application to mount. The security middleware has authenticated its requests."""
 
     @property
     def path(self) -> str:
-        """Where it is served."""
+        """The path it is mounted at."""
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """What it needs while it is served."""
+        """A context that must be open while it serves: its lifespan."""
         ...
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         ...
 
 
 class Severable:
-    """An annex whose answers end with the device that asked."""
+    """A mounted application whose responses are cancelled when their device is revoked."""
 
     def __init__(self, annex: Annex, broadcast: Broadcast) -> None:
         self._annex, self._broadcast = annex, broadcast
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, to its end or to that of its device."""
-        answer = _Answer(send)
-        answering = asyncio.ensure_future(self._annex(scope, receive, answer.send))
-        with self._broadcast.ending(scope["state"]["device"].device_id, answering.cancel):
+        """Handle a request until it is complete or its device is revoked."""
+        response = _Response(send)
+        handling = asyncio.ensure_future(self._annex(scope, receive, response.send))
+        with self._broadcast.ending(scope["state"]["device"].device_id, handling.cancel):
             try:
-                await asyncio.wait((answering,))
+                await asyncio.wait((handling,))
             finally:
-                answering.cancel()
+                handling.cancel()
         with suppress(asyncio.CancelledError):
-            await answering
-        await answer.end()
+            await handling
+        await response.end()
 
 
-class _Answer:
-    """What is sent, and how far it is."""
+class _Response:
+    """Forwards ASGI messages and tracks whether the response has begun and ended."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._begun = self._ended = False
+        self._started = self._ended = False
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
-        self._begun = True
+        self._started = True
         self._ended = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
     async def end(self) -> None:
-        """Close what was left open."""
-        if not self._begun:
+        """Complete a response that was left open."""
+        if not self._started:
             await self._send({"type": "http.response.start", "status": 401, "headers": []})
         if not self._ended:
             await self._send({"type": "http.response.body", "body": b""})
 
 
 def route(annex: Annex, broadcast: Broadcast) -> Route:
-    """The route of an annex."""
+    """The route that serves a mounted application."""
     return Route(annex.path, endpoint=Severable(annex, broadcast), include_in_schema=False)

@@ -1,4 +1,4 @@
-"""The engine at work, the HTTP door before it, until a signal comes."""
+"""Runs the HTTP server (uvicorn) over an engine and its background services until a signal."""
 
 import ipaddress
 import signal
@@ -23,7 +23,7 @@ from everloop.interfaces.http.streaming.broadcast import Broadcast
 from everloop.running import Running
 from everloop.settings import ServeSettings, Settings, load
 
-EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only where it was asked for
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only on request
 GRACE_S = 3
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -32,49 +32,49 @@ MakeAnnex = Callable[[Engine, Settings, Sequence[str]], Annex]
 
 
 def serve(asked: Namespace, annexes: Sequence[MakeAnnex] = ()) -> int:
-    """Serve as the command line asks, and give the exit code."""
+    """Serve with the command line's options until a signal, and return the exit code."""
     settings = load(home=asked.home)
     place = placed(settings.serve, asked)
     with (
-        closing(_listening(place)) as listening,
+        closing(_bind(place)) as listener,
         Engine.open(settings=settings, tenant=asked.tenant) as engine,
         Running(engine, settings) as running,
     ):
         rules, beat_s = rules_of(place), settings.serve.beat_s
-        broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
-        inside = [make(engine, settings, rules.hosts) for make in annexes]
+        broadcast = Broadcast(engine.log, running.conductor.live, beat_s=beat_s)
+        mounted = [make(engine, settings, rules.hosts) for make in annexes]
         config = uvicorn.Config(
-            application(running, rules, broadcast, inside),
+            application(running, rules, broadcast, mounted),
             log_level="warning",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
         )
-        port = listening.getsockname()[1]
+        port = listener.getsockname()[1]
         place = msgspec.structs.replace(place, port=port)
-        _Announced(config, engine, broadcast, place).run(sockets=[listening])
+        _Server(config, engine, broadcast, place).run(sockets=[listener])
     return 0
 
 
 def placed(place: ServeSettings, asked: Namespace) -> ServeSettings:
-    """Where to listen: as the settings say, unless the command line says otherwise.
+    """The settings with the command line's address and port.
 
     Raises:
-        Forbidden: it would listen beyond this machine, and nobody said so just now.
+        Forbidden: the settings alone would expose the server to the network.
     """
-    host = asked.address or ("0.0.0.0" if asked.lan else place.host)  # noqa: S104 - asked for
+    host = asked.address or ("0.0.0.0" if asked.lan else place.host)  # noqa: S104 - `--lan`
     port = place.port if asked.port is None else asked.port
     if not is_loopback(host) and not (asked.address or asked.lan):
         raise Forbidden(
-            f"it would listen on {host}, beyond this machine",
-            hint=f"Say so on purpose: everloop serve --host {host}",
+            f"the settings would open the server to the network, on {host}",
+            hint=f"If you want that, say so when you start it: everloop serve --host {host}",
         )
     return msgspec.structs.replace(place, host=host, port=port)
 
 
 def rules_of(place: ServeSettings) -> Rules:
-    """What the shield lets through."""
-    own = (lan_address(),) if place.host in EVERYWHERE else (_in_address(place.host),)
+    """The rules of the security middleware for a server at this address."""
+    own = (lan_address(),) if place.host in EVERYWHERE else (_url_host(place.host),)
     return Rules(
         hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *place.names))),
         body_bytes_max=place.body_bytes_max,
@@ -84,7 +84,7 @@ def rules_of(place: ServeSettings) -> Rules:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's alone."""
+    """Whether an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -92,32 +92,32 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(place: ServeSettings) -> str:
-    """Where a browser finds it."""
+    """The URL to open in a browser."""
     if place.secure and place.names:
         return f"https://{place.names[0]}"
     host = lan_address() if place.host in EVERYWHERE else place.host
-    return f"http://{_in_address(host)}:{place.port}"
+    return f"http://{_url_host(host)}:{place.port}"
 
 
-def _in_address(host: str) -> str:
+def _url_host(host: str) -> str:
     bare = host.strip("[]").lower()
     return f"[{bare}]" if ":" in bare else bare
 
 
-def _listening(place: ServeSettings) -> socket.socket:
+def _bind(place: ServeSettings) -> socket.socket:
     bare = place.host.strip("[]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     try:
         return socket.create_server((bare, place.port), family=family, backlog=2048)
     except OSError as problem:
         raise Unavailable(
-            f"nothing can listen at {place.host}, port {place.port}: {problem.strerror}",
-            hint="Choose another port: everloop serve --port 0",
+            f"cannot listen on {place.host}, port {place.port}: {problem.strerror}",
+            hint="Use any free port: everloop serve --port 0",
         ) from problem
 
 
-class _Announced(uvicorn.Server):
-    """A server that says where it is as soon as it is there, and ends streams before all else."""
+class _Server(uvicorn.Server):
+    """A uvicorn server that prints its pairing link and closes event streams before shutdown."""
 
     def __init__(
         self, config: uvicorn.Config, engine: Engine, broadcast: Broadcast, place: ServeSettings
@@ -127,7 +127,7 @@ class _Announced(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """End on a signal and return: what came of answers is still to be kept."""
+        """Shut down on a signal and return, so that partial answers can still be saved."""
         before = {one: signal.signal(one, self.handle_exit) for one in SIGNALS}
         try:
             yield
@@ -136,13 +136,13 @@ class _Announced(uvicorn.Server):
                 signal.signal(one, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin, and tell the person at the terminal how to come in."""
+        """Start, then print the address and a pairing link."""
         await super().startup(sockets)
         if self.started:
             self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End; a stream that nobody ends would hold it up."""
+        """Shut down. Open event streams are closed first, because they would delay it."""
         self._broadcast.close()
         await super().shutdown(sockets)
 

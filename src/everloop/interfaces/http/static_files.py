@@ -1,6 +1,6 @@
-"""The web UI's files: one page for every address, and assets that never change.
+"""Serves the web UI: one HTML page for every address, and immutable assets.
 
-The build lies inside the package. Without it, a plain page says what to do.
+The build is part of the package. If it is missing, a plain page says how to make it.
 """
 
 import base64
@@ -30,58 +30,65 @@ TYPES = {
     ".woff2": "font/woff2",
 }
 MISSING = """<!doctype html><meta charset="utf-8"><title>Everloop</title>
-<p>Everloop runs. Its web pages are not built here: run <code>make web</code>.</p>"""
-NO_PAGES = ("api/", "mcp", ".well-known/")  # where programs look, who would not know a page
+<p>Everloop is running, but its web pages are not built. Run <code>make web</code>.</p>"""
+NO_PAGES = (
+    "api/",
+    "mcp",
+    ".well-known/",
+)  # paths that programs request: they need a 404, not the page
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def built() -> Path | None:
-    """Where the build is, if there is one."""
+    """The folder of the web build, or None if there is none."""
     folder = Path(str(files("everloop"))) / "web"
     return folder if (folder / INDEX).is_file() else None
 
 
 def policy_of(page: bytes) -> str:
-    """What a browser may run and load for a page: its own first scripts too, and no others."""
+    """The Content-Security-Policy of a page, which allows its own inline scripts by hash."""
     scripts = (base64.b64encode(sha256(one).digest()).decode() for one in _INLINE.findall(page))
     return POLICY.format(scripts="".join(f" 'sha256-{script}'" for script in scripts))
 
 
 def serve_pages(app: FastAPI, folder: Path | None) -> None:
-    """Give out the build: its files by name, and its one page for every other address."""
+    """Add a route that serves the build's files, and its page for every other address."""
 
     @app.get("/{path:path}", include_in_schema=False)
     def page(path: str, request: Request) -> Response:
         if path == "api" or path.startswith(NO_PAGES):
-            raise NotFound("no such address", hint="See /openapi.json.")
+            raise NotFound(
+                "there is nothing at this address", hint="/openapi.json lists every route."
+            )
         found = _file(folder, path) or _file(folder, INDEX) if folder else None
-        if found is None:  # there is no build, or it is being replaced just now
+        if found is None:  # there is no build, or it is being replaced right now
             return HTMLResponse(MISSING)
-        return _given(found, request.headers, path)
+        return _file_response(found, request.headers, path)
 
 
 def _file(folder: Path, path: str) -> Path | None:
-    """The file of that name, if it lies inside and is no other thing."""
+    """The file at a path, if it is a regular file inside the folder."""
     if "\0" in path or path.endswith((".br", ".gz")):
         return None
     try:
         found = (folder / path).resolve()
         inside = found.is_relative_to(folder.resolve()) and found.is_file()
-    except OSError:  # a name that is too long, or a link that leads in circles
+    except OSError:  # the name is too long, or there is a symlink loop
         return None
     return found if inside else None
 
 
-def _given(found: Path, headers: Headers, path: str) -> Response:
+def _file_response(found: Path, headers: Headers, path: str) -> Response:
     kind = TYPES.get(found.suffix, "application/octet-stream")
     fixed = path.startswith("_app/immutable/") and found.name != INDEX
     caching = "public, max-age=31536000, immutable" if fixed else "no-cache"
-    told = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
-    if found.name == INDEX:  # read each time: a newer build may have come
-        told["Content-Security-Policy"] = policy_of(found.read_bytes())
+    response_headers = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
+    if found.name == INDEX:  # read every time: the build may have been replaced
+        response_headers["Content-Security-Policy"] = policy_of(found.read_bytes())
     accepted = headers.get("accept-encoding", "")
     for name, suffix in ENCODINGS:
         packed = found.with_name(found.name + suffix)
         if name in accepted and packed.is_file():
-            return FileResponse(packed, media_type=kind, headers={**told, "Content-Encoding": name})
-    return FileResponse(found, media_type=kind, headers=told)
+            response_headers["Content-Encoding"] = name
+            return FileResponse(packed, media_type=kind, headers=response_headers)
+    return FileResponse(found, media_type=kind, headers=response_headers)

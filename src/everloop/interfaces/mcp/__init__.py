@@ -1,1 +1,1 @@
-"""The MCP server: what a model's host may ask and say. It can propose; it cannot promote."""
+"""The MCP server: tools, resources and prompts for hosts. They can propose, not promote."""

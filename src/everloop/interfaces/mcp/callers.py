@@ -1,9 +1,8 @@
-"""Who is at the other end: the host that speaks, and the run that its words come from.
+"""Identifies the caller of an MCP request: the actor (a host) and the session.
 
-A host is named by `--as`, else by what the client calls itself. Either is a host's name and never
-the user's. Where a server around this one has let a credential in, the host of a token is the host,
-whatever the client says. The run is this process; over HTTP, it is the session that the server gave
-out, else the credential.
+The host is named by `--as`, else by the client's own name; it is never the user. Over HTTP with a
+host's token, the token decides, whatever the client says. The session is this process; over HTTP,
+it is the session id that the server issued, else the credential.
 """
 
 import re
@@ -24,13 +23,13 @@ from everloop.settings import DoorSettings
 NAMELESS: Final = "mcp"
 NAME_MAX: Final = 64
 SESSION_HEADER: Final = "mcp-session-id"
-_STRANGE = re.compile(r"[^a-z0-9._-]+")
+_NOT_ALLOWED = re.compile(r"[^a-z0-9._-]+")
 
 Ctx = Request[Any, Any]
 
 
 class Callers:
-    """Tells who asks, and lets a new host in once."""
+    """Identifies callers, and grants each new host access once."""
 
     def __init__(
         self,
@@ -44,43 +43,43 @@ class Callers:
         self._engine = engine
         self._doors = doors
         self._run = run
-        self._named = host_of(name) if name else ""
+        self._fixed_actor = host_of(name) if name else ""
         self._tenant = tenant
-        self._met: set[str] = set()
+        self._admitted: set[str] = set()
         self._lock = threading.Lock()
 
     def by(self, request: Ctx) -> Context:
-        """Who speaks in this request."""
+        """The actor and session of a request."""
         device = device_of(request)
-        named = host_of(device.host) if device and device.host else self._named
-        actor = named or host_of(host_name(client_name(request)))
-        self._meet(actor)
+        known_actor = host_of(device.host) if device and device.host else self._fixed_actor
+        actor = known_actor or host_of(host_name(client_name(request)))
+        self._admit_once(actor)
         return Context(actor=actor, tenant=self._tenant, session=self._session(request))
 
-    def _meet(self, actor: str) -> None:
+    def _admit_once(self, actor: str) -> None:
         with self._lock:
-            if actor in self._met:
+            if actor in self._admitted:
                 return
             if admit(self._engine, actor, self._doors):
                 sys.stderr.write(
-                    f"everloop: admitted {actor} to every scope;"
-                    f" `everloop grants revoke {actor}` shuts it out\n"
+                    f"everloop: gave {actor} access to every scope;"
+                    f" `everloop grants revoke {actor}` takes it away\n"
                 )
-            self._met.add(actor)
+            self._admitted.add(actor)
 
     def _session(self, request: Ctx) -> str:
-        """The run. A session id is believed only in the era in which the server gives it out."""
+        """The session. A client's session id counts only in protocols where the server issues it."""
         device = device_of(request)
         run = f"mcp-{device.device_id}" if device else self._run
         headers = request.headers
         if headers is None or request.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
             return run
-        given = headers.get(SESSION_HEADER, "")
-        return f"mcp-{given}" if given else run
+        session_id = headers.get(SESSION_HEADER, "")
+        return f"mcp-{session_id}" if session_id else run
 
 
 def device_of(request: Ctx) -> Device | None:
-    """Whose credential came with a request, if a server around this one has looked at it."""
+    """The device that the HTTP server authenticated; None over standard input and output."""
     scope: dict[str, Any] = getattr(request.request_context.request, "scope", None) or {}
     state: dict[str, Any] = scope.get("state") or {}
     found = state.get("device")
@@ -88,12 +87,12 @@ def device_of(request: Ctx) -> Device | None:
 
 
 def client_name(request: Ctx) -> str:
-    """What the client calls itself; empty if it does not say."""
-    said = request.session.client_params
-    return said.client_info.name if said is not None else ""
+    """The client's own name; empty if it does not send one."""
+    params = request.session.client_params
+    return params.client_info.name if params is not None else ""
 
 
 def host_name(said: str) -> str:
-    """A client's own name as a host's name: small letters, digits, dots and hyphens."""
-    tame = _STRANGE.sub("-", said.lower()).strip("-._")[:NAME_MAX].rstrip("-._")
-    return tame if HOST_NAME.fullmatch(tame) else NAMELESS
+    """Normalise a client's own name to a host name: lower case, digits, dots and hyphens."""
+    cleaned = _NOT_ALLOWED.sub("-", said.lower()).strip("-._")[:NAME_MAX].rstrip("-._")
+    return cleaned if HOST_NAME.fullmatch(cleaned) else NAMELESS

@@ -1,6 +1,5 @@
-"""`everloop mcp`: serve one client over standard input and output until it leaves."""
+"""`everloop mcp`: serve one MCP client over standard input and output until it disconnects."""
 
-import importlib
 import logging
 import sys
 from argparse import Namespace
@@ -12,14 +11,15 @@ from everloop.settings import host_session, load
 
 
 def serve(asked: Namespace) -> int:
-    """Serve, and give the exit code. Standard output carries the protocol and nothing else.
+    """Serve and return the exit code. Standard output carries the protocol and nothing else.
 
     Raises:
-        Unavailable: the extra is not installed.
+        Unavailable: the `mcp` extra is not installed.
     """
     try:
-        server = importlib.import_module("everloop.interfaces.mcp.server")
-        anyio = importlib.import_module("anyio")
+        import anyio  # noqa: PLC0415 - comes with the `mcp` extra
+
+        from everloop.interfaces.mcp import server  # noqa: PLC0415 - needs the `mcp` extra
     except ImportError as problem:
         raise Unavailable(
             f"the MCP server is not installed: {problem}",
@@ -27,7 +27,7 @@ def serve(asked: Namespace) -> int:
         ) from problem
     logging.basicConfig(level=logging.WARNING, format="everloop mcp: %(message)s")
     if sys.stdin.isatty():
-        sys.stderr.write("everloop mcp: a host starts this and speaks MCP to it; see docs/mcp.md\n")
+        sys.stderr.write("everloop mcp: waiting for MCP on standard input; see docs/mcp.md\n")
     settings = load(home=asked.home)
     world = system_world(settings.log.lock_wait_s)
     engine = Engine.open(settings=settings, tenant=asked.tenant, world=world)

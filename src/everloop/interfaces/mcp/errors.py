@@ -1,4 +1,4 @@
-"""The one table from our errors to the protocol's: what can be mended is told, with its hint."""
+"""Maps Everloop's errors to MCP errors, with the hint that lets a model recover."""
 
 import functools
 from collections.abc import Callable
@@ -15,40 +15,40 @@ T = TypeVar("T")
 
 
 def told(problem: EverloopError) -> str:
-    """What went wrong, and what to do."""
+    """The error message followed by its hint."""
     return f"{problem}. {problem.hint_anywhere}" if problem.hint else str(problem)
 
 
 def tool(function: Callable[P, T]) -> Callable[P, T]:
-    """A tool whose errors a model can read and act on."""
-    return _translated(function, ToolError)
+    """Wrap a tool so that its errors are tool errors, which a model can read."""
+    return _translate_errors(function, ToolError)
 
 
 def resource(function: Callable[P, T]) -> Callable[P, T]:
-    """A resource that says whether there is none, or what else was wrong."""
+    """Wrap a resource so that its errors are resource errors."""
 
     def error(message: str) -> Exception:
         return ResourceError(message)
 
-    return _translated(function, error, missing=ResourceNotFoundError)
+    return _translate_errors(function, error, missing=ResourceNotFoundError)
 
 
 def prompt(function: Callable[P, T]) -> Callable[P, T]:
-    """A prompt whose arguments may be wrong."""
+    """Wrap a prompt so that its errors are invalid-params errors."""
 
     def error(message: str) -> Exception:
         return MCPError(INVALID_PARAMS, message)
 
-    return _translated(function, error)
+    return _translate_errors(function, error)
 
 
-def _translated(
+def _translate_errors(
     function: Callable[P, T],
     error: Callable[[str], Exception],
     missing: Callable[[str], Exception] | None = None,
 ) -> Callable[P, T]:
     @functools.wraps(function)
-    def translated(*args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except Corrupt as problem:
@@ -58,4 +58,4 @@ def _translated(
         except EverloopError as problem:
             raise error(told(problem)) from problem
 
-    return translated
+    return wrapped

@@ -1,7 +1,7 @@
-"""The same server inside another one, over HTTP, for those whom that one has let in.
+"""The MCP server over streamable HTTP, to be mounted in the HTTP server.
 
-Nobody comes here without a credential. A host's token says which host speaks; with a device's, it
-is the name that the client gives itself. A session belongs to the credential that opened it.
+Every request is already authenticated. A host's token decides which host is the caller; with a
+device's credential, the client's own name does. A session belongs to the credential that opened it.
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -24,30 +24,32 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Mounted:
-    """An application that serves one engine at one path."""
+    """An ASGI application that serves MCP for one engine at one path."""
 
     path = PATH
 
     def __init__(self, engine: Engine, settings: Settings, hosts: Sequence[str]) -> None:
         run = engine.log.ids.new("mcp")
         server = build(room_for(engine, settings, run=run, embeds=False))
-        server.streamable_http_app(streamable_http_path=PATH, transport_security=_known(hosts))
+        server.streamable_http_app(
+            streamable_http_path=PATH, transport_security=_transport_security(hosts)
+        )
         self._sessions = server.session_manager
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """What must go on while it is served."""
+        """The session manager's lifespan, which must be open while it serves."""
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a device that was let in."""
+        """Handle a request of an authenticated device."""
         device_id = scope["state"]["device"].device_id
         token = AccessToken(token="", client_id=device_id, scopes=[])
-        mine = {**scope, "user": AuthenticatedUser(token)}
-        await self._sessions.handle_request(mine, receive, send)
+        authenticated = {**scope, "user": AuthenticatedUser(token)}
+        await self._sessions.handle_request(authenticated, receive, send)
 
 
-def _known(hosts: Sequence[str]) -> TransportSecuritySettings:
-    """The names that the server around this one is known by, with and without a port."""
+def _transport_security(hosts: Sequence[str]) -> TransportSecuritySettings:
+    """DNS rebinding protection for the HTTP server's host names, with and without a port."""
     named = [form for host in hosts for form in (host, f"{host}:*")]
     origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in named]
     return TransportSecuritySettings(

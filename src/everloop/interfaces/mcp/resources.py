@@ -1,4 +1,4 @@
-"""Resources: a memory, a lesson, a manifest, for a person to attach to a conversation."""
+"""MCP resources: a memory, a lesson or a manifest to attach to a conversation."""
 
 from typing import Any
 
@@ -14,32 +14,32 @@ JSON, MARKDOWN = "application/json", "text/markdown"
 
 
 class Resources:
-    """What can be read by its address. Who may not see a thing finds nothing there."""
+    """Resources by URI. One that the host may not see is not found."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
         self._look = LookingTools(room)
 
     def memory(self, id: str, ctx: Ctx) -> MemoryLine:
-        """A memory, whole."""
+        """A memory in full."""
         by = self._room.callers.by(ctx)
         item = self._room.engine.memory.find(by.actor, id)
         return line(item, self._room.doors.text_characters_max)
 
     def lesson(self, id: str, ctx: Ctx) -> LessonLine:
-        """A lesson, whole, and how it stands at the gate."""
+        """A lesson in full, with what is missing for its promotion."""
         by = self._room.callers.by(ctx)
         standing = self._room.engine.lessons.standing(by.actor, id)
         return lesson_line(standing, self._room.doors.text_characters_max)
 
     def manifest(self, scope: str, ctx: Ctx) -> str:
-        """What to know in a scope: lessons with their standing, skills, personas, teams."""
+        """What to know in a scope: lessons, skills, personas and teams."""
         shown = self._look.manifest(scope, ctx)
         return "\n\n".join([*shown.notices, shown.text])
 
 
 def add_resources(server: MCPServer[Any], room: Room) -> None:
-    """Add them to a server."""
+    """Register the resources with a server."""
     resources = Resources(room)
     server.resource("everloop://memory/{id}", name="memory", title="A memory", mime_type=JSON)(
         errors.resource(resources.memory)

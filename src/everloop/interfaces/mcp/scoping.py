@@ -1,7 +1,7 @@
-"""Where to look: one scope, which must be said, and `global` with it. What is unknown fails closed.
+"""Resolves the scope of an MCP request: the one named, plus `global`. Unknown scopes fail closed.
 
-An agent that names a project nobody has heard of gets nothing and is told so loudly: an answer from
-elsewhere would look like an answer.
+An agent that names an unknown project gets no results and a clear notice: results from another
+scope would look like a real answer.
 """
 
 from typing import Final, NamedTuple
@@ -17,23 +17,23 @@ from everloop.memory.projections.queries import Item, asker
 GLOBAL: Final = "global"
 ALWAYS: Final = ("user", GLOBAL)
 NAMED_MAX: Final = 20
-LESSONS_MAX: Final = 500  # looked at to name the scopes there are
+LESSONS_MAX: Final = 500  # read to list the scopes in use
 
 
 class Place(NamedTuple):
-    """Where to look, and what to tell the one who asks. No scopes: nowhere."""
+    """The scopes to search and notices for the caller. Without scopes, nothing is searched."""
 
     scopes: tuple[str, ...]
     notices: tuple[str, ...] = ()
 
     @property
     def eyes(self) -> Asker:
-        """One who may see these scopes and nothing else, whoever asks."""
+        """An audience that sees exactly these scopes, whoever the caller is."""
         return Asker("", self.scopes)
 
 
 def place(engine: Engine, principal: str, scope: str) -> Place:
-    """The scopes that a question about one scope looks in.
+    """The scopes to search for a request about one scope.
 
     Raises:
         Invalid: it is not a scope.
@@ -43,48 +43,48 @@ def place(engine: Engine, principal: str, scope: str) -> Place:
         who = asker(reader, principal)
         if not who.scopes:
             return Place((), (not_let_in(principal),))
-        if _known(reader, who, scope):
+        if _is_known(reader, who, scope):
             both = dict.fromkeys((scope, GLOBAL))
             return Place(tuple(each for each in both if who.admits(each)))
-        return Place((), (_unknown(scope, _inhabited_scopes(reader, who)),))
+        return Place((), (_unknown_scope_notice(scope, _scopes_in_use(reader, who)),))
 
 
 def check_writable(engine: Engine, principal: str, scope: str) -> tuple[str, ...]:
-    """Make sure that a host may write in a scope; what to tell it besides.
+    """Check that a host may write to a scope, and return notices for it.
 
     Raises:
         Invalid: it is not a scope.
-        Forbidden: the host was not let into it.
+        Forbidden: the host has no access to it.
     """
     check_scope(scope)
     with engine.reading() as reader:
         who = asker(reader, principal)
         if not who.admits(scope):
             raise Forbidden(
-                f"{principal} was not let into {scope!r}",
-                hint=f"The user can: everloop grants allow {principal} {scope}",
+                f"{principal} has no access to {scope!r}",
+                hint=f"The user can give it: everloop grants allow {principal} {scope}",
             )
-        if _known(reader, who, scope):
+        if _is_known(reader, who, scope):
             return ()
-        return (f"NOTICE: {scope!r} is new here. If that was a slip, tell the user.",)
+        return (f"NOTICE: {scope!r} is a new scope. If you mistyped it, tell the user.",)
 
 
 def elsewhere(name: str, scope: str, found: Item) -> NotFound:
-    """That a memory is not in a scope, for one who may see where it is."""
+    """The error for a memory that is in another scope, which the caller may see."""
     return NotFound(
-        f"no memory {name!r} in {scope!r}", hint=f"It is in {found.scope!r}; ask there."
+        f"no memory {name!r} in {scope!r}", hint=f"It is in {found.scope!r}; use that scope."
     )
 
 
 def not_let_in(principal: str) -> str:
-    """What to tell a host that sees nothing."""
+    """The notice for a host that has no access to any scope."""
     return (
-        f"NOTICE: nobody has let {principal} in, so it sees nothing."
-        f" The user can: everloop grants allow {principal} SCOPE"
+        f"NOTICE: {principal} has no access to any scope, so NOTHING was searched."
+        f" The user can give it: everloop grants allow {principal} SCOPE"
     )
 
 
-def _known(reader: Reader, who: Asker, scope: str) -> bool:
+def _is_known(reader: Reader, who: Asker, scope: str) -> bool:
     if not who.admits(scope):
         return False
     if scope in ALWAYS or inhabited(reader, who, scope):
@@ -92,17 +92,17 @@ def _known(reader: Reader, who: Asker, scope: str) -> bool:
     return bool(positions(reader, Asker("", (scope,))))
 
 
-def _inhabited_scopes(reader: Reader, who: Asker) -> list[str]:
-    """The scopes in which this asker would find a memory or a lesson, by name."""
+def _scopes_in_use(reader: Reader, who: Asker) -> list[str]:
+    """The visible scopes that contain a memory or a lesson, sorted."""
     lessons = page(reader, who, limit=LESSONS_MAX).lessons
     return sorted({*scopes(reader, who), *(lesson.scope for lesson in lessons)})
 
 
-def _unknown(scope: str, known: list[str]) -> str:
-    named = ", ".join(known[:NAMED_MAX]) or "none yet"
+def _unknown_scope_notice(scope: str, known: list[str]) -> str:
+    listed = ", ".join(known[:NAMED_MAX]) or "none yet"
     more = f" and {len(known) - NAMED_MAX} more" if len(known) > NAMED_MAX else ""
     return (
-        f"NOTICE: {scope!r} is unknown here, so NOTHING was searched."
-        f" Scopes with something in them: {named}{more}. Ask again with one of these, or tell the"
-        " user that nothing is known."
+        f"NOTICE: the scope {scope!r} is unknown, so NOTHING was searched."
+        f" Scopes in use: {listed}{more}. Try again with one of these, or tell the user that"
+        " nothing is known."
     )

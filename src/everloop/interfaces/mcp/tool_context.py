@@ -1,4 +1,4 @@
-"""What the tools share: the engine, who is at the door, the limits, and the work beside."""
+"""Shared context of the MCP tools: engine, callers, limits and background embedding."""
 
 import threading
 from typing import Annotated, Final
@@ -13,20 +13,20 @@ from everloop.log.model.facts import NoteWritten
 from everloop.memory.background import EmbeddingTask
 from everloop.settings import DoorSettings
 
-SAID: Final = "said"  # the stream in which hosts note what they say the user said
+SAID: Final = "said"  # the stream of the user's words as hosts relay them
 
 Scope = Annotated[
     str,
     Field(
-        description="Where it belongs: `user` (about the user), `project:NAME`, `team:NAME`,"
-        " `skill:NAME` or `global`. Required; there is no default.",
+        description="The scope: `user` (about the user), `project:NAME`, `team:NAME`,"
+        " `skill:NAME` or `global`. There is no default.",
         examples=["project:everloop", "user"],
     ),
 ]
 
 
 class Room:
-    """One engine and those who come to it."""
+    """One engine, its callers and its limits, for all tools of a server."""
 
     def __init__(
         self, engine: Engine, callers: Callers, doors: DoorSettings, *, embeds: bool = True
@@ -34,14 +34,14 @@ class Room:
         self.engine = engine
         self.callers = callers
         self.doors = doors
-        self._embeds = embeds  # whether nobody else in this process does
+        self._embeds = embeds  # False if another service of this process embeds
         self._embedding: EmbeddingTask | None = None
         self._lock = threading.Lock()
 
     def embed(self) -> None:
-        """Begin to give items their vectors, when meaning is first searched.
+        """Start embedding items in the background when semantic search is first used.
 
-        Who asks first waits for them, as long as is set; then it goes on beside.
+        The first caller waits for it, up to the time limit in the settings.
         """
         with self._lock:
             if self._embeds and self._embedding is None:
@@ -49,30 +49,30 @@ class Room:
                 self._embedding = self.engine.embed_in_background()
 
     def check_length(self, *texts: str) -> None:
-        """Make sure that nobody says too much at a time.
+        """Check texts against the length limit.
 
         Raises:
-            Invalid: somebody does.
+            Invalid: one is too long.
         """
         longest, most = max(len(text) for text in texts), self.doors.text_characters_max
         if longest > most:
             raise Invalid(
-                f"{longest:,} characters are too many; at most {most:,} are taken",
-                hint="Say the gist of it.",
+                f"the text has {longest:,} characters; the limit is {most:,}",
+                hint="Shorten or summarise it.",
             )
 
     def note(self, by: Context, words: str, *, request_id: str | None = None) -> int:
-        """Where the user's words are recorded, as a host passed them on."""
-        said = [Draft(NoteWritten(text=words))]
+        """Record the user's words as a host relays them, and return the log position."""
+        drafts = [Draft(NoteWritten(text=words))]
         log = self.engine.log
-        return log.append(SAID, said, actor=by.actor, request_id=request_id).position
+        return log.append(SAID, drafts, actor=by.actor, request_id=request_id).position
 
     def limited(self, wanted: int) -> int:
-        """How many results to give."""
+        """The number of results to return, within the limit."""
         return max(1, min(wanted, self.doors.results_max))
 
     def close(self) -> None:
-        """Stop what goes on beside, then close the engine."""
+        """Stop background embedding, then close the engine."""
         with self._lock:
             if self._embedding is not None:
                 self._embedding.stop()

@@ -1,4 +1,4 @@
-"""Skills, personas and teams, whom you trust to pass on your words, and the manifest."""
+"""Routes for skills, personas and teams, trusted hosts, and the manifest."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["crew"])
 
 
 class EntryOut(Shown):
-    """A skill, a persona or a team in a list."""
+    """A skill, persona or team in a list."""
 
     position: int
     sort: str
@@ -37,14 +37,14 @@ class EntryOut(Shown):
 
 
 class MemberOut(Shown):
-    """Someone or something in a team."""
+    """A member of a team."""
 
     sort: Literal["persona", "skill", "user"]
     id: str
 
 
 class ImprovementOut(Shown):
-    """A promoted lesson that was meant for a skill."""
+    """A promoted lesson that improved a skill."""
 
     lesson_id: str
     promoted_at: datetime
@@ -53,10 +53,10 @@ class ImprovementOut(Shown):
 
 
 class WholeEntryOut(BaseModel):
-    """A skill, a persona or a team with all that it says.
+    """A skill, persona or team in full.
 
-    A skill's `files` are named, a team's `members` are listed, `evidence` are ids of memories, and
-    `history` holds the lessons that made a skill better, oldest first.
+    `files` are a skill's file names, `members` a team's members, `evidence` ids of memories, and
+    `history` the lessons that improved a skill, oldest first.
     """
 
     headline: EntryOut
@@ -70,7 +70,7 @@ class WholeEntryOut(BaseModel):
 
 
 class HostOut(Shown):
-    """Whether a host may pass on the user's words."""
+    """A host, and whether it is trusted to relay the user's words."""
 
     host: str
     trusted: bool
@@ -78,13 +78,13 @@ class HostOut(Shown):
 
 
 class Trust(BaseModel):
-    """Whether a host may pass on the user's words."""
+    """Whether to trust a host to relay the user's words."""
 
     trusted: bool
 
 
 class ManifestOut(Shown):
-    """What a host's model is told at the beginning of a turn; `context_id` leads to its ledger."""
+    """The text given to a host's model at the start of a turn; `context_id` names its record."""
 
     context_id: str
     text: str
@@ -97,50 +97,53 @@ def crew(
     house: HouseDep,
     status: Annotated[list[Literal["draft", "active", "archived"]], Query()] = ["draft", "active"],  # noqa: B006 - FastAPI copies it
 ) -> list[EntryOut]:
-    """The skills, personas or teams, by name."""
-    found = house.engine.crew.headlines(OWNER, sort, tuple(status))
-    return [EntryOut.model_validate(one) for one in found]
+    """List skills, personas or teams, by name."""
+    entries = house.engine.crew.headlines(OWNER, sort, tuple(status))
+    return [EntryOut.model_validate(one) for one in entries]
 
 
 @router.get("/crew/{sort}/{name}")
 def crew_entry(
     sort: Literal["skill", "persona", "team"], name: str, house: HouseDep
 ) -> WholeEntryOut:
-    """One skill, persona or team with all that it says, also an archived one."""
-    return _whole(house.engine.crew.whole(OWNER, sort, name))
+    """One skill, persona or team in full, archived ones included."""
+    return _entry_out(house.engine.crew.whole(OWNER, sort, name))
 
 
 @router.get("/hosts")
 def hosts(house: HouseDep) -> list[HostOut]:
-    """Whom you trust to pass on your words, and whom not."""
+    """List hosts, and whether each is trusted to relay the user's words."""
     return [HostOut.model_validate(host) for host in house.engine.lessons.hosts()]
 
 
 @router.put("/hosts/{host}")
 def trust(host: str, trust: Trust, house: HouseDep, by: SpeakerDep) -> HostOut:
-    """Let a host pass on your words, or let it no longer."""
+    """Trust a host to relay the user's words, or stop trusting it."""
     act = house.engine.lessons.trust if trust.trusted else house.engine.lessons.distrust
     act(host, by=by)
     known = next((one for one in house.engine.lessons.hosts() if one.host == host), None)
     if known is None:
-        raise NotFound(f"{host!r} was never trusted", hint="There is nothing to take back.")
+        raise NotFound(
+            f"{host!r} was never trusted",
+            hint="There is nothing to undo; GET /api/hosts lists hosts.",
+        )
     return HostOut.model_validate(known)
 
 
 class Wanted(BaseModel):
-    """What a manifest is to be about."""
+    """The topic of a manifest."""
 
     query: Annotated[str, Field(max_length=2_000)] = ""
 
 
 @router.post("/manifest")
 def manifest(wanted: Wanted, house: HouseDep, by: SpeakerDep) -> ManifestOut:
-    """What a host's model would be told now. It is kept, as every prompt is."""
+    """Build the manifest that a host's model would get now. It is stored like every prompt."""
     wish = Wish(memory_query=wanted.query, record=False)
     return ManifestOut.model_validate(house.engine.herald.manifest(wish, by=by))
 
 
-def _whole(found: Whole) -> WholeEntryOut:
+def _entry_out(found: Whole) -> WholeEntryOut:
     profile = found.profile
     skill = profile if isinstance(profile, Skill) else None
     members = profile.members if isinstance(profile, Team) else ()

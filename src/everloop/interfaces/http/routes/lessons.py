@@ -1,4 +1,4 @@
-"""Lessons: how each stands before the gate, and the user's word on them."""
+"""Routes for lessons: listing, gate checks, and the user's decisions and feedback."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -32,7 +32,7 @@ StatusName = Literal["pending", "active", "promoted", "discarded", "superseded"]
 
 
 class EvidenceOut(BaseModel):
-    """What a lesson stands on: a memory, or words that were said."""
+    """Evidence of a lesson: a memory or a quote."""
 
     kind: Literal["memory", "quote"]
     item_id: str
@@ -62,14 +62,14 @@ class LessonOut(Shown):
 
 
 class LessonsOut(BaseModel):
-    """Some lessons, and how many there are."""
+    """One page of lessons, and the total number."""
 
     lessons: list[LessonOut]
     total: int
 
 
 class ViolationOut(Shown):
-    """What stands in the way, and what would help."""
+    """A requirement for promotion that is not met, and what would meet it."""
 
     code: str
     message: str
@@ -78,7 +78,7 @@ class ViolationOut(Shown):
 
 
 class CheckOut(Shown):
-    """One check of the gate."""
+    """One check of the promotion gate."""
 
     name: str
     fact: str
@@ -87,7 +87,7 @@ class CheckOut(Shown):
 
 
 class NarrativeOut(Shown):
-    """Why a lesson holds."""
+    """The reason for a lesson: what triggered it, what failed, what fixed it."""
 
     trigger: str
     failure_mode: str
@@ -96,7 +96,7 @@ class NarrativeOut(Shown):
 
 
 class SignalOut(Shown):
-    """Praise or blame; one that is open counts, and can be withdrawn."""
+    """A piece of feedback. It counts while `open`, and can then be withdrawn."""
 
     signal_id: str
     helpful: bool
@@ -109,7 +109,7 @@ class SignalOut(Shown):
 
 
 class StandingOut(BaseModel):
-    """A lesson, its evidence, what was heard of it, and how it stands before the gate."""
+    """A lesson with its evidence, its feedback and the checks of the promotion gate."""
 
     lesson: LessonOut
     evidence: list[EvidenceOut]
@@ -119,7 +119,7 @@ class StandingOut(BaseModel):
 
 
 class PromotionOut(Shown):
-    """What the gate said."""
+    """The promotion gate's decision."""
 
     lesson_id: str
     passed: bool
@@ -130,7 +130,7 @@ class PromotionOut(Shown):
 
 
 class NewLesson(Body):
-    """A rule to put forward."""
+    """A lesson to propose."""
 
     description: Annotated[str, Field(min_length=1, max_length=280)]
     body: Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -140,14 +140,14 @@ class NewLesson(Body):
 
 
 class LessonChange(Body):
-    """What to change of its words; what is absent stays."""
+    """Changes to a lesson's text; absent fields stay as they are."""
 
     description: Annotated[str | None, Field(min_length=1, max_length=280)] = None
     body: Annotated[str | None, Field(min_length=1, max_length=20_000)] = None
 
 
 class NarrativeIn(Body):
-    """Why a lesson holds."""
+    """The reason for a lesson: what triggered it, what failed, what fixed it."""
 
     trigger: Annotated[str, Field(min_length=1, max_length=140)]
     failure_mode: Annotated[str, Field(min_length=1, max_length=200)]
@@ -158,7 +158,7 @@ class NarrativeIn(Body):
 
 
 class Feedback(Body):
-    """Whether a lesson helped; `text_digest` is of the words that you saw."""
+    """Whether a lesson helped. `text_digest` is the digest of the text that you saw."""
 
     helpful: bool
     signal_id: Annotated[str, Field(max_length=64)] = ""
@@ -166,14 +166,14 @@ class Feedback(Body):
 
 
 class Letting(Body):
-    """Why it is let go; `force` where you wrote it yourself."""
+    """Why a lesson is discarded. `force` is required if you wrote it yourself."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
     force: bool = False
 
 
 class Successor(Body):
-    """Which lesson takes its place."""
+    """The lesson that replaces this one."""
 
     by: Annotated[str, Field(max_length=100)]
     force: bool = False
@@ -186,15 +186,15 @@ def lessons(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> LessonsOut:
-    """Lessons by status; without one, all that were not discarded."""
+    """List lessons by status; by default all but discarded ones."""
     page = house.engine.lessons.page(OWNER, tuple(status), limit=limit, offset=offset)
-    found = [LessonOut.model_validate(lesson) for lesson in page.lessons]
-    return LessonsOut(lessons=found, total=page.total)
+    shown = [LessonOut.model_validate(lesson) for lesson in page.lessons]
+    return LessonsOut(lessons=shown, total=page.total)
 
 
 @router.post("/lessons", status_code=201)
 def propose(new: NewLesson, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Put a rule forward."""
+    """Propose a lesson."""
     command = ProposeLesson(
         "",
         new.description,
@@ -209,13 +209,13 @@ def propose(new: NewLesson, house: HouseDep, by: SpeakerDep) -> StandingOut:
 
 @router.get("/lessons/{lesson_id}")
 def one_lesson(lesson_id: str, house: HouseDep) -> StandingOut:
-    """A lesson and how it stands: every check with its fact, and what would satisfy it."""
-    return _standing(house, house.engine.lessons.standing(OWNER, lesson_id))
+    """A lesson with every check of the promotion gate, and what would meet each check."""
+    return _standing_out(house, house.engine.lessons.standing(OWNER, lesson_id))
 
 
 @router.patch("/lessons/{lesson_id}")
 def edit(lesson_id: str, change: LessonChange, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Change its words. What was said of the older words no longer counts."""
+    """Edit a lesson's text. Feedback on the older text no longer counts."""
     command = EditLesson(lesson_id, change.description, change.body)
     house.engine.lessons.edit(command, by=by, request_id=change.request_id)
     return one_lesson(lesson_id, house)
@@ -223,7 +223,7 @@ def edit(lesson_id: str, change: LessonChange, house: HouseDep, by: SpeakerDep) 
 
 @router.post("/lessons/{lesson_id}/narrative")
 def narrate(lesson_id: str, said: NarrativeIn, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Say why it holds."""
+    """Explain the reason for a lesson."""
     narrative = Narrative(
         said.trigger,
         said.failure_mode,
@@ -243,7 +243,7 @@ def activate(
     text_digest: str = "",
     asked: Body = NOTHING,
 ) -> StandingOut:
-    """Put it on trial. `text_digest` is of the words that you saw."""
+    """Put a lesson on trial. `text_digest` is the digest of the text that you saw."""
     house.engine.lessons.activate(
         lesson_id, by=by, text_digest=text_digest, request_id=asked.request_id
     )
@@ -252,14 +252,14 @@ def activate(
 
 @router.post("/lessons/{lesson_id}/promotion")
 def promote(lesson_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> PromotionOut:
-    """Ask the gate. A refusal is an answer too, with every reason."""
-    told = house.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
-    return PromotionOut.model_validate(told)
+    """Ask the gate to promote a lesson. A refusal is not an error; it lists every reason."""
+    decision = house.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
+    return PromotionOut.model_validate(decision)
 
 
 @router.post("/lessons/{lesson_id}/feedback")
 def feedback(lesson_id: str, said: Feedback, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Say that it helped, or that it harmed."""
+    """Give feedback: the lesson helped, or it did harm."""
     command = GiveFeedback(lesson_id, said.helpful, said.signal_id, text_digest=said.text_digest)
     house.engine.lessons.feedback(command, by=by, request_id=said.request_id)
     return one_lesson(lesson_id, house)
@@ -267,14 +267,14 @@ def feedback(lesson_id: str, said: Feedback, house: HouseDep, by: SpeakerDep) ->
 
 @router.delete("/lessons/{lesson_id}/feedback/{signal_id}")
 def withdraw(lesson_id: str, signal_id: str, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Take a signal back."""
+    """Withdraw a piece of feedback."""
     house.engine.lessons.withdraw(WithdrawFeedback(lesson_id, signal_id), by=by)
     return one_lesson(lesson_id, house)
 
 
 @router.post("/lessons/{lesson_id}/discard")
 def discard(lesson_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Let it go."""
+    """Discard a lesson."""
     command = DiscardLesson(lesson_id, letting.reason, letting.force)
     house.engine.lessons.discard(command, by=by, request_id=letting.request_id)
     return one_lesson(lesson_id, house)
@@ -282,7 +282,7 @@ def discard(lesson_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -
 
 @router.post("/lessons/{lesson_id}/successor")
 def supersede(lesson_id: str, by_: Successor, house: HouseDep, by: SpeakerDep) -> StandingOut:
-    """Let another take its place."""
+    """Replace a lesson by another one."""
     command = SupersedeLesson(lesson_id, by_.by, by_.force)
     house.engine.lessons.supersede(command, by=by, request_id=by_.request_id)
     return one_lesson(lesson_id, house)
@@ -294,22 +294,22 @@ def _evidence(
     return (*(MemoryEvidence(one) for one in memories), *(QuoteEvidence(one) for one in quotes))
 
 
-def _standing(house: House, standing: Standing) -> StandingOut:
+def _standing_out(house: House, standing: Standing) -> StandingOut:
     lesson = standing.lesson
     with house.engine.reading() as reader:
-        heard = heard_of(reader, lesson.position, lesson.digest)
+        feedback = heard_of(reader, lesson.position, lesson.digest)
         cited = [one.item_id for one in lesson.evidence if isinstance(one, MemoryEvidence)]
-        said = {item.item_id: item.text for item in these(reader, asker(reader, OWNER), cited)}
-    told = lesson.narrative
+        texts = {item.item_id: item.text for item in these(reader, asker(reader, OWNER), cited)}
+    narrative = lesson.narrative
     return StandingOut(
         lesson=LessonOut.model_validate(lesson),
         evidence=[
-            EvidenceOut(kind="memory", item_id=one.item_id, text=said.get(one.item_id, ""))
+            EvidenceOut(kind="memory", item_id=one.item_id, text=texts.get(one.item_id, ""))
             if isinstance(one, MemoryEvidence)
             else EvidenceOut(kind="quote", item_id=one.found_in, text=one.text)
             for one in lesson.evidence
         ],
-        narrative=None if told is None else NarrativeOut.model_validate(told),
-        signals=[SignalOut.model_validate(one) for one in heard.signals],
+        narrative=None if narrative is None else NarrativeOut.model_validate(narrative),
+        signals=[SignalOut.model_validate(one) for one in feedback.signals],
         checks=[CheckOut.model_validate(check) for check in standing.checks],
     )

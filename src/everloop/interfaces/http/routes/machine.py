@@ -1,4 +1,4 @@
-"""This installation: models and settings, what was found, and what the log says of itself."""
+"""Routes for this installation: settings, models, tool servers, and the log itself."""
 
 from typing import Annotated, Literal
 
@@ -28,11 +28,11 @@ CHANGEABLE = frozenset(
         "thread.answer.tool_rounds_max",
     }
 )
-NO_MODEL = "No language model was found. docs/models.md tells how to add one."
+NO_MODEL = "No language model was found. docs/models.md explains how to add one."
 
 
 class SettingOut(Shown):
-    """A setting: what it is called, what it is, what it means."""
+    """A setting with its value, default, type and meaning."""
 
     name: str
     variable: str
@@ -44,37 +44,37 @@ class SettingOut(Shown):
 
 
 class FoundModel(Shown):
-    """A model that can be asked, and how it was found."""
+    """An available model, and where it was found."""
 
     name: str
     words: str
 
 
 class ModelsOut(BaseModel):
-    """Which models were found, and which are in use."""
+    """The available models, and the ones in use."""
 
     found: list[FoundModel]
     narrative: str
     classifier: str
-    offline: bool  # nothing but the built-in model talks, which only quotes
+    offline: bool  # only the built-in model is available, which can only quote
     hint: str
 
 
 class Choice(BaseModel):
-    """The models of a slot, in order of preference, with commas; empty: the best that is found."""
+    """Models of a slot, comma-separated in order of preference; empty: automatic."""
 
     slot: Literal["narrative", "classifier"]
     models: Annotated[str, Field(max_length=500, pattern=r"^[A-Za-z0-9_.:/@+ ,-]*$")]
 
 
 class NewValue(BaseModel):
-    """What a setting is to be, written as in the settings file."""
+    """A new value of a setting, written as in the settings file."""
 
     value: Annotated[str, Field(max_length=500, pattern=r"^[ -~]*$")]
 
 
 class ToolServerOut(Shown):
-    """An MCP server whose tools a model may use, and how it is."""
+    """An MCP server whose tools a model may use, and its state."""
 
     name: str
     way: str
@@ -84,7 +84,7 @@ class ToolServerOut(Shown):
 
 
 class FactOut(BaseModel):
-    """A fact of the log."""
+    """A fact in the log."""
 
     position: int
     kind: str
@@ -96,7 +96,7 @@ class FactOut(BaseModel):
 
 
 class ProofOut(Shown):
-    """Whether the log is whole."""
+    """The result of verifying the log."""
 
     ok: bool
     records: int
@@ -105,20 +105,20 @@ class ProofOut(Shown):
 
 @router.get("/settings")
 def settings(house: HouseDep) -> list[SettingOut]:
-    """Every setting with its value. Secrets are not shown."""
+    """List all settings with their values. Secrets are hidden."""
     return [_setting(one) for one in described(house.running.settings)]
 
 
 @router.put("/settings/{name}")
 def change(name: str, new: NewValue, house: HouseDep) -> SettingOut:
-    """Change a setting that is `changeable`, from now on and in the settings file."""
+    """Change a setting that is `changeable`. It takes effect at once and is saved."""
     running = house.running
     known = next((one for one in described(running.settings) if one.name == name), None)
     if known is None or name not in CHANGEABLE:
         raise NotFound(f"{name!r} cannot be changed here", hint="Edit settings.toml and restart.")
-    _check_free(known.variable)
+    _check_not_overridden(known.variable)
     home = running.settings.home
-    load({known.variable: new.value}, home=home)  # refuses what is out of bounds
+    load({known.variable: new.value}, home=home)  # raises if the value is out of bounds
     section, _, field = name.rpartition(".")
     write_setting(running.settings.folder, section, field, new.value)
     running.choose(load(home=home))
@@ -127,26 +127,26 @@ def change(name: str, new: NewValue, house: HouseDep) -> SettingOut:
 
 @router.get("/models")
 def models(house: HouseDep) -> ModelsOut:
-    """Which models were found, and which are in use."""
+    """The available models, and the ones in use."""
     running = house.running
-    talks = running.narrative().name
+    narrative = running.narrative().name
     return ModelsOut(
         found=[FoundModel(name=one.name, words=one.words) for one in running.found],
-        narrative=talks,
+        narrative=narrative,
         classifier=running.classifier().name,
-        offline=talks == OFFLINE,
-        hint=NO_MODEL if talks == OFFLINE else "",
+        offline=narrative == OFFLINE,
+        hint=NO_MODEL if narrative == OFFLINE else "",
     )
 
 
 @router.put("/models")
 def choose(choice: Choice, house: HouseDep) -> ModelsOut:
-    """Go on with other models; nothing of a conversation is lost."""
+    """Choose other models. Conversations continue without loss."""
     running = house.running
-    _check_free(f"{PREFIX}MODELS_{choice.slot.upper()}")
+    _check_not_overridden(f"{PREFIX}MODELS_{choice.slot.upper()}")
     found = running.found if not choice.models else ()
-    for_now = msgspec.structs.replace(running.settings.models, **{choice.slot: choice.models})
-    chosen_model(for_now, choice.slot, found)  # refuses what is no model
+    candidate = msgspec.structs.replace(running.settings.models, **{choice.slot: choice.models})
+    chosen_model(candidate, choice.slot, found)  # raises if a name is not a model
     write_setting(running.settings.folder, "models", choice.slot, choice.models)
     running.choose(load(home=running.settings.home))
     return models(house)
@@ -154,7 +154,7 @@ def choose(choice: Choice, house: HouseDep) -> ModelsOut:
 
 @router.get("/tools")
 def tool_servers(house: HouseDep) -> list[ToolServerOut]:
-    """The MCP servers that are set, and how each of them is just now."""
+    """The configured MCP servers, and the current state of each."""
     return [ToolServerOut.model_validate(one) for one in house.running.tool_servers.health()]
 
 
@@ -164,7 +164,7 @@ def tail(
     before: Annotated[int | None, Query(ge=1)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> list[FactOut]:
-    """Facts as they are recorded, the newest first."""
+    """Recorded facts, newest first."""
     log = house.engine.log
     upto = log.head if before is None else min(before - 1, log.head)
     records = list(log.records(after=max(0, upto - limit), upto=upto))
@@ -184,26 +184,26 @@ def tail(
 
 @router.post("/log/proof")
 def prove(house: HouseDep) -> ProofOut:
-    """Check every digest of the log."""
+    """Verify the log: check the digest of every record."""
     found = verify(house.engine.log)
     problems = [f"{one.first} to {one.last}: {one.problem}" for one in found.damage]
     return ProofOut(ok=found.ok, records=found.records, problems=problems)
 
 
-def _check_free(variable: str) -> None:
-    """Make sure that what is written to the file will hold.
+def _check_not_overridden(variable: str) -> None:
+    """Check that no environment variable overrides what is written to the settings file.
 
     Raises:
-        Conflict: the environment says something else, and it wins.
+        Conflict: one does.
     """
     if set_outside(variable):
         raise Conflict(
-            f"{variable} is set where Everloop was started, and wins over a choice made here",
-            hint="Start it without that variable.",
+            f"the environment variable {variable} overrides this setting",
+            hint="Unset it and restart Everloop.",
         )
 
 
 def _setting(one: Described) -> SettingOut:
-    told = SettingOut.model_validate(one)
+    setting = SettingOut.model_validate(one)
     changeable = one.name in CHANGEABLE and not set_outside(one.variable)
-    return told.model_copy(update={"changeable": changeable})
+    return setting.model_copy(update={"changeable": changeable})

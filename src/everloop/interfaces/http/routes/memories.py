@@ -1,4 +1,4 @@
-"""Memory: items, recall that explains itself, why and why not, zoom."""
+"""Routes for memories: list, remember, edit, retire, search with explanations, retract."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -48,12 +48,12 @@ from everloop.memory.summaries.zoom import zoom
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["memory"])
 
 Mode = Literal["text", "semantic", "hybrid"]
-ACCESS = "access."  # a retracted revocation would let a device in again
+ACCESS = "access."  # retracting a revocation would give a device access again
 Position = Annotated[int, Path(ge=1, le=2**53)]
 
 
 class Among(BaseModel):
-    """What to look among; nothing said: everything."""
+    """Filter of memories; by default everything."""
 
     scope: Annotated[list[str], Field(max_length=20)] = []
     kind: Annotated[list[str], Field(max_length=20)] = []
@@ -62,7 +62,7 @@ class Among(BaseModel):
     limit: Annotated[int, Field(ge=1, le=500)] = 50
 
     def only(self, *, retired: bool = False) -> Filter:
-        """The same, as memory takes it."""
+        """The filter as a query of the memory."""
         since, before = _aware(self.since), _aware(self.before)
         scopes = tuple(check_scope(scope) for scope in self.scope)
         return Filter(scopes, (), tuple(self.kind), since, before, retired)
@@ -77,7 +77,7 @@ class Listing(Among):
 
 
 class Question(Among):
-    """What to recall."""
+    """A search query."""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
     mode: Mode = "hybrid"
@@ -93,9 +93,9 @@ class New(Body):
 
 
 class Change(Body):
-    """What to change of a memory; what is absent stays. A `request_id` is for one change.
+    """Changes to a memory; absent fields stay as they are. A `request_id` is for one change.
 
-    `base` is the `version` that was seen: if the memory has newer words by now, nothing changes.
+    `base` is the `version` that you saw: if the text is newer by now, nothing is changed (409).
     """
 
     text: Annotated[str | None, Field(min_length=1, max_length=100_000)] = None
@@ -107,7 +107,7 @@ class Change(Body):
 
 
 class Letting(Body):
-    """Why an item is let go; `force` is needed where something you wrote stands on it."""
+    """Why a memory is retired. `force` is required if something the user wrote cites it."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
     force: bool = False
@@ -115,7 +115,7 @@ class Letting(Body):
 
 @router.get("/memories")
 def memories(house: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
-    """Memories by the time they happened, newest first."""
+    """List memories by the time they happened, newest first."""
     only = wanted.only(retired=wanted.retired)
     with house.engine.reading() as reader:
         items, total = queries.page(
@@ -131,11 +131,11 @@ def memories(house: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
 
 @router.post("/memories", status_code=201)
 def remember(new: New, house: HouseDep, by: SpeakerDep) -> KeptOut:
-    """Remember something. What says the same already is not stored twice."""
-    item, keeper = RememberItem("", new.text, new.title, scope=new.scope), house.engine.memory
+    """Remember something. A duplicate of an existing memory is not stored twice."""
+    item, memory = RememberItem("", new.text, new.title, scope=new.scope), house.engine.memory
     if not new.request_id:
-        return KeptOut.model_validate(keeper.remember(item, by=by))
-    return KeptOut.model_validate(remember_once(keeper, item, by=by, request_id=new.request_id))
+        return KeptOut.model_validate(memory.remember(item, by=by))
+    return KeptOut.model_validate(remember_once(memory, item, by=by, request_id=new.request_id))
 
 
 @router.get("/memories/{item_id}")
@@ -147,13 +147,13 @@ def one_memory(item_id: str, house: HouseDep) -> LifeOut:
 
 @router.patch("/memories/{item_id}")
 def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> ChangedOut:
-    """Revise, rate, pin. What is so already is not recorded."""
+    """Edit, rate or pin a memory. Changes without effect are not recorded."""
     wanted: list[Command] = []
     if not (change.text is None and change.title is None and change.scope is None):
         words = (change.title, change.text, change.scope)
         wanted.append(ReviseItem(item_id, *words, base=change.base))
     elif change.base is not None:
-        raise Invalid("`base` says nothing without words", hint="Give text, title or scope, too.")
+        raise Invalid("`base` needs a change of text", hint="Send text, title or scope with it.")
     if change.significance is not None:
         wanted.append(RateItem(item_id, change.significance))
     if change.pinned is not None:
@@ -162,14 +162,14 @@ def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> Cha
         do_once(house.engine.do, command, MEMORY_TRACES, by=by, request_id=change.request_id)
         for command in wanted
     ]
-    # What else a receipt tells stands on its first fact, and goes with it.
+    # The other facts of a receipt depend on the first one, and are retracted with it.
     done = [receipt.facts[0].position for receipt in receipts if receipt.facts]
     return ChangedOut(**dict(one_memory(item_id, house)), done=done)
 
 
 @router.get("/memories/{item_id}/retirement")
 def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
-    """Who stands on a memory that would step back, and whether that needs `force`."""
+    """Preview retiring a memory: what cites it, and whether `force` is required."""
     with house.engine.reading() as reader:
         links = standing(reader, asker(reader, OWNER), item_id)
     return StandsOut(
@@ -180,7 +180,7 @@ def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
 
 @router.post("/memories/{item_id}/retirement")
 def retire(item_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
-    """Let a memory step back. Recall passes over it; retract this to undo it."""
+    """Retire a memory, so that search skips it. Retract the position to undo."""
     command = RetireItem(item_id, letting.reason, letting.force)
     request_id = letting.request_id
     done = do_once(house.engine.do, command, MEMORY_TRACES, by=by, request_id=request_id)
@@ -189,7 +189,7 @@ def retire(item_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> D
 
 @router.get("/memories/{item_id}/below")
 def below(item_id: str, house: HouseDep) -> list[ZoomedOut]:
-    """What a memory was made of, all the way down."""
+    """The memories that a summary was made from, at every level."""
     with house.engine.reading() as reader:
         found = zoom(reader, asker(reader, OWNER), item_id)
     return [ZoomedOut.model_validate(one) for one in found]
@@ -197,7 +197,7 @@ def below(item_id: str, house: HouseDep) -> list[ZoomedOut]:
 
 @router.get("/recall")
 def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
-    """Memories by words and meaning, each with why it ranks where it does."""
+    """Search memories by keyword and meaning, with an explanation of each rank."""
     asked = Asked(wanted.query, wanted.limit, wanted.mode, wanted.only())
     answer = house.engine.memory.recall(OWNER, asked)
     groups = [group_out(group, wanted.query) for group in side_by_side(answer.hits)]
@@ -206,13 +206,13 @@ def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
 
 @router.get("/reading")
 def reading(house: HouseDep) -> ReadingOut:
-    """How far memories are read for their meaning: nothing of nothing, if all of them are.
+    """Progress of embedding memories for semantic search; 0 of 0 when all are embedded.
 
-    Until then, words alone find some of them.
+    Memories that are not embedded yet are found by keywords only.
     """
-    space, beside = house.engine.memory.memory.space, house.running.embedding
-    done, total = beside.progress if beside else (0, 0)
-    problem = beside.problem if beside else None
+    space, embedding = house.engine.memory.memory.space, house.running.embedding
+    done, total = embedding.stands if embedding else (0, 0)
+    problem = embedding.problem if embedding else None
     return ReadingOut(
         embedder=space.embedder.name if space else "",
         done=done,
@@ -230,34 +230,36 @@ def why(
     mode: Mode = "hybrid",
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> PathOut:
-    """The way of a memory to the answer of a question, and where it stopped."""
+    """Explain why a search finds a memory, or at which step it was dropped."""
     asked = Asked(query, limit, mode)
     return PathOut.model_validate(path(house.engine.memory, OWNER, principal, item_id, asked))
 
 
 @router.get("/retractions/{position}")
 def preview(position: Position, house: HouseDep) -> ImpactOut:
-    """What retracting a fact would change."""
+    """Preview retracting a fact."""
     return impact_out(house.engine.log.preview_retract([position]))
 
 
 @router.post("/retractions/{position}")
 def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
-    """Make a fact, and all that came from it, stop counting.
+    """Retract a fact and everything derived from it.
 
-    The answer is the position of the retraction: retract that to undo it.
+    Returns the position of the retraction; retract that to undo it.
     """
     log = house.engine.log
     if log.record(position).kind.startswith(ACCESS):
-        raise Forbidden("who is let in is not retracted", hint="Revoke or rename the device.")
+        raise Forbidden(
+            "facts about device access cannot be retracted", hint="Revoke or rename the device."
+        )
     done = retract_once(log, position, letting.reason, by=by, request_id=letting.request_id)
     return DoneOut(position=done.position)
 
 
 def _aware(at: datetime | None) -> datetime | None:
-    """A time with its zone; without one, that of this machine."""
+    """A time with its zone; without one, this machine's zone."""
     if at is None:
         return None
     if not 1970 < at.year < 9999:
-        raise Invalid(f"{at.isoformat()} is out of reach", hint="Use a year from 1971 to 9998.")
+        raise Invalid(f"{at.isoformat()} is out of range", hint="Use a year from 1971 to 9998.")
     return at.astimezone()

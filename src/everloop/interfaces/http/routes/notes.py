@@ -1,4 +1,4 @@
-"""What is kept in mind, what calls of models took, files beside messages, and where one is."""
+"""Routes for notes of a thread, model usage, attached files, and the user's time zone."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -30,7 +30,7 @@ from everloop.thread.model.commands import (
     SettleIntent,
     SetZone,
 )
-from everloop.thread.queries import notes as noting
+from everloop.thread.queries import notes as note_queries
 from everloop.thread.queries import threads
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["notes"])
@@ -40,7 +40,7 @@ Sort = Literal["topic", "decision", "intent"]
 
 
 class NoteOut(Shown):
-    """A topic, a decision or an intent."""
+    """A note of a thread: a topic, decision or intent."""
 
     note_id: str
     thread_id: str
@@ -53,21 +53,21 @@ class NoteOut(Shown):
 
 
 class NewNote(Body):
-    """Something to keep in mind."""
+    """A note to add."""
 
     sort: Sort
     text: Annotated[str, Field(min_length=1, max_length=5_000)]
 
 
 class NoteChange(Body):
-    """Where it stands now, or that it is settled."""
+    """A new status text of a note, or that it is closed."""
 
     text: Annotated[str | None, Field(min_length=1, max_length=5_000)] = None
     closed: bool = False
 
 
 class SpentOut(BaseModel):
-    """What calls of one model for one purpose took in a stretch of time."""
+    """Usage of one model for one purpose in a period: calls, tokens, cost and time."""
 
     since: str
     model: str
@@ -81,23 +81,23 @@ class SpentOut(BaseModel):
 
 
 class Place(BaseModel):
-    """Where the person is."""
+    """The user's time zone."""
 
     zone: Annotated[str, Field(min_length=1, max_length=64)]
 
 
 @router.get("/threads/{thread_id}/notes")
 def notes(thread_id: str, house: HouseDep, closed: bool = False) -> list[NoteOut]:
-    """Topics, decisions and intents, the newest first."""
+    """List topics, decisions and intents, newest first."""
     with house.engine.reading() as reader:
         threads.thread(reader, thread_id)
-        found = noting.notes(reader, thread_id, closed=closed)
+        found = note_queries.notes(reader, thread_id, closed=closed)
     return [NoteOut.model_validate(note) for note in found]
 
 
 @router.post("/threads/{thread_id}/notes", status_code=201)
 def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteOut:
-    """Keep something in mind."""
+    """Add a topic, decision or intent."""
     request_id = new.request_id
     name = new_id(house.engine.log.ids, new.sort[:3], request_id)
     match new.sort:
@@ -108,23 +108,25 @@ def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteO
         case "intent":
             command = NoteIntent(thread_id, name, new.text)
     do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=request_id)
-    return _note(house, thread_id, name)
+    return _find_note(house, thread_id, name)
 
 
 @router.patch("/threads/{thread_id}/notes/{note_id}")
 def change_note(
     thread_id: str, note_id: str, change: NoteChange, house: HouseDep, by: SpeakerDep
 ) -> NoteOut:
-    """Say where a topic stands, or settle a topic or an intent."""
-    known = _note(house, thread_id, note_id)
+    """Update a topic, or close a topic or intent."""
+    current = _find_note(house, thread_id, note_id)
     wanted: list[Command] = []
     if change.text is not None:
         wanted.append(NoteTopic(thread_id, note_id, change.text))
     if change.closed:
-        wanted.append((SettleIntent if known.sort == "intent" else CloseTopic)(thread_id, note_id))
+        wanted.append(
+            (SettleIntent if current.sort == "intent" else CloseTopic)(thread_id, note_id)
+        )
     for command in wanted:
         do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
-    return _note(house, thread_id, note_id)
+    return _find_note(house, thread_id, note_id)
 
 
 @router.get("/usage")
@@ -133,9 +135,9 @@ def usage(
     by: Literal["day", "week", "month"] = "week",
     limit: Annotated[int, Query(ge=1, le=5_000)] = 1_000,
 ) -> list[SpentOut]:
-    """What calls of models took, by stretch of time, model and purpose, the newest first."""
+    """Model usage by period, model and purpose, newest first."""
     with house.engine.reading() as reader:
-        rows = reader.rows(_SPENT.format(stretch=_STRETCH[by]), (limit,))
+        rows = reader.rows(_USAGE.format(period=_PERIOD[by]), (limit,))
     names = list(SpentOut.model_fields)
     return [SpentOut.model_validate(dict(zip(names, row, strict=True))) for row in rows]
 
@@ -146,7 +148,7 @@ async def upload(
     house: HouseDep,
     name: Annotated[str, Query(min_length=1, max_length=500)],
 ) -> AttachmentOut:
-    """Keep a file; the request's body is the file. It is then named in a message."""
+    """Upload a file as the request body, to attach to a message later."""
     kind = request.headers.get("content-type", "application/octet-stream").partition(";")[0]
     body = await request.body()
     files = house.running.files
@@ -161,16 +163,16 @@ def download(
     name: Annotated[str, Query(max_length=500)] = "file",
     media_type: Annotated[str, Query(max_length=100)] = "application/octet-stream",
 ) -> FileResponse:
-    """A file beside a message. Pictures are shown, everything else is saved."""
+    """Download an attached file. Images are shown inline, everything else is a download."""
     path = house.running.files.path(digest)
     inline = media_type in INLINE
-    named = quote(plain_name(name), safe="")
+    quoted_name = quote(plain_name(name), safe="")
     return FileResponse(
         path,
         media_type=media_type if inline else "application/octet-stream",
         headers={
             "Content-Disposition": f"{'inline' if inline else 'attachment'};"
-            f" filename*=UTF-8''{named}",
+            f" filename*=UTF-8''{quoted_name}",
             "Cache-Control": "private, max-age=86400",
             "Content-Security-Policy": "sandbox; default-src 'none'",
         },
@@ -179,12 +181,12 @@ def download(
 
 @router.put("/place", status_code=204)
 def place(place: Place, house: HouseDep, by: SpeakerDep) -> None:
-    """Say where the person is; days end at that place's midnight from now on."""
+    """Set the user's time zone; from now on, days end at its midnight."""
     try:
         zone = ZoneInfo(place.zone).key
     except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
         raise Invalid(
-            f"{place.zone!r} is no time zone", hint="Use a name such as Europe/Berlin."
+            f"{place.zone!r} is not a time zone", hint="Use a name such as Europe/Berlin."
         ) from problem
     house.engine.do(SetZone(zone), by=by)
 
@@ -193,22 +195,22 @@ def _parts(body: bytes) -> Iterator[bytes]:
     yield body
 
 
-def _note(house: HouseDep, thread_id: str, note_id: str) -> NoteOut:
+def _find_note(house: HouseDep, thread_id: str, note_id: str) -> NoteOut:
     with house.engine.reading() as reader:
-        found = noting.notes(reader, thread_id, closed=True)
+        found = note_queries.notes(reader, thread_id, closed=True)
     for one in found:
         if one.note_id == note_id:
             return NoteOut.model_validate(one)
-    raise NotFound(f"no note {note_id!r} here", hint="It may be on another branch.")
+    raise NotFound(f"no note {note_id!r} in this thread", hint="It may be on another branch.")
 
 
-_STRETCH = {
+_PERIOD = {
     "day": "date(c.at / 1000000, 'unixepoch')",
     "week": "date(c.at / 1000000, 'unixepoch', '-6 days', 'weekday 1')",
     "month": "strftime('%Y-%m-01', c.at / 1000000, 'unixepoch')",
 }
-_SPENT = f"""
-SELECT {{stretch}} AS since, c.model, c.purpose, count(*), sum(c.tokens_in), sum(c.tokens_out),
+_USAGE = f"""
+SELECT {{period}} AS since, c.model, c.purpose, count(*), sum(c.tokens_in), sum(c.tokens_out),
     sum(max(c.cost_usd, 0)), sum(c.cost_usd < 0), sum(c.duration_s)
 FROM thread_calls c WHERE {visible("c")}
 GROUP BY since, c.model, c.purpose ORDER BY since DESC, c.model, c.purpose LIMIT ?

@@ -1,4 +1,4 @@
-"""Coming in without a code: by a passkey, or because Cloudflare Access vouches for the person."""
+"""Routes for signing in with a passkey (WebAuthn) or through Cloudflare Access."""
 
 import ipaddress
 from datetime import datetime
@@ -40,13 +40,13 @@ from everloop.log.model.record import moment
 
 router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["access"])
 
-SIGNED = {"RS256", "ES256"}
+ALGORITHMS = {"RS256", "ES256"}
 WAIT_S = 5
-REFUSED = "this passkey does not open anything"
+REFUSED = "this passkey is not accepted"
 
 
 class PasskeyOut(BaseModel):
-    """A key that opens."""
+    """A registered passkey."""
 
     credential: str
     name: str
@@ -55,7 +55,7 @@ class PasskeyOut(BaseModel):
 
 
 class NewPasskey(BaseModel):
-    """What the browser gave, and what the key is to be called."""
+    """The browser's WebAuthn response, and a name for the passkey or device."""
 
     credential: dict[str, Any]
     name: Annotated[str, Field(max_length=200)] = ""
@@ -63,14 +63,14 @@ class NewPasskey(BaseModel):
 
 @router.get("/passkeys")
 def passkeys(house: HouseDep) -> list[PasskeyOut]:
-    """Every passkey, the newest first."""
+    """List passkeys, newest first."""
     known = credentials.doors(house.engine.log).passkeys.values()
-    return [_out(one) for one in sorted(known, key=lambda one: -one.position)]
+    return [_passkey_out(one) for one in sorted(known, key=lambda one: -one.position)]
 
 
 @router.post("/passkeys/options")
 def registering(request: Request, house: HouseDep) -> dict[str, Any]:
-    """What a browser needs to make a passkey for this place."""
+    """WebAuthn options for creating a passkey."""
     site = _site(request)
     known = credentials.doors(house.engine.log).passkeys.values()
     options = generate_registration_options(
@@ -80,17 +80,17 @@ def registering(request: Request, house: HouseDep) -> dict[str, Any]:
         user_id=b"everloop",
         challenge=house.challenges.new(),
         authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED,  # who signs in names no key
+            resident_key=ResidentKeyRequirement.REQUIRED,  # sign-in does not name a key
             user_verification=UserVerificationRequirement.REQUIRED,
         ),
-        exclude_credentials=_these([one for one in known if one.site == site]),
+        exclude_credentials=_descriptors([one for one in known if one.site == site]),
     )
     return options_to_json_dict(options)
 
 
 @router.post("/passkeys", status_code=201)
 def register(new: NewPasskey, request: Request, house: HouseDep, by: SpeakerDep) -> PasskeyOut:
-    """Take a passkey in. It then signs in any browser that holds it."""
+    """Register a passkey. Any browser that has it can then sign in."""
     site = _site(request)
     try:
         made = verify_registration_response(
@@ -101,23 +101,25 @@ def register(new: NewPasskey, request: Request, house: HouseDep, by: SpeakerDep)
             require_user_verification=True,
         )
     except (WebAuthnException, ValueError, TypeError, KeyError) as problem:
-        raise Invalid(f"this passkey was not made here: {problem}", hint="Try again.") from problem
+        raise Invalid(
+            f"the passkey could not be verified: {problem}", hint="Try again."
+        ) from problem
     credential = bytes_to_base64url(made.credential_id)
     public_key = bytes_to_base64url(made.credential_public_key)
     command = AddPasskey(credential, public_key, made.sign_count, new.name or "a passkey", site)
     house.engine.do(command, by=by)
-    return _out(credentials.doors(house.engine.log).passkeys[credential])
+    return _passkey_out(credentials.doors(house.engine.log).passkeys[credential])
 
 
 @router.delete("/passkeys/{credential}", status_code=204)
 def remove(credential: str, house: HouseDep, by: SpeakerDep) -> None:
-    """Let a passkey open nothing any more. Devices that it let in stay until they are revoked."""
+    """Remove a passkey. Devices that signed in with it stay until they are revoked."""
     house.engine.do(RemovePasskey(credential), by=by)
 
 
 @router.post("/session/passkey/options")
 def opening(request: Request, house: HouseDep) -> dict[str, Any]:
-    """What a browser needs to sign in with a passkey. It does not say which ones there are."""
+    """WebAuthn options for signing in. They do not reveal which passkeys exist."""
     house.knocks.count(request)
     options = generate_authentication_options(
         rp_id=_site(request),
@@ -131,12 +133,12 @@ def opening(request: Request, house: HouseDep) -> dict[str, Any]:
 def open_by_passkey(
     new: NewPasskey, request: Request, response: Response, house: HouseDep
 ) -> DeviceOut:
-    """Let this device in with a passkey."""
+    """Sign this device in with a passkey."""
     house.knocks.count(request)
     key = credentials.doors(house.engine.log).passkeys.get(str(new.credential.get("id", "")))
     challenge = _challenge(house, new.credential)
     if key is None or key.site != _site(request):
-        raise Forbidden(REFUSED, hint="Add it from a signed-in device.")
+        raise Forbidden(REFUSED, hint="Add it from a device that is signed in.")
     try:
         signed = verify_authentication_response(
             credential=new.credential,
@@ -151,7 +153,7 @@ def open_by_passkey(
         raise Forbidden(REFUSED, hint="Pair the device with a code instead.") from problem
     command = UsePasskey(key.credential, signed.new_sign_count)
     house.engine.do(command, by=Context(actor="user"))
-    return _let_in(house, request, response, new.name, way="passkey", via=key.credential)
+    return _sign_in(house, request, response, new.name, way="passkey", via=key.credential)
 
 
 @router.post("/session/proxy")
@@ -161,61 +163,71 @@ def open_by_proxy(
     house: HouseDep,
     cf_access_jwt_assertion: Annotated[str, Header()] = "",
 ) -> DeviceOut:
-    """Let this device in because Cloudflare Access vouches for the person."""
+    """Sign this device in with a Cloudflare Access token."""
     house.knocks.count(request)
     place = house.running.settings.serve
     if not (place.access_url and place.access_audience):
-        raise NotFound("no proxy vouches for anybody here", hint="Set `serve.access_url`.")
-    person = _vouched(cf_access_jwt_assertion, place.access_url.rstrip("/"), place.access_audience)
+        raise NotFound(
+            "Cloudflare Access is not set up",
+            hint="Set `serve.access_url` and `serve.access_audience`.",
+        )
+    person = _verify_access_token(
+        cf_access_jwt_assertion, place.access_url.rstrip("/"), place.access_audience
+    )
     house.engine.log.plant(STREAM, actor="user")
-    return _let_in(house, request, response, "", way="proxy", via=person)
+    return _sign_in(house, request, response, "", way="proxy", via=person)
 
 
-def _let_in(
+def _sign_in(
     house: House, request: Request, response: Response, name: str, *, way: str, via: str
 ) -> DeviceOut:
     engine = house.engine
-    called = name or guess(request.headers.get("user-agent", ""))
-    credential = credentials.pair(engine.do, engine.world, called, way=way, via=via)
+    device_name = name or guess(request.headers.get("user-agent", ""))
+    credential = credentials.pair(engine.do, engine.world, device_name, way=way, via=via)
     keep(response, house, credential)
     paired = credentials.doors(engine.log).devices[credential.device_id]
     return shown(paired, credential.device_id, house)
 
 
-def _vouched(token: str, issuer: str, audience: str) -> str:
-    """The person that a token speaks for."""
+def _verify_access_token(token: str, issuer: str, audience: str) -> str:
+    """Verify a Cloudflare Access token and return its user."""
     try:
-        key = _signers(f"{issuer}/cdn-cgi/access/certs").get_signing_key_from_jwt(token)
+        key = _signing_keys(f"{issuer}/cdn-cgi/access/certs").get_signing_key_from_jwt(token)
         claims = jwt.decode(
             token,
             key.key,
-            algorithms=sorted(SIGNED),
+            algorithms=sorted(ALGORITHMS),
             audience=audience,
             issuer=issuer,
             options={"require": ["exp", "iat", "aud", "iss", "sub"]},
         )
     except jwt.PyJWKClientConnectionError as problem:
-        raise Unavailable("Cloudflare Access cannot be asked", hint="Try later.") from problem
+        raise Unavailable(
+            "Cloudflare Access cannot be reached", hint="Try again later."
+        ) from problem
     except jwt.PyJWTError as problem:
         raise Forbidden(
-            "Cloudflare Access does not vouch for you", hint="Open Everloop through its tunnel."
+            "the Cloudflare Access token is missing or invalid",
+            hint="Open Everloop through its Cloudflare tunnel.",
         ) from problem
     return str(claims.get("email") or claims["sub"])
 
 
 @lru_cache(maxsize=4)
-def _signers(url: str) -> jwt.PyJWKClient:
+def _signing_keys(url: str) -> jwt.PyJWKClient:
     return jwt.PyJWKClient(url, cache_keys=True, timeout=WAIT_S)
 
 
 def _site(request: Request) -> str:
-    """The name under which browsers keep keys for this place. An address is no name."""
+    """The relying party id: the host name browsers store passkeys under. IPs are not allowed."""
     host = request.url.hostname or ""
     try:
         ipaddress.ip_address(host)
     except ValueError:
         return host.lower()
-    raise Invalid("a passkey needs a name, not an address", hint="Open http://localhost instead.")
+    raise Invalid(
+        "passkeys need a host name, not an IP address", hint="Open http://localhost instead."
+    )
 
 
 def _origin(request: Request, house: House) -> str:
@@ -224,21 +236,21 @@ def _origin(request: Request, house: House) -> str:
 
 
 def _challenge(house: House, credential: dict[str, Any]) -> bytes:
-    """The challenge that was signed, if it is one of ours and was not used before."""
+    """The signed challenge; it must be one that was issued here and not used yet."""
     try:
-        said = base64url_to_bytes(credential["response"]["clientDataJSON"])
-        challenge = parse_client_data_json(said).challenge
+        client_data = base64url_to_bytes(credential["response"]["clientDataJSON"])
+        challenge = parse_client_data_json(client_data).challenge
     except (WebAuthnException, ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise Invalid("this is no answer of a passkey", hint="Try again.") from problem
+        raise Invalid("this is not a WebAuthn response", hint="Try again.") from problem
     if not house.challenges.take(challenge):
-        raise Forbidden("this was signed too late, or used before", hint="Try again.")
+        raise Forbidden("the passkey challenge has expired or was already used", hint="Try again.")
     return challenge
 
 
-def _these(known: list[Passkey]) -> list[PublicKeyCredentialDescriptor]:
+def _descriptors(known: list[Passkey]) -> list[PublicKeyCredentialDescriptor]:
     return [PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.credential)) for one in known]
 
 
-def _out(key: Passkey) -> PasskeyOut:
+def _passkey_out(key: Passkey) -> PasskeyOut:
     since = moment(key.since_us)
     return PasskeyOut(credential=key.credential, name=key.name, site=key.site, since=since)

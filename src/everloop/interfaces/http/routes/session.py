@@ -1,4 +1,4 @@
-"""Coming in and going out: pairing by a code, devices, and what this device is."""
+"""Routes for signing in and out: pairing by code, devices, tokens for hosts."""
 
 from datetime import datetime
 from typing import Annotated
@@ -18,26 +18,26 @@ router = APIRouter(prefix="/api", responses=PROBLEMS, tags=["access"])
 
 
 class DeviceOut(BaseModel):
-    """A device that is let in."""
+    """A paired device, or a host's token."""
 
     device_id: str
     name: str
     way: str
     since: datetime
     this: bool
-    host: str  # for a token: the host that speaks with it
-    expired: bool  # it was let in too long ago, and must be paired anew
+    host: str  # of a token: the host that uses it
+    expired: bool  # it was paired too long ago and must pair again
 
 
 class Knock(BaseModel):
-    """A code, and what the device is to be called."""
+    """A pairing code, and a name for the device."""
 
     code: Annotated[str, Field(min_length=4, max_length=64)]
     name: Annotated[str, Field(max_length=200)] = ""
 
 
 class CodeOut(BaseModel):
-    """A code for another device, and the address to open there."""
+    """A pairing code for another device, and the path to open there."""
 
     code: str
     path: str
@@ -45,13 +45,13 @@ class CodeOut(BaseModel):
 
 
 class HostName(BaseModel):
-    """The host that a token is for."""
+    """The host to make a token for."""
 
     host: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][\w.-]*$")]
 
 
 class TokenOut(BaseModel):
-    """A token for a host, shown this once. It opens `/mcp` and nothing else."""
+    """A new token for a host, shown only once. It is valid for `/mcp` only."""
 
     device_id: str
     host: str
@@ -59,14 +59,14 @@ class TokenOut(BaseModel):
 
 
 class Renamed(BaseModel):
-    """What a device is called from now on."""
+    """A new name for a device."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @router.post("/session")
 def pair(knock: Knock, request: Request, response: Response, house: HouseDep) -> DeviceOut:
-    """Let this device in with a one-time code. What it needs to come back is in a cookie."""
+    """Pair this device with a one-time code. Its credential is set as a cookie."""
     house.knocks.count(request)
     name = knock.name or guess(request.headers.get("user-agent", ""))
     engine = house.engine
@@ -78,7 +78,7 @@ def pair(knock: Knock, request: Request, response: Response, house: HouseDep) ->
 
 @router.get("/session")
 def who(device: DeviceDep, house: HouseDep) -> DeviceOut:
-    """The device that asks."""
+    """The device that sends this request."""
     return shown(device, device.device_id, house)
 
 
@@ -91,15 +91,15 @@ def leave(response: Response, house: HouseDep, device: DeviceDep, by: SpeakerDep
 
 @router.get("/devices")
 def devices(house: HouseDep, device: DeviceDep) -> list[DeviceOut]:
-    """Every device that is let in, the newest first."""
-    known = credentials.doors(house.engine.log).devices.values()
-    newest = sorted(known, key=lambda one: -one.position)
+    """List paired devices and tokens, newest first."""
+    paired = credentials.doors(house.engine.log).devices.values()
+    newest = sorted(paired, key=lambda one: -one.position)
     return [shown(one, device.device_id, house) for one in newest]
 
 
 @router.post("/devices/code")
 def code(house: HouseDep, by: SpeakerDep) -> CodeOut:
-    """A code that lets another device in, once, within `lives_s` seconds."""
+    """Make a pairing code for another device, valid once and for `lives_s` seconds."""
     engine, lives_s = house.engine, house.running.settings.serve.code_lives_s
     made = credentials.new_code(engine.log, engine.do, engine.world, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
@@ -107,7 +107,7 @@ def code(house: HouseDep, by: SpeakerDep) -> CodeOut:
 
 @router.post("/devices/token", status_code=201)
 def token(named: HostName, house: HouseDep, by: SpeakerDep) -> TokenOut:
-    """A token with which a program speaks over MCP as this host, never as you."""
+    """Make a token with which a program uses MCP as this host, never as the user."""
     engine = house.engine
     given = credentials.give_token(engine.log, engine.do, engine.world, named.host, by)
     return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
@@ -117,22 +117,22 @@ def token(named: HostName, house: HouseDep, by: SpeakerDep) -> TokenOut:
 def rename(
     device_id: str, renamed: Renamed, house: HouseDep, device: DeviceDep, by: SpeakerDep
 ) -> DeviceOut:
-    """Call a device something else."""
+    """Rename a device."""
     house.engine.do(RenameDevice(device_id, renamed.name), by=by)
-    known = credentials.doors(house.engine.log).devices.get(device_id)
-    if known is None:
-        raise NotFound(f"no device {device_id!r}", hint="It was revoked just now.")
-    return shown(known, device.device_id, house)
+    found = credentials.doors(house.engine.log).devices.get(device_id)
+    if found is None:
+        raise NotFound(f"no device {device_id!r}", hint="It was just revoked.")
+    return shown(found, device.device_id, house)
 
 
 @router.delete("/devices/{device_id}", status_code=204)
 def revoke(device_id: str, house: HouseDep, by: SpeakerDep) -> None:
-    """Let a device in no more. Its open streams end within a second."""
+    """Revoke a device or token. Its open streams end within a second."""
     house.engine.do(RevokeDevice(device_id), by=by)
 
 
 def keep(response: Response, house: House, credential: credentials.Credential) -> None:
-    """Give a device its credential, where no script can read it."""
+    """Set a device's credential as a cookie that scripts cannot read."""
     response.set_cookie(
         house.rules.cookie,
         credential.text,
@@ -145,7 +145,7 @@ def keep(response: Response, house: House, credential: credentials.Credential) -
 
 
 def shown(device: Device, here: str, house: House) -> DeviceOut:
-    """A device, seen from the one that asks."""
+    """A device as a response body; `here` is the id of the requesting device."""
     return DeviceOut(
         device_id=device.device_id,
         name=device.name,
@@ -158,7 +158,7 @@ def shown(device: Device, here: str, house: House) -> DeviceOut:
 
 
 def guess(agent: str) -> str:
-    """A name for a device that has none, from what its browser says."""
+    """A default device name from the User-Agent header."""
     system = next(
         (name for sign, name in _SYSTEMS if sign in agent),
         "a device",

@@ -1,4 +1,4 @@
-"""Conversations: threads, messages, turns, and the stream of what happens."""
+"""Routes for threads, messages and turns, and the event stream."""
 
 from datetime import date, datetime
 from typing import Annotated, Literal
@@ -34,7 +34,7 @@ BranchName = Annotated[str, Query(max_length=300)]
 
 
 class ThreadOut(Shown):
-    """A conversation in a list."""
+    """A thread in a list."""
 
     thread_id: str
     title: str
@@ -44,7 +44,7 @@ class ThreadOut(Shown):
 
 
 class AttachmentOut(Shown):
-    """A file beside a message."""
+    """A file attached to a message."""
 
     digest: str
     name: str
@@ -53,7 +53,7 @@ class AttachmentOut(Shown):
 
 
 class MessageOut(Shown):
-    """What was said."""
+    """A message."""
 
     position: int
     branch: str
@@ -73,7 +73,7 @@ class MessageOut(Shown):
 
 
 class VersionOut(Shown):
-    """One answer among several to the same question."""
+    """One of several answers to the same message."""
 
     message_id: str
     branch: str
@@ -84,7 +84,7 @@ class VersionOut(Shown):
 
 
 class PageOut(Shown):
-    """Messages in order, and whether there are more on either side."""
+    """One page of messages in order, and whether there are earlier and later ones."""
 
     messages: list[MessageOut]
     earlier: bool
@@ -92,7 +92,7 @@ class PageOut(Shown):
 
 
 class ToolOut(Shown):
-    """A tool that a model used."""
+    """A tool call of a model."""
 
     call_id: str
     name: str
@@ -102,7 +102,7 @@ class ToolOut(Shown):
 
 
 class TurnOut(Shown):
-    """A turn as it stands."""
+    """A turn and its current phase."""
 
     turn_id: str
     thread_id: str
@@ -120,7 +120,7 @@ class TurnOut(Shown):
 
 
 class SentOut(Shown):
-    """A message that was taken in, and the turn that will answer it."""
+    """A stored message, and the turn that will answer it."""
 
     thread_id: str
     message_id: str
@@ -130,27 +130,27 @@ class SentOut(Shown):
 
 
 class GoneOut(Shown):
-    """Where a thread stands now, and where it stood."""
+    """The current branch of a thread, and the branch before."""
 
     branch: str
     before: str
 
 
 class Titled(Body):
-    """A title."""
+    """The title of a new thread."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class ThreadChange(Body):
-    """What to change of a thread; what is absent stays."""
+    """Changes to a thread; absent fields stay as they are."""
 
     title: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     archived: bool | None = None
 
 
 class Said(BaseModel):
-    """Something to say. The same `letter_id` twice says it once."""
+    """A message to send. `letter_id` is an idempotency key: sent twice, it is stored once."""
 
     text: Annotated[str, Field(max_length=1_000_000)] = ""
     attachments: Annotated[list[AttachmentOut], Field(max_length=20)] = []
@@ -158,26 +158,26 @@ class Said(BaseModel):
 
 
 class Standing(Body):
-    """The branch to stand on."""
+    """The branch to switch to."""
 
     branch: Annotated[str, Field(max_length=200)]
 
 
 class Reason(Body):
-    """Why."""
+    """Why the message is retracted."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
 class Folded(Body):
-    """Whether a message is folded away."""
+    """Whether a message is hidden."""
 
     hidden: bool
 
 
 @router.get("/threads", response_model=list[ThreadOut])
 def threads(house: HouseDep, archived: bool = False) -> Response:
-    """Every conversation, the one last spoken in first."""
+    """List threads, most recently active first."""
     with house.engine.reading() as reader:
         found = browsing.threads(reader, archived=archived)
     return written(_THREADS, [ThreadOut.model_validate(one) for one in found])
@@ -185,14 +185,14 @@ def threads(house: HouseDep, archived: bool = False) -> Response:
 
 @router.post("/threads", status_code=201)
 def open_thread(titled: Titled, house: HouseDep, by: SpeakerDep) -> ThreadOut:
-    """Begin a conversation."""
+    """Start a thread."""
     thread_id = house.running.talk.open(titled.title, by, titled.request_id)
     return _thread(house, thread_id)
 
 
 @router.get("/threads/{thread_id}")
 def one_thread(thread_id: str, house: HouseDep) -> ThreadOut:
-    """One conversation."""
+    """One thread."""
     return _thread(house, thread_id)
 
 
@@ -200,7 +200,7 @@ def one_thread(thread_id: str, house: HouseDep) -> ThreadOut:
 def change_thread(
     thread_id: str, change: ThreadChange, house: HouseDep, by: SpeakerDep
 ) -> ThreadOut:
-    """Rename it, put it away, take it out again."""
+    """Rename, archive or restore a thread."""
     wanted: list[Command] = []
     if change.title is not None:
         wanted.append(RenameThread(thread_id, change.title))
@@ -215,12 +215,14 @@ def change_thread(
 def messages(
     thread_id: str,
     house: HouseDep,
-    at: Annotated[str | None, Query(description="A message; none: the end.")] = None,
+    at: Annotated[
+        str | None, Query(description="Id of a message; by default the end of the thread.")
+    ] = None,
     way: Literal["before", "after"] = "before",
     limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
     branch: BranchName | None = None,
 ) -> Response:
-    """Messages before or after one of them."""
+    """One page of messages before or after a message."""
     with house.engine.reading(branch=branch) as reader:
         browsing.thread(reader, thread_id)
         page = browsing.around(reader, thread_id, at, limit, way)
@@ -234,7 +236,7 @@ def jump(
     house: HouseDep,
     limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
 ) -> PageOut:
-    """Messages from a day on, or from the next day that has one; the last ones if none has."""
+    """Messages from a day on, or from the next day that has any; else the last messages."""
     with house.engine.reading() as reader:
         browsing.thread(reader, thread_id)
         page = from_day_on(reader, thread_id, day.isoformat(), limit)
@@ -243,13 +245,13 @@ def jump(
 
 @router.get("/messages/{message_id}/siblings")
 def siblings(message_id: str, house: HouseDep) -> list[VersionOut]:
-    """Every answer to the same question, on any branch, the oldest first."""
+    """All answers to the same message, on any branch, oldest first."""
     return [VersionOut.model_validate(one) for one in versions(house.engine.log, message_id)]
 
 
 @router.post("/threads/{thread_id}/messages", status_code=201)
 def send(thread_id: str, said: Said, house: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
-    """Say something. It is durable when this answers; what the model says comes by the stream."""
+    """Send a message. It is stored when this returns; the answer arrives on the event stream."""
     sent: Sent = house.running.talk.send(thread_id, _letter(said, device.device_id), by)
     return SentOut.model_validate(sent)
 
@@ -263,7 +265,7 @@ def one_message(message_id: str, house: HouseDep, branch: BranchName | None = No
 
 @router.post("/messages/{message_id}/again", status_code=201)
 def again(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> SentOut:
-    """Another answer, beside those there are."""
+    """Regenerate: ask for another answer, keeping the existing ones."""
     return SentOut.model_validate(house.running.talk.again(message_id, by, asked.request_id))
 
 
@@ -271,40 +273,40 @@ def again(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHIN
 def edit(
     message_id: str, said: Said, house: HouseDep, device: DeviceDep, by: SpeakerDep
 ) -> SentOut:
-    """Say something else in its place, on a branch of its own."""
+    """Edit a message: send another in its place, on a new branch."""
     letter = _letter(said, device.device_id)
     return SentOut.model_validate(house.running.talk.edit(message_id, letter, by))
 
 
 @router.get("/messages/{message_id}/rewind")
 def preview_rewind(message_id: str, house: HouseDep) -> ImpactOut:
-    """What would no longer count if the thread went back to right after this message."""
+    """Preview rewinding the thread to this message."""
     return impact_out(house.running.talk.preview_rewind(message_id))
 
 
 @router.post("/messages/{message_id}/rewind")
 def rewind(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> GoneOut:
-    """Go back to right after this message. What came later stays on its branch."""
+    """Rewind the thread to this message. Later messages stay on their branch."""
     gone: Gone = house.running.talk.rewind(message_id, by, asked.request_id)
     return GoneOut.model_validate(gone)
 
 
 @router.get("/messages/{message_id}/retraction")
 def preview_retract(message_id: str, house: HouseDep) -> ImpactOut:
-    """What taking this message back would hide."""
+    """Preview retracting this message."""
     return impact_out(house.running.talk.preview_retract(message_id))
 
 
 @router.post("/messages/{message_id}/retraction")
 def retract(message_id: str, reason: Reason, house: HouseDep, by: SpeakerDep) -> DoneOut:
-    """Take this message back, and all that came from it."""
+    """Retract this message and everything derived from it."""
     receipt = house.running.talk.retract(message_id, reason.reason, by, reason.request_id)
     return DoneOut(position=receipt.position)
 
 
 @router.put("/messages/{message_id}/hidden")
 def fold(message_id: str, folded: Folded, house: HouseDep, by: SpeakerDep) -> MessageOut:
-    """Fold a message away, for people and for prompts, or show it again."""
+    """Hide a message from readers and prompts, or show it again."""
     with house.engine.reading() as reader:
         thread_id = browsing.message(reader, message_id).thread_id
     command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
@@ -314,27 +316,27 @@ def fold(message_id: str, folded: Folded, house: HouseDep, by: SpeakerDep) -> Me
 
 @router.post("/threads/{thread_id}/branch")
 def stand(thread_id: str, standing: Standing, house: HouseDep, by: SpeakerDep) -> GoneOut:
-    """Go to another branch of this thread; so a rewind is undone."""
+    """Switch to another branch of this thread, for example to undo a rewind."""
     talk, request_id = house.running.talk, standing.request_id
     return GoneOut.model_validate(talk.stand(thread_id, standing.branch, by, request_id))
 
 
 @router.get("/threads/{thread_id}/turns")
 def open_turns(thread_id: str, house: HouseDep) -> list[TurnOut]:
-    """The turns that have not ended, in the order in which they wait."""
+    """The turns that have not ended, in queue order."""
     return [TurnOut.model_validate(one) for one in house.running.talk.open_turns(thread_id)]
 
 
 @router.get("/turns/{turn_id}")
 def one_turn(turn_id: str, house: HouseDep, branch: BranchName | None = None) -> TurnOut:
-    """A turn as it stands."""
+    """A turn and its current phase."""
     with house.engine.reading(branch=branch) as reader:
         return TurnOut.model_validate(browsing.turn(reader, turn_id))
 
 
 @router.post("/turns/{turn_id}/stop", status_code=202)
 def stop(turn_id: str, house: HouseDep, by: SpeakerDep) -> TurnOut:
-    """Stop an answer, or a turn that waits. What had come is kept."""
+    """Stop a running or queued turn. The partial answer is kept."""
     with house.engine.reading() as reader:
         turn = browsing.turn(reader, turn_id)
     house.running.turns.stop_turn(
@@ -346,18 +348,23 @@ def stop(turn_id: str, house: HouseDep, by: SpeakerDep) -> TurnOut:
 @router.get(
     "/stream",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "What happens."}},
+    responses={200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
 )
 async def stream(
     house: HouseDep,
     device: DeviceDep,
-    after: Annotated[int | None, Query(ge=0, description="A position; none: from now on.")] = None,
+    after: Annotated[
+        int | None,
+        Query(ge=0, description="Log position to resume after; by default only new events."),
+    ] = None,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Watching:
-    """Facts as they are recorded, and answers word by word. Resumes by position."""
+    """Server-sent events: recorded facts, and answers as they are written. Resumable."""
     resumed = last_event_id or ""
-    known = int(resumed) if resumed.isascii() and resumed.isdigit() else after
-    return Watching(lambda send: house.broadcast.watch(Client(device.device_id, send), after=known))
+    position = int(resumed) if resumed.isascii() and resumed.isdigit() else after
+    return Watching(
+        lambda send: house.broadcast.watch(Client(device.device_id, send), after=position)
+    )
 
 
 _THREADS = TypeAdapter(list[ThreadOut])

@@ -1,4 +1,4 @@
-"""The past: the pyramid's timeline, what a prompt was made of, branches, and search."""
+"""Routes for a thread's history: timeline of summaries, prompts, branches and search."""
 
 from datetime import date
 from typing import Annotated, Literal
@@ -29,7 +29,7 @@ TierName = Literal["day", "week", "month", "year", "decade"]
 
 
 class BandOut(Shown):
-    """A window of the pyramid."""
+    """A time window of the summary pyramid."""
 
     key: str
     tier: TierName
@@ -46,7 +46,7 @@ class BandOut(Shown):
 
 
 class CloserOut(Shown):
-    """A window and what it is made of."""
+    """A time window, and the windows or messages that it summarises."""
 
     band: BandOut
     below: list[BandOut]
@@ -75,7 +75,7 @@ class SectionOut(Shown):
 
 
 class CallOut(BaseModel):
-    """A call of a model that this prompt led to."""
+    """A model call that used this prompt."""
 
     model: str
     tokens_in: int
@@ -85,7 +85,7 @@ class CallOut(BaseModel):
 
 
 class PromptOut(BaseModel):
-    """What a prompt was made of."""
+    """The sections of a prompt, and the model calls that used it."""
 
     context_id: str
     tokens: int
@@ -110,7 +110,7 @@ class LineOut(Shown):
 
 
 class ComparedOut(Shown):
-    """Two branches side by side."""
+    """A comparison of two branches: the last shared message, then each branch's own."""
 
     shared: MessageOut | None
     first: list[MessageOut]
@@ -118,7 +118,7 @@ class ComparedOut(Shown):
 
 
 class FoundOut(BaseModel):
-    """A message that was found, and why."""
+    """A message that matches, and why."""
 
     message: MessageOut
     similarity: float
@@ -127,14 +127,14 @@ class FoundOut(BaseModel):
 
 
 class SearchOut(BaseModel):
-    """Messages that were found, and what could not be done."""
+    """Search results. `notes` say what could not be searched."""
 
     hits: list[FoundOut]
     notes: list[str]
 
 
 class Searched(Question):
-    """What to look for in conversations."""
+    """A search query over messages."""
 
     thread_id: Annotated[str, Field(max_length=100)] = ""
     role: Literal["", "user", "assistant"] = ""
@@ -142,7 +142,7 @@ class Searched(Question):
 
 
 class Mark(BaseModel):
-    """Whether a day matters more than others."""
+    """Whether a day is important."""
 
     important: bool
 
@@ -153,7 +153,7 @@ def timeline(
     house: HouseDep,
     tier: Annotated[list[TierName], Query(max_length=5)] = ["month", "week", "day"],  # noqa: B006 - copied
 ) -> list[BandOut]:
-    """The windows of a thread that hold something, oldest first."""
+    """List a thread's non-empty time windows, oldest first."""
     engine = house.engine
     day = today(engine.log, engine.world.clock)
     with engine.reading() as reader:
@@ -164,7 +164,7 @@ def timeline(
 
 @router.get("/threads/{thread_id}/windows/{key}")
 def window(thread_id: str, key: str, house: HouseDep) -> CloserOut:
-    """One window, and what it is made of one tier down; of a day, its messages."""
+    """One time window with the windows one tier below; for a day, its messages."""
     engine = house.engine
     day = today(engine.log, engine.world.clock)
     with engine.reading() as reader:
@@ -173,17 +173,17 @@ def window(thread_id: str, key: str, house: HouseDep) -> CloserOut:
 
 @router.put("/threads/{thread_id}/days/{day}", status_code=204)
 def mark(thread_id: str, day: date, marked: Mark, house: HouseDep, by: SpeakerDep) -> None:
-    """Say whether a day matters more than others."""
+    """Mark a day as important, or not."""
     house.engine.do(MarkDay(thread_id, day.isoformat(), marked.important), by=by)
 
 
 @router.get("/contexts/{context_id}")
 def prompt(context_id: str, house: HouseDep) -> PromptOut:
-    """What a prompt was made of, and what was left out and why."""
+    """The content of a prompt, and what was left out and why."""
     with house.engine.reading() as reader:
         opened, calls = inspect(reader, context_id), reader.rows(_CALLS, (context_id,))
     names = list(CallOut.model_fields)
-    told = [CallOut(**dict(zip(names, row, strict=True))) for row in calls]
+    model_calls = [CallOut(**dict(zip(names, row, strict=True))) for row in calls]
     return PromptOut(
         context_id=opened.context_id,
         tokens=opened.tokens,
@@ -192,26 +192,26 @@ def prompt(context_id: str, house: HouseDep) -> PromptOut:
         counted_by=opened.counted_by,
         exact=opened.exact,
         sections=[SectionOut.model_validate(one) for one in opened.sections],
-        calls=told,
+        calls=model_calls,
     )
 
 
 @router.get("/threads/{thread_id}/branches")
 def branches(thread_id: str, house: HouseDep) -> list[LineOut]:
-    """Every branch of a thread."""
+    """List the branches of a thread."""
     return [LineOut.model_validate(line) for line in tree.lines(house.engine.log, thread_id)]
 
 
 @router.get("/threads/{thread_id}/branches/compare")
 def compare(thread_id: str, first: str, second: str, house: HouseDep) -> ComparedOut:
-    """Two branches side by side, from where they part."""
+    """Compare two branches from the point where they diverge."""
     found = tree.compared(house.engine.log, thread_id, first, second)
     return ComparedOut.model_validate(found)
 
 
 @router.get("/search")
 def search(house: HouseDep, wanted: Annotated[Searched, Query()]) -> SearchOut:
-    """Messages by words, meaning, date, thread and author."""
+    """Search messages by keyword, meaning, date, thread and author."""
     chosen = wanted.only()
     only = Filter(since=chosen.since, before=chosen.before)
     asked = Asked(wanted.query, wanted.limit, wanted.mode, only)

@@ -1,4 +1,4 @@
-"""Memories as HTTP shows them: an item, an answer with its reasons, all that is known of one."""
+"""Response bodies about memories: items, search results with explanations, item history."""
 
 from datetime import datetime
 
@@ -20,7 +20,7 @@ class OriginOut(Shown):
 
 
 class ItemOut(Shown):
-    """A memory. `version` is where it was given the words it has now."""
+    """A memory. `version` is the log position that set its current text."""
 
     position: int
     version: int
@@ -45,14 +45,14 @@ class ItemOut(Shown):
 
 
 class ItemsOut(Shown):
-    """Some memories, and how many there are in all."""
+    """One page of memories, and the total number."""
 
     items: list[ItemOut]
     total: int
 
 
 class LegOut(Shown):
-    """What one leg of recall found."""
+    """The rank and score that one retriever (keyword, semantic, …) gave an item."""
 
     leg: str
     rank: int
@@ -61,7 +61,7 @@ class LegOut(Shown):
 
 
 class WhyOut(Shown):
-    """Why an item ranks where it does."""
+    """Explanation of an item's rank: scores by retriever, and boosts."""
 
     rank: int
     points: float
@@ -70,14 +70,14 @@ class WhyOut(Shown):
 
 
 class PartOut(Shown):
-    """A piece of a text, and whether it was looked for."""
+    """A piece of a snippet, and whether it matches the query."""
 
     text: str
     found: bool
 
 
 class HitOut(Shown):
-    """A memory that was found, and the part of it that the question is about."""
+    """A memory that matches, with the snippet of it that matches best."""
 
     item: ItemOut
     similarity: float
@@ -87,21 +87,21 @@ class HitOut(Shown):
 
 
 class GroupOut(Shown):
-    """Hits that belong side by side, because they contradict each other; the newest first."""
+    """One hit, or several that contradict each other, newest first."""
 
     hits: list[HitOut]
     contradictory: bool
 
 
 class AnswerOut(Shown):
-    """What memory has to say, and what it could not do."""
+    """Search results. `notes` say what could not be searched."""
 
     groups: list[GroupOut]
     notes: list[str]
 
 
 class VersionOut(Shown):
-    """What an item said from then on."""
+    """A version of an item's text."""
 
     position: int
     title: str
@@ -112,7 +112,7 @@ class VersionOut(Shown):
 
 
 class RepeatOut(Shown):
-    """The same, said again."""
+    """A near duplicate that was counted as a repeat instead of stored."""
 
     position: int
     text: str
@@ -122,7 +122,7 @@ class RepeatOut(Shown):
 
 
 class LinkOut(Shown):
-    """Who stands on an item."""
+    """A citation of an item, and who cites it."""
 
     citer: str
     by_user: bool
@@ -131,7 +131,7 @@ class LinkOut(Shown):
 
 
 class LifeOut(Shown):
-    """An item and all that is known about it."""
+    """An item with its history: versions, repeats, citations, contradictions and variants."""
 
     item: ItemOut
     because: list[int]
@@ -144,27 +144,27 @@ class LifeOut(Shown):
 
 
 class ChangedOut(LifeOut):
-    """An item after a change, and where the change was recorded: retract these to undo it."""
+    """An item after a change. `done` are the log positions to retract to undo the change."""
 
     done: list[int]
 
 
 class StandsOut(BaseModel):
-    """Who stands on an item now."""
+    """Current citations of an item; `needs_force` if the user wrote one of them."""
 
     cited_by: list[LinkOut]
     needs_force: bool
 
 
 class ZoomedOut(Shown):
-    """An item met on the way down, and how far down."""
+    """An item that a summary was made from, and its depth below the summary."""
 
     depth: int
     item: ItemOut
 
 
 class StepOut(Shown):
-    """One gate on an item's way to an answer."""
+    """One step of the search, and what it did with an item."""
 
     gate: str
     state: str
@@ -172,7 +172,7 @@ class StepOut(Shown):
 
 
 class PathOut(Shown):
-    """The way of an item to an answer, and where it stopped."""
+    """Explanation of why a search finds an item, or at which step it was dropped."""
 
     item: ItemOut | None
     steps: list[StepOut]
@@ -180,7 +180,7 @@ class PathOut(Shown):
 
 
 class KeptOut(Shown):
-    """What became of something to remember."""
+    """The result of remembering something: a new item, or the one that already says it."""
 
     item_id: str
     new: bool
@@ -190,7 +190,7 @@ class KeptOut(Shown):
 
 
 class ReadingOut(BaseModel):
-    """How far memories are read for their meaning, and what keeps it from going on."""
+    """Progress of embedding memories for semantic search, and the problem that stops it."""
 
     embedder: str
     done: int
@@ -199,7 +199,7 @@ class ReadingOut(BaseModel):
 
 
 def group_out(group: Abreast, query: str) -> GroupOut:
-    """Hits that belong side by side, each with the part that a question is about."""
+    """A group of hits as a response body, each with its snippet."""
     hits = [_hit_out(hit, query) for hit in group.hits]
     return GroupOut(hits=hits, contradictory=group.contradictory)
 

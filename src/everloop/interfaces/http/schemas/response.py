@@ -1,4 +1,4 @@
-"""Values of the engine as JSON: the base of every answer, and what several routes give."""
+"""Base class of response bodies, and the bodies that several routes share."""
 
 from typing import TypeVar
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 class Shown(BaseModel):
-    """A value of the engine, as JSON."""
+    """Base of response bodies that are made from attributes of an engine value."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
 class TouchedOut(Shown):
-    """A fact that would change sides."""
+    """A fact whose visibility would change."""
 
     position: int
     kind: str
@@ -25,7 +25,7 @@ class TouchedOut(Shown):
 
 
 class ImpactOut(Shown):
-    """What would no longer count, and what would count again."""
+    """Preview of a change: the facts it hides and the facts it restores."""
 
     hides: list[TouchedOut]
     restores: list[TouchedOut]
@@ -33,18 +33,18 @@ class ImpactOut(Shown):
 
 
 class DoneOut(Shown):
-    """Where it was recorded; retract that position to undo it. 0: nothing was to be done."""
+    """The log position of the change; retract it to undo. 0: there was nothing to change."""
 
     position: int
 
 
 def written(kind: TypeAdapter[T], value: T) -> Response:
-    """A checked value as JSON, for what is read often: it is not checked and written once more."""
+    """Serialise a validated value directly; FastAPI would validate it a second time."""
     return Response(kind.dump_json(value), media_type="application/json")
 
 
 def impact_out(impact: Impact) -> ImpactOut:
-    """What would change, as JSON."""
+    """The preview of a change as a response body."""
     return ImpactOut(
         hides=[TouchedOut.model_validate(one) for one in impact.hides],
         restores=[TouchedOut.model_validate(one) for one in impact.restores],

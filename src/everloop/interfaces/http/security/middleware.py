@@ -1,10 +1,9 @@
-"""What every request meets first, whatever route it is for: names, origins, sizes, credentials.
+"""ASGI security middleware: checks host name, origin, body size and credentials of every request.
 
-A request for a host that is not ours is refused (421): so no page can reach us under a name of its
-own. One that comes from another origin is refused (403). Everything under `/api` needs a device
-that is let in, except what a device needs to come in. A host's token opens `/mcp` and nothing else.
-Every answer carries the headers that keep a browser from running or loading what is not ours, and
-from keeping what is private.
+An unknown `Host` is refused (421), which stops DNS rebinding. Another origin is refused (403),
+which stops cross-site request forgery. Everything under `/api` needs a paired device, except the
+routes for signing in. A host's token is valid for `/mcp` only. Every response carries a content
+security policy, and private responses are not cached.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
@@ -32,10 +31,10 @@ PUBLIC = frozenset(
         ("POST", "/api/session/proxy"),
     }
 )
-FOR_HOSTS = "/mcp"  # all that is open to a host's token
+FOR_HOSTS = "/mcp"  # the only path that accepts a host's token
 GUARDED = ("/api", "/openapi.json", FOR_HOSTS)
 IMPORTS = "/api/imports"
-ONCE = (b"host", b"origin", b"content-length")  # said twice, nobody knows which one holds
+ONCE = (b"host", b"origin", b"content-length")  # ambiguous if repeated: request smuggling
 SAFE = ("GET", "HEAD", "OPTIONS")
 UNAUTHORIZED = 401
 COOKIE = "everloop_device"
@@ -55,31 +54,29 @@ HEADERS = (
 )
 
 
-PRIVATE = (b"cache-control", b"no-store")  # of what is guarded nothing is kept on the way
+PRIVATE = (b"cache-control", b"no-store")  # responses that need a credential are not cached
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """Which hosts are ours, how large a body may be, and whether browsers reach us by TLS."""
+    """Allowed host names, body size limits, and whether browsers connect over TLS."""
 
     hosts: tuple[str, ...] = LOOPBACK
     body_bytes_max: int = 30_000_000
-    import_bytes_max: int = (
-        2_000_000_000  # conversations from elsewhere go to the disk as they come
-    )
+    import_bytes_max: int = 2_000_000_000  # an import is streamed to disk
     secure: bool = False
 
     @property
     def cookie(self) -> str:
-        """The cookie's name. Under TLS a browser guards the prefix."""
+        """The session cookie's name. Over TLS, browsers enforce the `__Host-` prefix."""
         return f"__Host-{COOKIE}" if self.secure else COOKIE
 
     def bytes_max(self, path: str) -> int:
-        """How large a body may be that is sent there."""
+        """The largest body allowed at a path."""
         return self.import_bytes_max if path == IMPORTS else self.body_bytes_max
 
 
 class Shield:
-    """An ASGI application around another one."""
+    """ASGI middleware that rejects requests breaking the rules and adds security headers."""
 
     def __init__(self, app: App, rules: Rules, device_of: Callable[[str], Device | None]) -> None:
         self._app = app
@@ -89,7 +86,7 @@ class Shield:
         self._headers = ((b"content-security-policy", policy.encode()), *HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Pass a request on, or answer it with an error."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -105,35 +102,43 @@ class Shield:
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[int, str, str] | None:
         if len(headers) < len(scope["headers"]) and _is_ambiguous(scope["headers"]):
-            return 400, "a header is said twice", "Say it once."
+            return 400, "a header is repeated", "Send each header once."
         if not self._is_ours(headers.get(b"host", b"").decode("latin-1")):
-            return 421, "this server is not known by that name", "Add it to `serve.hosts`."
+            return 421, "this server does not answer to that host name", "Add it to `serve.hosts`."
         if not self._is_same_origin(scope, headers):
-            return 403, "the request comes from another site", "Open Everloop itself."
+            return (
+                403,
+                "the request comes from another site",
+                "Open Everloop's own address in the browser.",
+            )
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._rules.bytes_max(scope["path"]):
-            return 413, "the request is too large", "Send less at once."
+            return (
+                413,
+                "the request is too large",
+                "Send less at once, or raise the limit in the section `[serve]` of the settings.",
+            )
         scope.setdefault("state", {})
         device = self._device(headers)
         scope["state"]["device"] = device
         if not _is_guarded(scope["path"]) or (scope.get("method", ""), scope["path"]) in PUBLIC:
             return None
-        return _stranger(device, scope["path"])
+        return _denial(device, scope["path"])
 
     def _is_ours(self, host: str) -> bool:
         name = host.rpartition(":")[0] if _has_port(host) else host
         return name.lower() in self._rules.hosts
 
     def _is_same_origin(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
-        """A browser says where a request comes from; what is not a browser says nothing.
+        """Whether a request comes from our own pages, or from a program that is not a browser.
 
-        Another page may lead here, to the pages; it may neither ask nor change anything.
+        Another site may link to our pages, but may not call the API.
         """
         origin = headers.get(b"origin")
         if origin is None:
-            leads = scope.get("method") in SAFE and not _is_guarded(scope["path"])
+            is_link = scope.get("method") in SAFE and not _is_guarded(scope["path"])
             site = headers.get(b"sec-fetch-site", b"none")
-            return leads or site in (b"none", b"same-origin")
+            return is_link or site in (b"none", b"same-origin")
         try:
             parts = urlsplit(origin.decode("latin-1"))
         except ValueError:
@@ -161,12 +166,12 @@ def _is_ambiguous(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(names.count(name) > 1 for name in ONCE)
 
 
-def _stranger(device: Device | None, path: str) -> tuple[int, str, str] | None:
-    """Why whoever brings this credential is not let in there."""
+def _denial(device: Device | None, path: str) -> tuple[int, str, str] | None:
+    """Why a credential does not give access to a path; None if it does."""
     if device is None:
-        return 401, "this device is not signed in", "Pair it: everloop pair."
+        return 401, "this device is not signed in", "Pair it: run `everloop pair`."
     if device.host and path != FOR_HOSTS:
-        return 403, "a host's token opens /mcp and nothing else", "Pair a device instead."
+        return 403, "a host's token is valid for /mcp only", "Pair a device to use the API."
     return None
 
 
@@ -179,7 +184,7 @@ def _has_port(host: str) -> bool:
 
 
 def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
-    async def guarded(message: MutableMapping[str, Any]) -> None:
+    async def send_with_headers(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             given: Iterable[tuple[bytes, bytes]] = message.get("headers", ())
             known = {name.lower() for name, _ in given}
@@ -187,18 +192,18 @@ def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
             message = {**message, "headers": [*given, *added]}
         await send(message)
 
-    return guarded
+    return send_with_headers
 
 
 def _limited(receive: Receive, bytes_max: int) -> Receive:
-    """A body without a stated length is refused where it goes beyond the limit."""
-    taken = 0
+    """Enforce the size limit on a body whose length was not declared."""
+    received = 0
 
     async def limited() -> MutableMapping[str, Any]:
-        nonlocal taken
+        nonlocal received
         message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > bytes_max:
+        received += len(message.get("body", b""))
+        if received > bytes_max:
             raise HTTPException(413, "the request is too large")
         return message
 

@@ -1,4 +1,4 @@
-"""What those meet who are not let in yet: few tries, and challenges that hold once and not long."""
+"""Protects sign-in: a rate limit per peer, and single-use WebAuthn challenges that expire."""
 
 import threading
 from collections import deque
@@ -15,7 +15,7 @@ PEERS_MAX = 10_000
 
 
 class Knocks:
-    """How often each peer tried to come in within a minute. Safe from any thread."""
+    """Rate limit of sign-in attempts: a sliding window of one minute per peer. Thread-safe."""
 
     def __init__(self, world: World, tries_max: int) -> None:
         self._clock = world.clock
@@ -24,10 +24,10 @@ class Knocks:
         self._lock = threading.Lock()
 
     def count(self, request: Request) -> None:
-        """Count a try.
+        """Count an attempt.
 
         Raises:
-            HTTPException: there were too many.
+            HTTPException: 429, there were too many.
         """
         peer = request.client.host if request.client else ""
         now = self._clock.now_us()
@@ -37,17 +37,17 @@ class Knocks:
                 tries.popleft()
             if len(tries) >= self._tries_max or len(self._tries) > PEERS_MAX:
                 self._forget(now)
-                raise HTTPException(429, "too many tries; wait a minute", {"Retry-After": "60"})
+                raise HTTPException(429, "too many attempts; wait a minute", {"Retry-After": "60"})
             tries.append(now)
 
     def _forget(self, now: int) -> None:
-        """Drop those who have not tried for a minute."""
+        """Drop peers without an attempt in the last minute."""
         since = now - MINUTE_US
         self._tries = {peer: t for peer, t in self._tries.items() if t and t[-1] > since}
 
 
 class Challenges:
-    """What a passkey is to sign: each once, and within five minutes. Safe from any thread."""
+    """WebAuthn challenges, each valid once and for five minutes. Thread-safe."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -55,7 +55,7 @@ class Challenges:
         self._lock = threading.Lock()
 
     def new(self) -> bytes:
-        """One that was never given."""
+        """Issue a new random challenge."""
         drawn = self._world.entropy.draw(CHALLENGE_BYTES)
         now = self._world.clock.now_us()
         with self._lock:
@@ -65,7 +65,7 @@ class Challenges:
         return drawn
 
     def take(self, challenge: bytes) -> bool:
-        """Whether it holds; after this it does not."""
+        """Use up a challenge; False if it is unknown, used or expired."""
         with self._lock:
             until = self._until.pop(challenge, 0)
         return until > self._world.clock.now_us()

@@ -1,8 +1,8 @@
-"""Facts and words to every client: each fact is read and written down once, however many watch.
+"""Broadcasts facts and streamed answer text to every subscriber, encoding each event once.
 
-One thread follows the log; clients wait on the event loop. A client that joins gets what it missed
-from the log, then what is new, without a gap and without a repetition. One that does not read is
-cut off and can join again where it was; the others notice nothing.
+One thread follows the log; subscribers wait on the event loop. A subscriber that joins is first
+sent what it missed, then new events, without gaps or duplicates. A slow consumer is disconnected
+and can resume by position; it does not slow down the others (backpressure is per subscriber).
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from everloop.log.model.record import fact_of
 from everloop.settings import ServeSettings
 from everloop.thread.turns.live import Live, Words
 
-KEPT = 10_000  # facts that are kept at hand for those who join
+KEPT = 10_000  # recent facts cached for subscribers that join or resume
 PAGE = 500
-SECRET = ("access.",)  # kinds that stay here
+SECRET = ("access.",)  # kinds whose data is never sent
 BEAT = Frame(0, b": beat\n\n")
 
 
 class Broadcast:
-    """What happens, for all who watch."""
+    """The event stream, fanned out to all subscribers."""
 
     def __init__(self, log: Log, live: Live, *, beat_s: float = ServeSettings().beat_s) -> None:
         self._log = log
@@ -44,25 +44,25 @@ class Broadcast:
         self._next_beat: asyncio.TimerHandle | None = None
         self._let_in: Callable[[str], bool] = bool
         self._head = 0
-        self.cut_off = 0  # how many were cut off because they did not read
+        self.cut_off = 0  # slow consumers that were disconnected
 
     @property
     def watching(self) -> int:
-        """How many watch."""
+        """The number of subscribers."""
         return len(self._clients)
 
     def start(self, let_in: Callable[[str], bool]) -> None:
-        """Begin, on the running event loop. Whoever is let in no more is cut off with a beat."""
+        """Start on the running event loop. A heartbeat disconnects devices that lost access."""
         self._let_in = let_in
         self._loop = asyncio.get_running_loop()
         self._head = self._log.head
         self._thread = threading.Thread(target=self._follow, name="everloop-tell", daemon=True)
-        self._leave = self._live.watch(self._spoken)
+        self._leave = self._live.watch(self._publish_words)
         self._thread.start()
         self._next_beat = self._loop.call_later(self._beat_s, self._beat)
 
     def close(self) -> None:
-        """End, and cut everybody off."""
+        """Stop, and disconnect all subscribers."""
         self._stop.set()
         self._leave()
         if self._next_beat is not None:
@@ -74,7 +74,7 @@ class Broadcast:
 
     @contextmanager
     def ending(self, device_id: str, end: Callable[[], object]) -> Generator[None]:
-        """Meanwhile, `end` is called when this device is let in no more, and when all ends."""
+        """While open, call `end` when the device loses its access and when the server stops."""
         key = id(end)
         self._ends[key] = (device_id, end)
         try:
@@ -83,24 +83,24 @@ class Broadcast:
             del self._ends[key]
 
     async def watch(self, client: Client, after: int | None) -> None:
-        """Tell a client what happens, from a position on; without one, from now on."""
+        """Stream events to a client from a position on; without one, from now on."""
         if self._stop.is_set():
             return
         self._clients.add(client)
         try:
             seen = self._head if after is None else min(after, self._head)
-            await client.say(_written("hello", {"position": self._head}, None))
-            async for missed in self._missed(seen):
+            await client.say(_encode("hello", {"position": self._head}, None))
+            async for missed in self._backlog(seen):
                 seen = missed.position
                 await client.say(missed.body)
             for words in self._live.so_far():
-                await client.say(_words("so_far", words).body)
+                await client.say(_words_frame("so_far", words).body)
             await client.follow(seen)
         finally:
             self._clients.discard(client)
 
-    async def _missed(self, after: int) -> AsyncIterator[Frame]:
-        """What happened after a position and before now: from what is at hand, else the log."""
+    async def _backlog(self, after: int) -> AsyncIterator[Frame]:
+        """The facts between a position and now, from the cache if it reaches back, else the log."""
         upto = self._head
         recent = list(self._recent)
         if recent and recent[0].position <= after + 1:
@@ -116,32 +116,32 @@ class Broadcast:
 
     def _page(self, after: int, upto: int) -> list[Frame]:
         records = self._log.records(after=after, upto=min(upto, after + PAGE))
-        return [_of(fact_of(record)) for record in records]
+        return [_fact_frame(fact_of(record)) for record in records]
 
     def _follow(self) -> None:
-        with suppress(EverloopError):  # the log was closed
+        with suppress(EverloopError):  # the log is closed
             for fact in self._log.follow(after=self._head, stop=self._stop):
-                self._on_loop(self._tell, fact)
+                self._on_loop(self._publish_fact, fact)
 
-    def _spoken(self, words: Words) -> None:
-        self._on_loop(self._put, _words("words", words))
+    def _publish_words(self, words: Words) -> None:
+        self._on_loop(self._publish, _words_frame("words", words))
 
     def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # the loop was closed
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(act, *arguments)
 
-    def _tell(self, fact: Fact) -> None:
+    def _publish_fact(self, fact: Fact) -> None:
         self._head = fact.position
-        new = _of(fact)
+        new = _fact_frame(fact)
         self._recent.append(new)
-        self._put(new)
+        self._publish(new)
         if isinstance(fact.event, DeviceRevoked):
-            self._cut(fact.event.device_id)
+            self._disconnect(fact.event.device_id)
 
-    def _cut(self, device_id: str) -> None:
-        """End whatever is open for a device."""
+    def _disconnect(self, device_id: str) -> None:
+        """End all streams and responses that are open for a device."""
         for client in list(self._clients):
             if client.device_id == device_id:
                 client.end()
@@ -150,16 +150,16 @@ class Broadcast:
                 end()
 
     def _beat(self) -> None:
-        """One for all of them: a timer for each client would cost more than what it tells."""
-        assert self._loop is not None, "it has begun"
-        self._put(BEAT)
+        """Send a heartbeat to all subscribers; one shared timer is cheaper than one for each."""
+        assert self._loop is not None, "started"
+        self._publish(BEAT)
         open_for = {client.device_id for client in self._clients}
         for device_id in open_for | {its for its, _ in self._ends.values()}:
             if not self._let_in(device_id):
-                self._cut(device_id)
+                self._disconnect(device_id)
         self._next_beat = self._loop.call_later(self._beat_s, self._beat)
 
-    def _put(self, new: Frame) -> None:
+    def _publish(self, new: Frame) -> None:
         as_message = message(new.body)
         for client in list(self._clients):
             if not client.put(new, as_message):
@@ -167,25 +167,25 @@ class Broadcast:
                 self.cut_off += 1
 
 
-def _of(fact: Fact) -> Frame:
+def _fact_frame(fact: Fact) -> Frame:
     kind = fact.event.wire
-    secret = kind.startswith(SECRET)
-    told = {
+    is_secret = kind.startswith(SECRET)
+    body = {
         "position": fact.position,
         "kind": kind,
         "stream": fact.stream,
         "branch": fact.branch,
         "actor": fact.actor,
         "recorded_at": fact.recorded_at.isoformat(timespec="milliseconds"),
-        "data": None if secret else fact.event,
+        "data": None if is_secret else fact.event,
     }
-    return Frame(fact.position, _written("fact", told, fact.position))
+    return Frame(fact.position, _encode("fact", body, fact.position))
 
 
-def _words(event: str, words: Words) -> Frame:
-    return Frame(0, _written(event, words, None))
+def _words_frame(event: str, words: Words) -> Frame:
+    return Frame(0, _encode(event, words, None))
 
 
-def _written(event: str, data: object, position: int | None) -> bytes:
+def _encode(event: str, data: object, position: int | None) -> bytes:
     name = f"id: {position}\n" if position is not None else ""
     return b"".join((f"{name}event: {event}\ndata: ".encode(), msgspec.json.encode(data), b"\n\n"))

@@ -1,7 +1,7 @@
-"""One who watches the stream: what is new goes out at once, what it has no room for waits.
+"""One subscriber of the event stream, with bounded buffering (backpressure).
 
-While a client keeps up, telling it something is one call: no task wakes up and no queue is filled.
-When its connection is full, what comes waits for it, up to a limit; then it is cut off.
+While a client keeps up, sending it an event is one call: no task wakes up and no queue is used.
+When its connection is full, events are queued up to a limit; beyond that it is disconnected.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """A piece of the stream, as it is sent. Words have no position of their own."""
+    """An encoded event of the stream. Answer text has no log position: it is 0."""
 
     position: int
     body: bytes
 
 
 def message(body: bytes) -> Message:
-    """A piece as a server takes it; the same one can go to many clients."""
+    """A frame as an ASGI message, which many clients can share."""
     return {"type": "http.response.body", "body": body, "more_body": True}
 
 
 class Client:
-    """One who watches. All its methods are called on the event loop."""
+    """A subscriber of the event stream. Its methods are called on the event loop only."""
 
     def __init__(self, device_id: str, send: Send) -> None:
         self.device_id = device_id
@@ -40,16 +40,16 @@ class Client:
         self._send = send
         self._frames: deque[Frame] = deque()
         self._bytes = 0
-        self._keeps_up = False  # whether all that came was sent
-        self._begun: Awaitable[None] | None = None  # a piece that is on its way
+        self._keeps_up = False  # whether the queue is empty and events are sent directly
+        self._sending: Awaitable[None] | None = None  # a send that has not finished
         self._wake = asyncio.Event()
 
     def put(self, new: Frame, as_message: Message) -> bool:
-        """Something new; False if too much waits already, and it was cut off."""
+        """Send or queue a frame; False if the queue is full and the client was disconnected."""
         if self.cut:
             return True
         if self._keeps_up:
-            self._begin(as_message)
+            self._send_now(as_message)
             return True
         self._bytes += len(new.body)
         if self._bytes > WAITING_BYTES_MAX:
@@ -60,22 +60,22 @@ class Client:
         return True
 
     def end(self) -> None:
-        """Cut it off."""
+        """Disconnect it."""
         self.cut = True
         self._frames.clear()
         self._wake.set()
 
     async def say(self, body: bytes) -> None:
-        """Send something and wait until there is room for it."""
+        """Send bytes and wait until the connection has accepted them."""
         await self._send(message(body))
 
     async def follow(self, seen: int) -> None:
-        """Send what comes after a position, until it is cut off."""
+        """Send the frames after a position until the client is disconnected."""
         while not self.cut:
-            if self._begun is not None:
-                begun, self._begun = self._begun, None
-                await begun
-            new = [one for one in self._taken() if one.position == 0 or one.position > seen]
+            if self._sending is not None:
+                sending, self._sending = self._sending, None
+                await sending
+            new = [one for one in self._take_queued() if one.position == 0 or one.position > seen]
             if new:
                 seen = max(seen, *(one.position for one in new))
                 await self.say(b"".join(one.body for one in new))
@@ -84,34 +84,34 @@ class Client:
                 self._keeps_up = True
                 await self._wake.wait()
 
-    def _taken(self) -> Iterable[Frame]:
+    def _take_queued(self) -> Iterable[Frame]:
         frames, self._frames, self._bytes = self._frames, deque(), 0
         return frames
 
-    def _begin(self, new: Message) -> None:
-        """Send it here and now; if there is no room, the client's own task goes on with it."""
+    def _send_now(self, new: Message) -> None:
+        """Send without a task switch; if the connection is full, the client's task finishes it."""
         steps = self._send(new).__await__()
         try:
             waits_for = next(steps)
         except StopIteration:
             return
-        except OSError:  # it is gone
+        except OSError:  # the client has disconnected
             self.end()
             return
         self._keeps_up = False
-        self._begun = _rest(steps, waits_for)
+        self._sending = _resume(steps, waits_for)
         self._wake.set()
 
 
 @types.coroutine
-def _rest(steps: Generator[Any, Any, None], waits_for: object) -> Generator[Any, Any, None]:
-    """What is left of something that was begun outside of a task, and what it waits for first."""
+def _resume(steps: Generator[Any, Any, None], waits_for: object) -> Generator[Any, Any, None]:
+    """Finish in a task a coroutine that was started outside of one and waits for something."""
     yield waits_for
     yield from steps
 
 
 class Watching(StreamingResponse):
-    """A stream that is sent by whoever has something to tell, not taken from an iterator."""
+    """A server-sent event response that is pushed to, instead of pulled from an iterator."""
 
     def __init__(self, tell: Callable[[Send], Awaitable[None]]) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -119,8 +119,8 @@ class Watching(StreamingResponse):
         self._tell = tell
 
     async def stream_response(self, send: Send) -> None:
-        """Begin, tell until there is no more, and end."""
-        began = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send(began)
+        """Send the headers, then the stream until it ends."""
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
         await self._tell(send)
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,7 +1,7 @@
-"""Tools over lessons: propose one, say that it was used, pass on what the user says of it.
+"""MCP tools for lessons: propose one, report its use, relay the user's feedback.
 
-What a host says in the user's name is recorded as passed on. Whether it counts is the gate's to
-say, from whom the user trusts.
+What a host says in the user's name is recorded as relayed. Whether it counts is decided by the
+gate, by whether the user trusts that host.
 """
 
 import hashlib
@@ -24,18 +24,18 @@ LessonId = Annotated[str, Field(description="A lesson's id: `les-…`.")]
 
 
 class Why(BaseModel):
-    """Why a lesson holds: what set it off, what went wrong, what put it right."""
+    """The reason for a lesson: what triggered it, what failed, what fixed it."""
 
     trigger: str = Field(max_length=TRIGGER_MAX)
     failure_mode: str = Field(max_length=FAILURE_MAX)
     correction: str = Field(max_length=CORRECTION_MAX)
     confidence: Literal["observed", "inferred", "speculative"] = Field(
-        description="`observed` only if the evidence shows it."
+        description="Use `observed` only if the evidence shows it."
     )
 
 
 class LessonTools:
-    """What a model may do with lessons. There is no tool to promote one, nor to put it on trial."""
+    """The lesson tools. There is none to promote a lesson or to put one on trial."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -45,36 +45,41 @@ class LessonTools:
         description: Annotated[
             str, Field(description="The rule in one sentence.", min_length=1, max_length=280)
         ],
-        body: Annotated[str, Field(description="How to follow it, and when it does not hold.")],
+        body: Annotated[
+            str, Field(description="How to follow the rule, and when it does not apply.")
+        ],
         scope: Scope,
         ctx: Ctx,
         memories: Annotated[
             list[str],
-            Field(description="Ids of memories it stands on. Older ones, not of this session."),
+            Field(description="Ids of memories that support it, older than this session."),
         ] = [],  # noqa: B006 - the SDK copies it
         quotes: Annotated[
-            list[str], Field(description="Words of the user, verbatim, that it stands on.")
+            list[str], Field(description="The user's words that support it, verbatim.")
         ] = [],  # noqa: B006 - the SDK copies it
         author: Annotated[
             Literal["agent", "user"],
-            Field(description="`user` only if the rule is the user's own, in `quotes`."),
+            Field(description="`user` only if the rule is the user's own, given in `quotes`."),
         ] = "agent",
-        why: Annotated[Why | None, Field(description="Without it, it cannot be promoted.")] = None,
+        why: Annotated[
+            Why | None, Field(description="The reason for it; required for promotion.")
+        ] = None,
         skill: Annotated[
-            str, Field(description="The skill that it makes better, if any.", max_length=64)
+            str, Field(description="The skill that it improves, if any.", max_length=64)
         ] = "",
     ) -> Proposed:
-        """Put a rule forward that would have helped. It is pending until the user says more.
+        """Propose a rule that would have helped. It stays pending until the user decides.
 
-        Propose it with what shows that it holds: older memories, the user's words, and why. You
-        cannot promote it; the answer names what is in its way.
+        Give evidence: older memories, the user's words, and the reason. You cannot promote it; the
+        result lists the requirements for promotion that are not met.
         """
         by = self._room.callers.by(ctx)
         self._room.check_length(description, body, *quotes)
         notices = check_writable(self._room.engine, by.actor, scope)
         if author == "user" and not quotes:
             raise Invalid(
-                "a user's own rule needs the user's words", hint="Pass them, verbatim, as `quotes`."
+                "a rule of the user needs the user's words",
+                hint="Pass them, verbatim, as `quotes`.",
             )
         evidence: tuple[Evidence, ...] = (
             *(MemoryEvidence(item_id) for item_id in memories),
@@ -89,14 +94,14 @@ class LessonTools:
             evidence=evidence,
             target_skill=skill,
         )
-        teacher = self._room.engine.lessons
-        proposed = teacher.propose(new, by=by)
+        service = self._room.engine.lessons
+        proposed = service.propose(new, by=by)
         if why is not None:
-            short = (QuoteEvidence(text[:QUOTE_MAX]) for text in quotes)
-            named = (MemoryEvidence(item_id) for item_id in memories)
-            narrative = Narrative(**why.model_dump(), evidence=(*named, *short))
-            teacher.narrate(proposed.lesson_id, by=by, narrative=narrative)
-        standing = teacher.standing(by.actor, proposed.lesson_id)
+            quoted = (QuoteEvidence(text[:QUOTE_MAX]) for text in quotes)
+            cited = (MemoryEvidence(item_id) for item_id in memories)
+            narrative = Narrative(**why.model_dump(), evidence=(*cited, *quoted))
+            service.narrate(proposed.lesson_id, by=by, narrative=narrative)
+        standing = service.standing(by.actor, proposed.lesson_id)
         return Proposed(
             notices=list(notices),
             id=proposed.lesson_id,
@@ -111,15 +116,15 @@ class LessonTools:
         scope: Scope,
         ctx: Ctx,
         use: Annotated[
-            str, Field(description="A name for this use. The same name in one session counts once.")
+            str, Field(description="A name for this use. The same name counts once in a session.")
         ] = "",
     ) -> LessonLine:
-        """Say that you really acted on a lesson. Having read it is no use of it.
+        """Report that you acted on a lesson. Reading it is not a use.
 
-        Once for each occasion: give it a name of its own in `use`.
+        Call it once for each use, with a different name in `use`.
         """
         by = self._room.callers.by(ctx)
-        self._check_there(by, scope, id)
+        self._check_exists(by, scope, id)
         self._room.engine.lessons.use(UseLesson(id, use), by=by)
         return self._line(by, id)
 
@@ -127,20 +132,20 @@ class LessonTools:
         self,
         id: LessonId,
         scope: Scope,
-        helpful: Annotated[bool, Field(description="Whether the user says that it helped.")],
+        helpful: Annotated[bool, Field(description="Whether the user said that it helped.")],
         words: Annotated[str, Field(description="What the user said, verbatim.")],
         ctx: Ctx,
     ) -> LessonLine:
-        """Pass on what the user says of a lesson, in their words. Never your own opinion.
+        """Relay the user's feedback on a lesson, in their words. Never your own opinion.
 
-        A thumbs-down stops the lesson at once, and only the user can take it back.
+        Negative feedback stops the lesson at once, and only the user can withdraw it.
         """
         by = self._room.callers.by(ctx)
         self._room.check_length(words)
-        self._check_there(by, scope, id)
+        self._check_exists(by, scope, id)
         if not words.strip():
             raise Invalid(
-                "feedback is the user's: it needs their words", hint="Pass what they said."
+                "feedback needs the user's own words", hint="Pass what they said as `words`."
             )
         request = _digest(by.actor, by.session, id, str(helpful), words)
         noted = self._room.note(by, words, request_id=f"said-{request}")
@@ -148,8 +153,8 @@ class LessonTools:
         self._room.engine.lessons.feedback(signal, by=by)
         return self._line(by, id)
 
-    def _check_there(self, by: Context, scope: str, lesson: str) -> None:
-        """Make sure that there is such a lesson in this scope, for this host."""
+    def _check_exists(self, by: Context, scope: str, lesson: str) -> None:
+        """Check that the host can see the lesson in this scope."""
         where = place(self._room.engine, by.actor, scope)
         with self._room.engine.reading() as reader:
             queries.find(reader, where.eyes, lesson)
@@ -160,7 +165,7 @@ class LessonTools:
 
 
 def lesson_id(by: Context, scope: str, description: str, body: str) -> str:
-    """The id of a host's lesson by what it says, so that a repeated proposal is the same one."""
+    """The id of a lesson, from its content: proposing it again is idempotent."""
     return f"les-{_digest(by.actor, scope, description.strip(), body.strip())}"
 
 

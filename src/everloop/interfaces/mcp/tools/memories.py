@@ -1,4 +1,4 @@
-"""Tools over memories: remember, zoom."""
+"""MCP tools for memories: remember a fact, zoom into a summary."""
 
 import hashlib
 import threading
@@ -26,7 +26,7 @@ ID_CHARACTERS: Final = 32
 
 
 class MemoryTools:
-    """What a model may do with memories."""
+    """The memory tools."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -34,12 +34,12 @@ class MemoryTools:
 
     def remember(
         self,
-        text: Annotated[str, Field(description="One fact, in a sentence that stands by itself.")],
+        text: Annotated[str, Field(description="One fact, in a self-contained sentence.")],
         scope: Scope,
         confirmation: Annotated[
             str,
             Field(
-                description="The user's own words, verbatim, by which they said or confirmed this."
+                description="The user's own words, verbatim, that say or confirm this."
                 " If you have none, ask the user first."
             ),
         ],
@@ -47,20 +47,20 @@ class MemoryTools:
         title: Annotated[str, Field(description="Up to 280 characters.", max_length=280)] = "",
         holds_until: Annotated[
             str,
-            Field(description="For what is true only for a while: until when, with time zone."),
+            Field(description="If it is only true for a while: until when, with time zone."),
         ] = "",
     ) -> Remembered:
         """Remember one fact that the user said or confirmed, with their words as `confirmation`.
 
-        Not for what you think or did, nor for rules of conduct: those are lessons. The same text
-        again changes nothing. If the answer names contradictions, tell the user.
+        Not for your own thoughts or actions, nor for rules: those are lessons. The same text again
+        changes nothing. If the result lists contradictions, tell the user.
         """
         by = self._room.callers.by(ctx)
         self._room.check_length(text, confirmation)
         notices = check_writable(self._room.engine, by.actor, scope)
         if not confirmation.strip():
             raise Invalid(
-                "remembering needs the user's own words",
+                "`confirmation` is empty; it must be the user's own words",
                 hint="Ask the user, then pass what they said as `confirmation`.",
             )
         check_time("holds_until", holds_until, allowed="")
@@ -72,11 +72,11 @@ class MemoryTools:
             origin=Origin(host=by.actor.partition(":")[2], session=by.session),
             durability=holds_until or DURABLE,
         )
-        with self._one_at_a_time:  # a host that asks twice at once asks once
-            known = self._known(by.actor, wanted.item_id)
+        with self._one_at_a_time:  # concurrent duplicates are stored once
+            known = self._find(by.actor, wanted.item_id)
             if known is not None and self._still_says(known, wanted):
-                return self._already(known)
-            kept = self._kept(wanted, confirmation, by)
+                return self._existing(known)
+            kept = self._store(wanted, confirmation, by)
         return Remembered(
             notices=list(notices),
             id=kept.item_id,
@@ -91,39 +91,41 @@ class MemoryTools:
         scope: Scope,
         ctx: Ctx,
     ) -> Zoomed:
-        """Open a summary: the memories it was made of, level by level, down to what was said.
+        """Expand a summary: the memories it was made from, level by level, down to the originals.
 
-        Use it when a memory has `made_of` and you need the details or the exact words.
+        Use it when a memory has `made_of` and you need details or the exact words.
         """
         by = self._room.callers.by(ctx)
         where = place(self._room.engine, by.actor, scope)
         with self._room.engine.reading() as reader:
-            met = zoom(reader, asker(reader, by.actor), id)
-        if met[0].item.scope not in where.scopes:
-            raise elsewhere(id, scope, met[0].item)
-        shown = met[: self._room.doors.results_max]
+            found = zoom(reader, asker(reader, by.actor), id)
+        if found[0].item.scope not in where.scopes:
+            raise elsewhere(id, scope, found[0].item)
+        shown = found[: self._room.doors.results_max]
         characters = self._room.doors.text_characters_max
         return Zoomed(
             levels=[Level(depth=each.depth, memory=line(each.item, characters)) for each in shown],
-            more=len(met) - len(shown),
+            more=len(found) - len(shown),
         )
 
-    def _kept(self, wanted: RememberItem, confirmation: str, by: Context) -> Kept:
-        """What became of it, on the user's words."""
-        if self._known(OWNER, wanted.item_id) is not None:  # and says something else now
+    def _store(self, wanted: RememberItem, confirmation: str, by: Context) -> Kept:
+        """Store a memory, with the user's confirmation recorded as its cause."""
+        if (
+            self._find(OWNER, wanted.item_id) is not None
+        ):  # the id is taken: that memory was edited since
             wanted = msgspec.structs.replace(wanted, item_id="")
-        check_new(wanted)  # before the user's words are recorded for it
+        check_new(wanted)  # validate before the confirmation is recorded
         wanted = msgspec.structs.replace(wanted, because=(self._room.note(by, confirmation),))
         return self._room.engine.memory.remember(wanted, by=by)
 
-    def _known(self, principal: str, item_id: str) -> Item | None:
+    def _find(self, principal: str, item_id: str) -> Item | None:
         try:
             return self._room.engine.memory.find(principal, item_id)
         except NotFound:
             return None
 
     def _still_says(self, known: Item, wanted: RememberItem) -> bool:
-        """Whether it says this now: it may have been changed or moved, or hold no longer."""
+        """Whether a memory still says this: it may have been edited, moved or expired."""
         if (known.scope, known.text.strip()) != (wanted.scope, wanted.text.strip()):
             return False
         if wanted.durability != DURABLE:
@@ -132,17 +134,17 @@ class MemoryTools:
         now = self._room.engine.world.clock.now()
         return known.holds_until is None or known.holds_until > now
 
-    def _already(self, known: Item) -> Remembered:
+    def _existing(self, known: Item) -> Remembered:
         if known.retired:
             raise Conflict(
-                f"{known.item_id} was remembered before and retired since",
-                hint="Only the user can bring it back; tell them.",
+                f"{known.item_id} says this, but was retired",
+                hint="Only the user can restore it; tell them.",
             )
         contradicts = list(known.contradicts)
         return Remembered(notices=[], id=known.item_id, new=False, contradicts=contradicts)
 
 
 def memory_id(scope: str, text: str) -> str:
-    """The id of a memory by what it says, so that saying it twice is saying it once."""
+    """The id of a memory, from its content: remembering it again is idempotent."""
     digest = hashlib.sha256(f"{scope}\n{text.strip()}".encode()).hexdigest()
     return f"mem-{digest[:ID_CHARACTERS]}"

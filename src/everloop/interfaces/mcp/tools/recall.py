@@ -1,4 +1,4 @@
-"""Tools that look: recall by question, browse by list and by id."""
+"""MCP tools that read: recall by query, browse by list or id, and the manifest."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
@@ -27,30 +27,35 @@ from everloop.memory.retrieval.results import Asked, Mode
 
 LessonStatus = Literal["pending", "active", "promoted", "superseded", "discarded"]
 OFFSET_MAX: Final = 10_000_000
-Limit = Annotated[int, Field(description="How many at most.", ge=1)]
+Limit = Annotated[int, Field(description="Maximum number of results.", ge=1)]
 
 
 class LookingTools:
-    """What a model may look up."""
+    """The search and browse tools."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
 
     def recall(
         self,
-        query: Annotated[str, Field(description="A question, or a few words.", min_length=1)],
+        query: Annotated[str, Field(description="A question or a few keywords.", min_length=1)],
         scope: Scope,
         ctx: Ctx,
         limit: Limit = 10,
         mode: Annotated[
-            Mode, Field(description="By words (`text`), by meaning (`semantic`), or both.")
+            Mode,
+            Field(
+                description="Keyword search (`text`), semantic search (`semantic`), or both (`hybrid`)."
+            ),
         ] = "hybrid",
-        min_similarity: Annotated[float, Field(description="0 to 1.", ge=0, le=1)] = 0.0,
+        min_similarity: Annotated[
+            float, Field(description="Minimum similarity, 0 to 1.", ge=0, le=1)
+        ] = 0.0,
     ) -> Recalled:
-        """Find memories and lessons that fit a question, in one scope and in `global`, best first.
+        """Search memories and lessons in one scope and in `global`, best match first.
 
         Call it before you answer from memory, ask the user something they may have said before, or
-        begin a task. Read `notices`: they say if nothing was searched.
+        start a task. Read `notices`: they say if nothing was searched.
         """
         by = self._room.callers.by(ctx)
         where = place(self._room.engine, by.actor, scope)
@@ -70,7 +75,7 @@ class LookingTools:
         return Recalled(
             notices=list(answer.notes),
             memories=[found(hit, characters) for hit in answer.hits],
-            lessons=self._fitting(where, asked),
+            lessons=self._matching_lessons(where, asked),
         )
 
     def manifest(
@@ -78,13 +83,13 @@ class LookingTools:
         scope: Scope,
         ctx: Ctx,
         query: Annotated[
-            str, Field(description="What the task is about: memories that fit it are added.")
+            str, Field(description="What the task is about; matching memories are added.")
         ] = "",
     ) -> Shown:
-        """Read what to know at the beginning of a task: lessons with their standing, skills, teams.
+        """Get what to know at the start of a task: lessons with their status, skills, teams.
 
-        Call it once for each task. That you were shown a lesson is recorded; that you used it is
-        yours to say, with `report_use`.
+        Call it once for each task. It records which lessons you were shown; report the ones that
+        you act on with `report_use`.
         """
         by = self._room.callers.by(ctx)
         where = place(self._room.engine, by.actor, scope)
@@ -117,24 +122,29 @@ class LookingTools:
 
     def browse(  # noqa: PLR0913 - a tool's arguments are its form
         self,
-        what: Annotated[Literal["memories", "lessons"], Field(description="What to look through.")],
+        what: Annotated[Literal["memories", "lessons"], Field(description="What to list.")],
         scope: Scope,
         ctx: Ctx,
         id: Annotated[
-            str, Field(description="Show this one whole. Of a memory's id the last 8 will do.")
+            str,
+            Field(
+                description="Show this one in full. The last 8 characters of a memory's id are enough."
+            ),
         ] = "",
         status: Annotated[
             list[LessonStatus],
-            Field(description="Of lessons: only these. By default, all but discarded ones."),
+            Field(
+                description="Only lessons with these statuses. By default, all but discarded ones."
+            ),
         ] = [],  # noqa: B006 - the SDK copies it
         limit: Limit = 20,
         offset: Annotated[
-            int, Field(description="How many to pass over.", ge=0, le=OFFSET_MAX)
+            int, Field(description="Number of results to skip.", ge=0, le=OFFSET_MAX)
         ] = 0,
     ) -> Browsed:
-        """List memories, newest first, or lessons by status; or show one of them whole by its id.
+        """List memories, newest first, or lessons by status; or show one in full by its id.
 
-        To find something by what it is about, use `recall`.
+        To search by topic, use `recall`.
         """
         by = self._room.callers.by(ctx)
         where = place(self._room.engine, by.actor, scope)
@@ -145,7 +155,7 @@ class LookingTools:
             return self._lesson(where, id) if id else self._lessons(where, status, number, offset)
         return self._memory(by, where, id) if id else self._memories(by, where, number, offset)
 
-    def _fitting(self, where: Place, asked: Asked) -> list[FoundLesson]:
+    def _matching_lessons(self, where: Place, asked: Asked) -> list[FoundLesson]:
         with self._room.engine.reading() as reader:
             hits = recall(reader, where.eyes, asked.text, limit=asked.limit)
             hits = [hit for hit in hits if hit.similarity >= asked.min_similarity]
@@ -161,7 +171,7 @@ class LookingTools:
             item = named(reader, asker(reader, by.actor), name)
         if item.scope not in where.scopes:
             raise elsewhere(name, where.scopes[0], item)
-        return Browsed(notices=[], memories=[line(item, self._most)], total=1)
+        return Browsed(notices=[], memories=[line(item, self._characters_max)], total=1)
 
     def _memories(self, by: Context, where: Place, limit: int, offset: int) -> Browsed:
         only = Filter(scopes=where.scopes)
@@ -175,7 +185,7 @@ class LookingTools:
         with self._room.engine.reading() as reader:
             lesson = queries.find(reader, where.eyes, lesson_id)
             standing = self._room.engine.lessons.standings(reader, [lesson])[0]
-        return Browsed(notices=[], lessons=[lesson_line(standing, self._most)], total=1)
+        return Browsed(notices=[], lessons=[lesson_line(standing, self._characters_max)], total=1)
 
     def _lessons(self, where: Place, status: Sequence[str], limit: int, offset: int) -> Browsed:
         with self._room.engine.reading() as reader:
@@ -186,5 +196,5 @@ class LookingTools:
         return Browsed(notices=[], lessons=lines, total=found.total)
 
     @property
-    def _most(self) -> int:
+    def _characters_max(self) -> int:
         return self._room.doors.text_characters_max
