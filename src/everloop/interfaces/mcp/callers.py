@@ -68,7 +68,7 @@ class Callers:
             self._admitted.add(actor)
 
     def _session(self, request: Ctx) -> str:
-        """The session. A client's session id counts only in protocols where the server issues it."""
+        """The session. A session id counts only in protocol versions where the server issues it."""
         device = device_of(request)
         run = f"mcp-{device.device_id}" if device else self._run
         headers = request.headers

@@ -20,8 +20,8 @@ What do we know about {topic}?
 
 {found}
 
-Answer from this alone. Cite the id of each memory and lesson that you use. Point out contradictions,
-claims made only by an agent, and what is not known."""
+Answer from this alone. Cite the id of each memory and lesson that you use. Point out
+contradictions, claims made only by an agent, and what is not known."""
 REVIEW = """\
 Help me review the lessons that wait for my decision in {scope}.
 

@@ -1,5 +1,5 @@
-"""The JSON-RPC door: loop-engine's methods, shapes and error codes, over lines of JSON.
+"""The JSON-RPC server: loop-engine's methods, shapes and error codes, over newline-delimited JSON.
 
-It turns a request into a command or a query, and an answer into a line. `docs/rpc.md` tells hosts
-what they can ask, and where the answers differ from loop-engine's on purpose.
+It turns a request into a command or a query, and the result into a line. `docs/rpc.md` lists the
+methods, and where the results differ from loop-engine's on purpose.
 """

@@ -1,7 +1,7 @@
-"""One connection: a line in, a line out, in order. Knows JSON-RPC 2.0 and no method.
+"""The JSON-RPC 2.0 protocol on one connection: a line in, a line out, in order. Knows no method.
 
-A request without an `id` is a notification: it is carried out and not answered. An answer carries
-an `id` only when the request did, so a line that cannot be read is answered without one.
+A request without an `id` is a notification: it is executed and gets no response. A response has an
+`id` only if the request had one, so a line that cannot be parsed is answered without one.
 """
 
 import traceback
@@ -32,14 +32,14 @@ VERSION = "2.0"
 
 
 class Method(NamedTuple, Generic[H]):
-    """What can be called: the shape of its parameters, and what carries it out."""
+    """A method: the type of its parameters, and the function that executes it."""
 
     params: type[msgspec.Struct]
     call: Callable[[H, Any], Document]
 
 
 class Conversation(Generic[H]):
-    """What one host says and hears. `say` takes what belongs into the log of the process."""
+    """Answers the requests of one host. `say` receives lines for the process's own log."""
 
     def __init__(
         self, host: H, methods: Mapping[str, Method[H]], limits: DoorSettings, say: Say
@@ -50,21 +50,21 @@ class Conversation(Generic[H]):
         self._say = say
 
     def answer(self, line: bytes | TooLong) -> bytes | None:
-        """The line that answers a line, if anything is to be answered."""
+        """The response to a line; None if it has only notifications."""
         try:
             asked = self._read(line)
         except Fault as fault:
-            return _encoded(_error({}, fault))
+            return _encode(_error({}, fault))
         batch = asked if isinstance(asked, list) else [asked]
-        answers = [told for each in batch if (told := self._one(each)) is not None]
+        answers = [response for each in batch if (response := self._respond(each)) is not None]
         if not answers:
             return None
-        return _encoded(answers if isinstance(asked, list) else answers[0])
+        return _encode(answers if isinstance(asked, list) else answers[0])
 
     def _read(self, line: bytes | TooLong) -> Json:
         if isinstance(line, TooLong):
-            longest = self._limits.line_bytes_max
-            raise Fault(PARSE, f"parse error: the line is longer than {longest:,} bytes")
+            bytes_max = self._limits.line_bytes_max
+            raise Fault(PARSE, f"parse error: the line is longer than {bytes_max:,} bytes")
         try:
             asked = parse(line, self._limits.depth_max)
         except Unreadable as problem:
@@ -72,22 +72,22 @@ class Conversation(Generic[H]):
         _check_batch(asked, self._limits.batch_max)
         return asked
 
-    def _one(self, request: Json) -> Document | None:
-        """The answer to one request; None for a notification."""
+    def _respond(self, request: Json) -> Document | None:
+        """The response to one request; None for a notification."""
         if not isinstance(request, dict):
             return _error({}, Fault(INVALID_REQUEST, "invalid request: it is not an object"))
-        named = {"id": request["id"]} if "id" in request else {}
+        request_id = {"id": request["id"]} if "id" in request else {}
         try:
             _check_request(request)
         except Fault as fault:
-            return _error(named if _is_id(request.get("id")) else {}, fault)
+            return _error(request_id if _is_id(request.get("id")) else {}, fault)
         try:
-            told = {"jsonrpc": VERSION, **named, "result": self._carry_out(request)}
+            response = {"jsonrpc": VERSION, **request_id, "result": self._execute(request)}
         except Fault as fault:
-            told = _error(named, fault)
-        return told if named else None
+            response = _error(request_id, fault)
+        return response if request_id else None
 
-    def _carry_out(self, request: Document) -> Document:
+    def _execute(self, request: Document) -> Document:
         name = request["method"]
         method = self._methods.get(name)
         if method is None:
@@ -99,7 +99,7 @@ class Conversation(Generic[H]):
             raise fault_of(problem, getattr(params, "id", "")) from problem
         except Fault:
             raise
-        except Exception as problem:  # the outermost frame of this door
+        except Exception as problem:  # the outermost frame of this interface
             self._say("".join(traceback.format_exception(problem)))
             kind = type(problem).__name__
             raise Fault(INTERNAL, f"internal error: a fault in Everloop ({kind})") from problem
@@ -129,7 +129,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _params(shape: type[msgspec.Struct], given: Document | list[Any] | None) -> msgspec.Struct:
-    """The parameters, by name or by place. One that is null is one that is absent."""
+    """Decode parameters given by name or by position. A null parameter counts as absent."""
     if isinstance(given, list):
         names = [field.encode_name for field in msgspec.structs.fields(shape)]
         if len(given) > len(names):
@@ -142,9 +142,9 @@ def _params(shape: type[msgspec.Struct], given: Document | list[Any] | None) -> 
         raise Fault(INVALID_PARAMS, f"invalid params: {problem}") from problem
 
 
-def _error(named: Document, fault: Fault) -> Document:
-    return {"jsonrpc": VERSION, **named, "error": fault.document()}
+def _error(request_id: Document, fault: Fault) -> Document:
+    return {"jsonrpc": VERSION, **request_id, "error": fault.document()}
 
 
-def _encoded(told: Document | list[Document]) -> bytes:
-    return msgspec.json.encode(told) + b"\n"
+def _encode(response: Document | list[Document]) -> bytes:
+    return msgspec.json.encode(response) + b"\n"

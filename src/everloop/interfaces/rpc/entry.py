@@ -1,7 +1,6 @@
-"""`everloop rpc`: open the engine, let the host in, serve until its input ends or a signal comes.
+"""`everloop rpc`: open the engine, admit the host, serve until its input ends or a signal.
 
-Answers go to standard output, and nothing else does: what the process has to say about itself goes
-to standard error.
+Standard output carries responses and nothing else; the process logs to standard error.
 """
 
 import re
@@ -22,12 +21,12 @@ from everloop.interfaces.rpc.unix_socket import SocketDoor
 from everloop.log import Context
 from everloop.settings import DoorSettings, load
 
-SESSION = "rpc"  # how a connection's name begins
+SESSION = "rpc"  # prefix of a connection's session id
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 class Door:
-    """An open engine, and the host that speaks to it."""
+    """Serves one host on an open engine, over standard streams or a socket."""
 
     def __init__(self, engine: Engine, actor: str, limits: DoorSettings) -> None:
         self._engine = engine
@@ -35,7 +34,7 @@ class Door:
         self._limits = limits
 
     def conversation(self) -> Conversation[Host]:
-        """A new connection, with a session of its own."""
+        """A new connection with its own session id."""
         session = self._engine.log.ids.new(SESSION)
         host = Host(self._engine, Context(actor=self._actor, session=session))
         return Conversation(host, METHODS, self._limits, say)
@@ -48,7 +47,7 @@ class Door:
             converse(self.conversation(), questions, answers, self._limits.line_bytes_max)
 
     def on_socket(self, path: Path, leaving: Leaving) -> None:
-        """Serve many on a socket."""
+        """Serve many connections on a Unix socket."""
         door = SocketDoor(path, self._on_connection, self._limits.connections_max)
         door.listen(leaving, lambda: say(f"ready as {self._actor} at {path}"))
 
@@ -58,14 +57,14 @@ class Door:
 
 
 def serve(asked: Namespace) -> int:
-    """Serve as the command line asks, and give the exit code."""
+    """Serve with the command line's options, and return the exit code."""
     leaving = Leaving()
     leaving.listen()
     actor = host_of(asked.host)
     settings = load(home=asked.home)
     with Engine.open(settings=settings, tenant=asked.tenant) as engine:
         if admit(engine, actor, settings.doors):
-            say(f"let {actor} in, within every scope; `everloop grants` shows it")
+            say(f"gave {actor} access to every scope; `everloop grants` shows it")
         door = Door(engine, actor, settings.doors)
         if asked.socket is None:
             door.on_streams(leaving)
@@ -75,6 +74,6 @@ def serve(asked: Namespace) -> int:
 
 
 def say(line: str) -> None:
-    """A line for whoever looks after the process; stored text in it is made harmless."""
+    """Write a line to standard error, with control characters of stored text replaced."""
     sys.stderr.write(_CONTROL.sub("?", f"everloop rpc: {line}\n"))
     sys.stderr.flush()

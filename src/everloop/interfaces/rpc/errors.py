@@ -1,6 +1,6 @@
-"""What goes wrong, as a host hears it: a code, a sentence and what belongs to it.
+"""JSON-RPC error responses: the one table from error class to code.
 
-The one table from error class to code. Codes below -32000 are loop-engine's own; -32005 is ours.
+Codes from -32000 to -32004 are loop-engine's own; -32005 is ours.
 """
 
 from collections.abc import Generator
@@ -31,7 +31,7 @@ CODES: Final[dict[type[EverloopError], int]] = {
 
 
 class Fault(Exception):
-    """An answer that is an error."""
+    """A JSON-RPC error response."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -40,13 +40,13 @@ class Fault(Exception):
         self.data = data or {}
 
     def document(self) -> dict[str, Any]:
-        """The member `error` of the answer."""
+        """The member `error` of the response."""
         document: dict[str, Any] = {"code": self.code, "message": self.message}
         return {**document, "data": self.data} if self.data else document
 
 
 def fault_of(problem: EverloopError, subject: str = "") -> Fault:
-    """An error of the engine as an answer. `subject` is the id that the request is about."""
+    """Translate an engine error. `subject` is the id that the request is about."""
     code = _code(problem)
     data: dict[str, Any] = {"id": subject} if code == NOT_FOUND and subject else {}
     if isinstance(problem, Unavailable):
@@ -58,7 +58,7 @@ def fault_of(problem: EverloopError, subject: str = "") -> Fault:
 
 @contextmanager
 def about(subject: str) -> Generator[None]:
-    """What is not found in here is this."""
+    """Report this id as the subject of a `NotFound` raised inside."""
     try:
         yield
     except NotFound as problem:

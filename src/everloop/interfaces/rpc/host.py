@@ -1,7 +1,7 @@
-"""The one at the other end of a connection: who it is, and what its requests are carried out with.
+"""The host on a connection: its identity, and the engine that executes its requests.
 
-The name comes from how the door was opened, the session from the door. A request can change
-neither; what it claims about itself is stored as a claim.
+The name comes from the command line, the session from the server. A request can change neither;
+what it claims about itself is stored as a claim.
 """
 
 from dataclasses import dataclass
@@ -23,33 +23,33 @@ class Host:
 
     @property
     def actor(self) -> str:
-        """Its name, as who speaks and as who asks."""
+        """Its actor name, for commands and for visibility."""
         return self.by.actor
 
     def within(self, session: str) -> Context:
-        """Who speaks, in a session of the host's own. It counts as part of the connection's."""
+        """The context with a session of the host's own, nested in the connection's session."""
         if not session:
             return self.by
         return msgspec.structs.replace(self.by, session=f"{self.by.session}/{session}")
 
     def reached(self, scope: str) -> str:
-        """The scope, if the host may ask within it: it must be able to see what it writes.
+        """Check that the host has access to a scope, and return it: it must see what it writes.
 
         Raises:
-            Forbidden: it may not.
+            Forbidden: it has no access.
         """
         with self.engine.reading() as reader:
             if not asker(reader, self.actor).admits(scope):
                 raise Forbidden(
-                    f"{self.actor} may not ask within {scope!r}",
-                    hint="The user can let it in with `everloop grants allow`.",
+                    f"{self.actor} has no access to {scope!r}",
+                    hint="The user can give it with `everloop grants allow`.",
                 )
         return scope
 
     def do(self, command: Command) -> Receipt:
-        """Carry out a command in its name."""
+        """Execute a command as this host."""
         return self.engine.do(command, by=self.by)
 
     def embed(self) -> None:
-        """Make the vectors that items lack, before their meaning is searched; some, if many."""
+        """Embed items that lack vectors before a semantic search, within a time limit."""
         self.engine.memory.embed_briefly()

@@ -1,4 +1,4 @@
-"""Lines of a bounded length from a stream of bytes."""
+"""Reads lines of bounded length from a byte stream."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -8,22 +8,22 @@ BLANK = b" \t\r\n"
 
 
 class Readable(Protocol):
-    """Where lines come from: a pipe, a file or a socket."""
+    """A source of lines: a pipe, a file or a socket."""
 
     def readline(self, size: int = -1, /) -> bytes:
-        """Up to the next line break, at most so many bytes; empty at the end."""
+        """Read up to the next line break, at most `size` bytes; empty at the end."""
         ...
 
 
 class TooLong:
-    """Stands for a line that was longer than allowed. It has been read away."""
+    """Marks a line over the length limit, which was skipped."""
 
 
 TOO_LONG = TooLong()
 
 
 def lines(stream: Readable, bytes_max: int) -> Iterator[bytes | TooLong]:
-    """Every line that is not blank, without its line break."""
+    """Yield each non-blank line, or `TOO_LONG` in place of one over the limit."""
     while line := stream.readline(bytes_max + 1):
         if len(line) > bytes_max and not line.endswith(b"\n"):
             _skip(stream)
@@ -33,6 +33,6 @@ def lines(stream: Readable, bytes_max: int) -> Iterator[bytes | TooLong]:
 
 
 def _skip(stream: Readable) -> None:
-    """Read the rest of a line away, a little at a time."""
+    """Skip the rest of a line, in chunks."""
     while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
         pass

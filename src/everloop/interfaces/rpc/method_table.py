@@ -1,28 +1,40 @@
-"""Every method, one row each: its name, its module, its parameters, and who carries it out.
+"""The table of JSON-RPC methods: name, module, parameter type and function.
 
-A module is loaded when one of its methods is first called, so that the door answers soon.
+A module is imported when one of its methods is first called, so that the server starts quickly.
 """
 
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from everloop.interfaces.rpc.connection import Method
 from everloop.interfaces.rpc.host import Host
+
+if TYPE_CHECKING:  # so that import-linter sees what the rows import by name
+    from everloop.interfaces.rpc.methods import (  # noqa: F401 - imported by name, in `_load`
+        citations,
+        compression,
+        lesson_details,
+        lessons,
+        manifest,
+        memories,
+        ping,
+        tasks,
+    )
 
 PACKAGE: Final = "everloop.interfaces.rpc"
 
 
 class Row(NamedTuple):
-    """Where a method is found."""
+    """Where a method is defined."""
 
     module: str
     params: str
     function: str
 
 
-CONTRACT: Final[dict[str, Row]] = {  # what loop-engine's hosts expect
+CONTRACT: Final[dict[str, Row]] = {  # the methods of loop-engine
     "ping": Row("methods.ping", "Nothing", "ping"),
     "lesson.create": Row("methods.lessons", "Create", "create"),
     "lesson.recall": Row("methods.lessons", "Recall", "recall"),
@@ -44,7 +56,7 @@ CONTRACT: Final[dict[str, Row]] = {  # what loop-engine's hosts expect
     "task.log_phase": Row("methods.tasks", "Phase", "log_phase"),
     "task.get_ledger": Row("methods.tasks", "Task", "ledger"),
 }
-ADDITIONS: Final[dict[str, Row]] = {  # what Everloop knows besides
+ADDITIONS: Final[dict[str, Row]] = {  # methods that Everloop adds
     "lesson.used": Row("methods.lessons", "Used", "used"),
     "lesson.get": Row("methods.lesson_details", "One", "get"),
     "lesson.edit": Row("methods.lesson_details", "Edit", "edit"),
@@ -55,26 +67,26 @@ ADDITIONS: Final[dict[str, Row]] = {  # what Everloop knows besides
 
 
 class Methods(Mapping[str, Method[Host]]):
-    """The methods by their names."""
+    """The methods by name, imported on first use."""
 
     def __init__(self, rows: Mapping[str, Row]) -> None:
         self._rows = rows
 
     def __getitem__(self, name: str) -> Method[Host]:
-        """The method, loaded if it was not."""
-        return _loaded(self._rows[name])
+        """The method; imports its module on first use."""
+        return _load(self._rows[name])
 
     def __iter__(self) -> Iterator[str]:
-        """Their names."""
+        """The method names."""
         return iter(self._rows)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of methods."""
         return len(self._rows)
 
 
 @cache
-def _loaded(row: Row) -> Method[Host]:
+def _load(row: Row) -> Method[Host]:
     module = import_module(f"{PACKAGE}.{row.module}")
     return Method(getattr(module, row.params), getattr(module, row.function))
 

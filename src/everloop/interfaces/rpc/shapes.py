@@ -1,4 +1,4 @@
-"""Shapes that several methods share: scopes, filters, origins, times, previews and pages."""
+"""JSON shapes that several methods share: scopes, filters, origins, times, previews and pages."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,11 +15,11 @@ from everloop.memory.projections.queries import Filter, Item
 PREVIEW: Final = 240
 PAGE: Final = 50
 PAGE_MAX: Final = 500
-PLAIN: Final = ("user", "global")  # scopes without a name of their own
+PLAIN: Final = ("user", "global")  # scopes without a name part
 
 Scope = str | dict[str, str]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # what SQLite can count
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]  # SQLite's largest integer
 Words = Annotated[str, Meta(min_length=1)]
 
 
@@ -45,7 +45,7 @@ ScopeFilter = Exact | Kind | AnyOf
 
 
 class Whence(msgspec.Struct, frozen=True):
-    """Where a host says that a memory came from."""
+    """The origin of a memory, as a host claims it."""
 
     host: str | None = None
     session_id: str | None = None
@@ -55,27 +55,27 @@ class Whence(msgspec.Struct, frozen=True):
 
 
 def scope_of(wire: Scope) -> str:
-    """A scope as the engine writes it: `user`, `team:x`.
+    """Parse a scope from JSON into the engine's form: `user`, `team:x`.
 
     Raises:
-        Invalid: it is none.
+        Invalid: it is not a scope.
     """
     if isinstance(wire, str):
-        return wire if wire in PLAIN else _no_scope(wire)
+        return wire if wire in PLAIN else _refuse_scope(wire)
     if len(wire) != 1:
-        return _no_scope(wire)
+        return _refuse_scope(wire)
     [(kind, name)] = wire.items()
     return check_scope(f"{kind}:{name}")
 
 
 def scope_told(scope: str) -> Scope:
-    """A scope as hosts read it: `user`, `{"team": "x"}`."""
+    """A scope as JSON: `user`, `{"team": "x"}`."""
     kind, colon, name = scope.partition(":")
     return {kind: name} if colon else scope
 
 
 def only(wanted: ScopeFilter | None) -> Filter:
-    """The filter that a scope filter means."""
+    """Convert a scope filter from JSON into a query filter."""
     match wanted:
         case Exact(scope=scope):
             return Filter(scopes=(scope_of(scope),))
@@ -88,7 +88,7 @@ def only(wanted: ScopeFilter | None) -> Filter:
 
 
 def origin_of(whence: Whence) -> Origin:
-    """Where a host says that a memory came from. It is a claim; the door notes the session."""
+    """The claimed origin of a memory. The true session is recorded separately."""
     return Origin(
         host=whence.host or "",
         session=whence.session_id or "",
@@ -98,15 +98,15 @@ def origin_of(whence: Whence) -> Origin:
 
 
 def origin_told(item: Item) -> dict[str, str] | None:
-    """Where a memory came from, as a host hears it; None if nobody said."""
-    told = {
+    """The origin of a memory as JSON; None if it is unknown."""
+    fields = {
         "host": item.origin.host,
         "session_id": item.origin.session,
         "model": item.origin.model,
         "cwd_basename": item.origin.folder,
         "written_at": time_told(item.happened_at) if item.happened_at != item.recorded_at else "",
     }
-    return {name: value for name, value in told.items() if value} or None
+    return {name: value for name, value in fields.items() if value} or None
 
 
 def time_told(at: datetime) -> str:
@@ -115,14 +115,14 @@ def time_told(at: datetime) -> str:
 
 
 def preview(text: str, *, whole: bool = False) -> str:
-    """The beginning of a text, or all of it."""
+    """The first characters of a text, or all of it."""
     return text if whole else text[:PREVIEW]
 
 
 def page_told(
     results: Sequence[dict[str, Any]], *, total: int, limit: int, offset: int
 ) -> dict[str, Any]:
-    """A page of a longer list."""
+    """One page of a list as JSON."""
     return {
         "total": total,
         "limit": limit,
@@ -132,7 +132,7 @@ def page_told(
     }
 
 
-def _no_scope(wire: Scope) -> str:
+def _refuse_scope(wire: Scope) -> str:
     raise Invalid(
         f"{wire!r} is not a scope",
         hint='Use "user", "global", {"team": id}, {"skill": id} or {"project": id}.',

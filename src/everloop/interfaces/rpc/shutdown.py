@@ -1,4 +1,4 @@
-"""When to stop: a signal asks, and the door leaves between two requests, never inside one."""
+"""Graceful shutdown on SIGTERM or SIGINT: between two requests, never during one."""
 
 import signal
 import socket
@@ -8,39 +8,39 @@ from types import FrameType
 
 
 class Left(BaseException):
-    """Nobody is to be served any more. Not an error, so that nothing catches it by accident."""
+    """Stop serving. A `BaseException`, so that no error handler catches it by accident."""
 
 
 class Leaving:
-    """Listens to the signals that end a process, for the thread that waits for requests."""
+    """Turns termination signals into an exception in the thread that waits for requests."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._requested = False
         self._idle = False
-        self.bells: tuple[socket.socket, ...] = ()  # can be read once a signal has come
+        self.bells: tuple[socket.socket, ...] = ()  # readable once a signal has arrived
 
     def listen(self) -> None:
-        """Take the signals over. Only the main thread can."""
-        # One that comes right before a call to the system begins would not interrupt it.
-        bell, self._rope = socket.socketpair()
-        self._rope.setblocking(False)
-        signal.set_wakeup_fd(self._rope.fileno(), warn_on_full_buffer=False)
-        self.bells = (bell,)
+        """Install the signal handlers. Only the main thread can do this."""
+        # A signal right before a system call would not interrupt it; the wakeup socket does.
+        wakeup_reader, self._wakeup_writer = socket.socketpair()
+        self._wakeup_writer.setblocking(False)
+        signal.set_wakeup_fd(self._wakeup_writer.fileno(), warn_on_full_buffer=False)
+        self.bells = (wakeup_reader,)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._hear)
+            signal.signal(number, self._on_signal)
 
     @contextmanager
     def waiting(self) -> Generator[None]:
-        """While this lasts, a signal ends the wait by raising `Left`."""
-        self._idle = True  # first: a signal from here on raises, an earlier one has set `_asked`
+        """While open, a signal raises `Left`."""
+        self._idle = True  # first: later signals raise, earlier ones have set `_requested`
         try:
-            if self._asked:
+            if self._requested:
                 raise Left
             yield
         finally:
             self._idle = False
 
-    def _hear(self, _number: int, _frame: FrameType | None) -> None:
-        self._asked = True
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._requested = True
         if self._idle:
             raise Left

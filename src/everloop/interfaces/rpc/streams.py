@@ -1,4 +1,4 @@
-"""A conversation over two streams of bytes: standard input and output, or a socket's two ends."""
+"""Serves a connection over two byte streams: standard input and output, or a socket."""
 
 import os
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ STDOUT, STDERR = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Interruptible:
-    """A stream on which a signal ends the wait for the next line."""
+    """A stream whose blocking read is ended by a termination signal."""
 
     stream: Readable
     leaving: Leaving
 
     def readline(self, size: int = -1, /) -> bytes:
-        """The next line, unless a signal comes first."""
+        """Read the next line, unless a signal arrives first."""
         with self.leaving.waiting():
             return self.stream.readline(size)
 
@@ -28,7 +28,7 @@ class Interruptible:
 def converse(
     talk: Conversation[Host], questions: Readable, answers: BinaryIO, line_bytes_max: int
 ) -> None:
-    """Answer every line until there are no more, or nobody listens."""
+    """Answer each line until the input ends."""
     for line in lines(questions, line_bytes_max):
         answer = talk.answer(line)
         if answer is not None:
@@ -37,7 +37,7 @@ def converse(
 
 
 def own_output() -> BinaryIO:
-    """Standard output, for answers alone: whatever else prints now prints to standard error."""
+    """Take over standard output for responses; other prints now go to standard error."""
     answers = os.fdopen(os.dup(STDOUT), "wb")
     os.dup2(STDERR, STDOUT)
     return answers

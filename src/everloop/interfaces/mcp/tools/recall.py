@@ -44,9 +44,7 @@ class LookingTools:
         limit: Limit = 10,
         mode: Annotated[
             Mode,
-            Field(
-                description="Keyword search (`text`), semantic search (`semantic`), or both (`hybrid`)."
-            ),
+            Field(description="`text`: by keyword, `semantic`: by meaning, `hybrid`: both."),
         ] = "hybrid",
         min_similarity: Annotated[
             float, Field(description="Minimum similarity, 0 to 1.", ge=0, le=1)
@@ -127,9 +125,7 @@ class LookingTools:
         ctx: Ctx,
         id: Annotated[
             str,
-            Field(
-                description="Show this one in full. The last 8 characters of a memory's id are enough."
-            ),
+            Field(description="Show only this one, in full. A memory's last 8 characters suffice."),
         ] = "",
         status: Annotated[
             list[LessonStatus],

@@ -1,4 +1,4 @@
-"""`memory.recompute_citations`: what stands on which memories, counted anew from the links."""
+"""`memory.recompute_citations`: counts which memories the current lessons cite."""
 
 from typing import Any
 
@@ -12,26 +12,26 @@ from everloop.memory.projections.queries import asker
 
 
 def recompute(host: Host, asked: Nothing) -> dict[str, Any]:
-    """Look at every lesson that stands, and at the memories that it names.
+    """Count the citations of all live lessons.
 
-    No counter is ever repaired, because none is kept: each count is made from links when asked.
+    `counters_repaired` is always 0: no counter is stored, citations are counted when needed.
     """
     del asked
     with host.engine.reading() as reader:
         who = asker(reader, host.actor)
         lessons = load(reader, positions(reader, who, LIVE))
-        named = [item_id for lesson in lessons for item_id in _named(lesson)]
-        found = {item.item_id for item in these(reader, who, sorted(set(named)))}
+        cited = [item_id for lesson in lessons for item_id in _cited(lesson)]
+        found = {item.item_id for item in these(reader, who, sorted(set(cited)))}
     return {
         "lessons_scanned": len(lessons),
         "memories_recomputed": len(found),
         "counters_repaired": 0,
-        "orphan_citations": sum(item_id not in found for item_id in named),
+        "orphan_citations": sum(item_id not in found for item_id in cited),
     }
 
 
-def _named(lesson: LessonSeen) -> set[str]:
-    """The memories that a lesson or its narrative names."""
-    told = lesson.narrative.evidence if lesson.narrative else ()
-    evidence = (*lesson.evidence, *told)
+def _cited(lesson: LessonSeen) -> set[str]:
+    """The memories that a lesson or its narrative cites."""
+    from_narrative = lesson.narrative.evidence if lesson.narrative else ()
+    evidence = (*lesson.evidence, *from_narrative)
     return {each.item_id for each in evidence if isinstance(each, MemoryEvidence)}

@@ -1,4 +1,4 @@
-"""`memory.compress` and `memory.consolidate`: many memories as one."""
+"""`memory.compress` and `memory.consolidate`: summarise many memories into one."""
 
 from typing import Annotated, Any, Final
 
@@ -17,11 +17,11 @@ from everloop.memory.summaries.compress import BUDGET, Compressor, Refusal
 from everloop.memory.summaries.extractive import extractive
 from everloop.memory.summaries.zoom import unretired
 
-TOKENS_MAX: Final = 800  # what fits into the 4,000 characters of a summary
+TOKENS_MAX: Final = 800  # about the 4,000 characters that a summary may have
 
 
 class Compress(msgspec.Struct, frozen=True):
-    """What to say in fewer words. `temperature` is for models; what is extracted has none."""
+    """The memories to summarise. `temperature` is ignored: summaries are extractive."""
 
     ids: tuple[Id, ...]
     max_tokens: Annotated[int, Meta(ge=1)] = BUDGET
@@ -29,17 +29,17 @@ class Compress(msgspec.Struct, frozen=True):
 
 
 class Consolidate(Compress, frozen=True):
-    """The same, and how near the top a search must find the summary."""
+    """The memories to summarise, and within which top results a search must find the summary."""
 
     recall_k: Count = 5
 
 
 def compress(host: Host, asked: Compress) -> dict[str, Any]:
-    """Make one memory of several."""
+    """Summarise several memories into one."""
     _check(host, asked)
     made = _compressor(host).compress(asked.ids, principal=host.actor, budget=_budget(asked))
     if isinstance(made, Refusal):
-        raise _refused(made)
+        raise _refusal_fault(made)
     with host.engine.reading() as reader:
         who = asker(reader, host.actor)
         item = unretired(reader, who, made.summary_id)
@@ -53,7 +53,7 @@ def compress(host: Host, asked: Compress) -> dict[str, Any]:
 
 
 def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
-    """Make one memory of several, and let those step back that nobody protects."""
+    """Summarise several memories into one, and retire the sources that nothing protects."""
     _check(host, asked)
 
     def found(text: str, number: int) -> list[str]:
@@ -64,7 +64,7 @@ def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
         asked.ids, found, by=host.by, budget=_budget(asked), recall_k=asked.recall_k
     )
     if isinstance(done, Refusal):
-        raise _refused(done)
+        raise _refusal_fault(done)
     return {
         "mc_id": done.summary_id,
         "deleted": done.demoted if done.verified else (),
@@ -74,7 +74,7 @@ def consolidate(host: Host, asked: Consolidate) -> dict[str, Any]:
 
 
 def _check(host: Host, asked: Compress) -> None:
-    """Name the first memory that is not there."""
+    """Raise for the first memory that does not exist."""
     with host.engine.reading() as reader:
         who = asker(reader, host.actor)
         for item_id in asked.ids:
@@ -90,5 +90,5 @@ def _budget(asked: Compress) -> int:
     return min(asked.max_tokens, TOKENS_MAX)
 
 
-def _refused(refusal: Refusal) -> Fault:
+def _refusal_fault(refusal: Refusal) -> Fault:
     return Fault(INVALID_PARAMS, f"invalid params: it was refused: {refusal.reason}")

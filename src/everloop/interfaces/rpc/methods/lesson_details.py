@@ -1,4 +1,4 @@
-"""`lesson.*` beyond loop-engine: one in full, its words, its narrative, its trial, its standing."""
+"""`lesson.*` methods beyond loop-engine: get, edit, narrate, activate, and the gate's checks."""
 
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from everloop.lessons.projections.queries import LessonSeen
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """What to change; what is absent stays."""
+    """Changes to a lesson; absent fields stay as they are."""
 
     id: Id
     description: Words | None = None
@@ -25,7 +25,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class Why(msgspec.Struct, frozen=True):
-    """Why a lesson holds."""
+    """The reason for a lesson: what triggered it, what failed, what fixed it."""
 
     trigger: str
     failure_mode: str
@@ -35,7 +35,7 @@ class Why(msgspec.Struct, frozen=True):
 
 
 class Narrate(msgspec.Struct, frozen=True):
-    """Why a lesson holds; without a narrative, a model is asked."""
+    """The reason for a lesson; without one, a model writes it."""
 
     id: Id
     narrative: Why | None = None
@@ -43,37 +43,37 @@ class Narrate(msgspec.Struct, frozen=True):
 
 def get(host: Host, asked: One) -> dict[str, Any]:
     """One lesson in full."""
-    return _whole(host.engine.lessons.find(host.actor, asked.id))
+    return _in_full(host.engine.lessons.find(host.actor, asked.id))
 
 
 def edit(host: Host, asked: Edit) -> dict[str, Any]:
-    """Change a lesson's words."""
+    """Edit a lesson's text."""
     if asked.description is None and asked.body is None:
         raise Invalid("there is nothing to change", hint="Give description or body.")
     command = EditLesson(asked.id, asked.description, asked.body)
     try:
-        return {"ok": True, **_whole(host.engine.lessons.edit(command, by=host.by))}
+        return {"ok": True, **_in_full(host.engine.lessons.edit(command, by=host.by))}
     except Forbidden as problem:
         raise immune(problem, asked.id) from problem
 
 
 def narrate(host: Host, asked: Narrate) -> dict[str, Any]:
-    """Say why a lesson holds."""
+    """Explain the reason for a lesson."""
     narrative = None if asked.narrative is None else _narrative_of(asked.narrative)
-    told = host.engine.lessons.narrate(asked.id, by=host.by, narrative=narrative)
-    if isinstance(told, Declined):
-        return {"ok": False, "id": asked.id, "refused": told.reason}
-    return {"ok": True, **_whole(told)}
+    result = host.engine.lessons.narrate(asked.id, by=host.by, narrative=narrative)
+    if isinstance(result, Declined):
+        return {"ok": False, "id": asked.id, "refused": result.reason}
+    return {"ok": True, **_in_full(result)}
 
 
 def activate(host: Host, asked: One) -> dict[str, Any]:
-    """Put a lesson on trial: the user's word, passed on by a host that the user trusts."""
+    """Put a lesson on trial: the user's decision, relayed by a host that the user trusts."""
     lesson = host.engine.lessons.activate(asked.id, by=host.by)
     return {"ok": True, "id": asked.id, "status": lesson.status}
 
 
 def standing(host: Host, asked: One) -> dict[str, Any]:
-    """How a lesson stands before the gate. Nothing is recorded."""
+    """The gate's checks of a lesson. Nothing is recorded."""
     found = host.engine.lessons.standing(host.actor, asked.id)
     return {
         "id": asked.id,
@@ -99,7 +99,7 @@ def _check(check: Check) -> dict[str, Any]:
     }
 
 
-def _whole(lesson: LessonSeen) -> dict[str, Any]:
+def _in_full(lesson: LessonSeen) -> dict[str, Any]:
     return {
         **brief(lesson),
         "body": lesson.body,
@@ -118,11 +118,11 @@ def _evidence(each: Evidence) -> dict[str, Any]:
     return {"kind": "quote", "text": each.text, "found_in": each.found_in or None}
 
 
-def _narrative(told: Narrative) -> dict[str, Any]:
+def _narrative(narrative: Narrative) -> dict[str, Any]:
     return {
-        "trigger": told.trigger,
-        "failure_mode": told.failure_mode,
-        "correction": told.correction,
-        "confidence": told.confidence,
-        "evidence": [_evidence(each) for each in told.evidence],
+        "trigger": narrative.trigger,
+        "failure_mode": narrative.failure_mode,
+        "correction": narrative.correction,
+        "confidence": narrative.confidence,
+        "evidence": [_evidence(each) for each in narrative.evidence],
     }

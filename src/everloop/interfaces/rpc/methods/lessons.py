@@ -1,4 +1,4 @@
-"""`lesson.*`: proposing, finding, judging and retiring. The gate alone promotes, from facts."""
+"""`lesson.*` methods: propose, search, promote, discard, feedback. Only the gate promotes."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -36,14 +36,14 @@ from everloop.lessons.model.commands import (
 )
 from everloop.lessons.projections.queries import LessonSeen
 
-AUTHORS: Final = ("user", "pack")  # anyone else is an agent
+AUTHORS: Final = ("user", "pack")  # any other value means an agent
 HELPFUL: Final = ("thumbs_up", "up", "+")
 
 Polarity = Literal["thumbs_up", "up", "+", "thumbs_down", "down", "-"]
 
 
 class Create(msgspec.Struct, frozen=True):
-    """A rule to put forward. Evidence that begins with `mem-` is a memory, all other a quote."""
+    """A lesson to propose. Evidence that begins with `mem-` is a memory, other text a quote."""
 
     description: Words
     body: Words
@@ -56,7 +56,7 @@ class Create(msgspec.Struct, frozen=True):
 
 
 class Recall(msgspec.Struct, frozen=True):
-    """What to look for."""
+    """A search query."""
 
     query: Words
     limit: Count = 5
@@ -69,7 +69,7 @@ class One(msgspec.Struct, frozen=True):
 
 
 class Discard(msgspec.Struct, frozen=True):
-    """Which lesson to let go, and why."""
+    """Which lesson to discard, and why."""
 
     id: Id
     reason: str | None = None
@@ -85,7 +85,7 @@ class List(msgspec.Struct, frozen=True):
 
 
 class Feedback(msgspec.Struct, frozen=True):
-    """What a user said of a lesson. The same signal counts once."""
+    """A user's feedback on a lesson. The same signal counts once."""
 
     id: Id
     polarity: Polarity
@@ -93,7 +93,7 @@ class Feedback(msgspec.Struct, frozen=True):
 
 
 class Supersede(msgspec.Struct, frozen=True):
-    """Which lesson takes the place of which."""
+    """Which lesson replaces which."""
 
     old_id: Id
     new_id: Id
@@ -101,7 +101,7 @@ class Supersede(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """Which lesson was acted on. `use_id` tells two uses of one session apart."""
+    """Which lesson was used. `use_id` distinguishes two uses in one session."""
 
     id: Id
     use_id: str = ""
@@ -109,7 +109,7 @@ class Used(msgspec.Struct, frozen=True):
 
 
 def create(host: Host, asked: Create) -> dict[str, Any]:
-    """Put a rule forward."""
+    """Propose a lesson."""
     author = asked.authored_by if asked.authored_by in AUTHORS else "agent"
     made = host.engine.lessons.propose(
         ProposeLesson(
@@ -125,16 +125,16 @@ def create(host: Host, asked: Create) -> dict[str, Any]:
         ),
         by=host.by,
     )
-    told: dict[str, Any] = {"id": made.lesson_id, "status": made.status, "authored_by": author}
+    result: dict[str, Any] = {"id": made.lesson_id, "status": made.status, "authored_by": author}
     if author == "pack":
-        named = {"pack_id": asked.pack_id, "external_id": asked.external_id}
-        told |= {name: value for name, value in named.items() if value}
-    told |= {"created_at": time_told(made.created_at), "updated": made.updated}
-    return {**told, "withheld": True} if made.withheld else told
+        pack = {"pack_id": asked.pack_id, "external_id": asked.external_id}
+        result |= {name: value for name, value in pack.items() if value}
+    result |= {"created_at": time_told(made.created_at), "updated": made.updated}
+    return {**result, "withheld": True} if made.withheld else result
 
 
 def recall(host: Host, asked: Recall) -> dict[str, Any]:
-    """The lessons that fit a query best."""
+    """The lessons that match a query best."""
     limit = min(asked.limit, PAGE_MAX)
     found = host.engine.lessons.recall(host.actor, asked.query, limit=limit)
     results = [
@@ -153,35 +153,35 @@ def recall(host: Host, asked: Recall) -> dict[str, Any]:
 
 
 def promote(host: Host, asked: One) -> dict[str, Any]:
-    """Ask the gate."""
-    told = host.engine.lessons.promote(asked.id, by=host.by)
-    if not told.passed:
-        message = f"promotion blocked: {'; '.join(told.reasons)}"
-        raise Fault(PROMOTION_BLOCKED, message, {"reasons": told.reasons})
+    """Ask the gate to promote a lesson."""
+    decision = host.engine.lessons.promote(asked.id, by=host.by)
+    if not decision.passed:
+        message = f"promotion blocked: {'; '.join(decision.reasons)}"
+        raise Fault(PROMOTION_BLOCKED, message, {"reasons": decision.reasons})
     return {
         "ok": True,
         "id": asked.id,
         "gate": "passed",
-        "status": told.status,
-        "from": told.before,
-        "cited_memory_ids": told.cited,
+        "status": decision.status,
+        "from": decision.before,
+        "cited_memory_ids": decision.cited,
     }
 
 
 def discard(host: Host, asked: Discard) -> dict[str, Any]:
-    """Let a lesson go."""
+    """Discard a lesson."""
     before = host.engine.lessons.find(host.actor, asked.id).status
     command = DiscardLesson(asked.id, asked.reason or "", asked.force)
     try:
         after = host.engine.lessons.discard(command, by=host.by)
     except Forbidden as problem:
         raise immune(problem, asked.id) from problem
-    told = {"ok": True, "id": asked.id, "status": after.status, "from": before}
-    return {**told, "reason": asked.reason}
+    result = {"ok": True, "id": asked.id, "status": after.status, "from": before}
+    return {**result, "reason": asked.reason}
 
 
 def listed(host: Host, asked: List) -> dict[str, Any]:
-    """A page of lessons, by status and then by id."""
+    """One page of lessons, by status and then by id."""
     limit = min(asked.limit, PAGE_MAX)
     page = host.engine.lessons.page(host.actor, asked.statuses, limit=limit, offset=asked.offset)
     results = [brief(lesson) for lesson in page.lessons]
@@ -189,7 +189,7 @@ def listed(host: Host, asked: List) -> dict[str, Any]:
 
 
 def feedback(host: Host, asked: Feedback) -> dict[str, Any]:
-    """Pass on what a user said of a lesson."""
+    """Relay a user's feedback on a lesson."""
     helpful = asked.polarity in HELPFUL
     command = GiveFeedback(asked.id, helpful=helpful, signal_id=asked.source_signal_id)
     lesson = host.engine.lessons.feedback(command, by=host.by)
@@ -204,7 +204,7 @@ def feedback(host: Host, asked: Feedback) -> dict[str, Any]:
 
 
 def supersede(host: Host, asked: Supersede) -> dict[str, Any]:
-    """Let a lesson take another's place."""
+    """Replace a lesson by another one."""
     command = SupersedeLesson(asked.old_id, asked.new_id, asked.force)
     try:
         with about(asked.old_id):
@@ -214,28 +214,28 @@ def supersede(host: Host, asked: Supersede) -> dict[str, Any]:
     except Conflict as problem:
         data = {"reason": str(problem), "hint": problem.hint}
         raise Fault(SUPERSEDE_BLOCKED, f"supersede blocked: {problem}", data) from problem
-    told = {"ok": True, "old_id": asked.old_id, "new_id": asked.new_id}
-    return {**told, "old_status": old.status}
+    result = {"ok": True, "old_id": asked.old_id, "new_id": asked.new_id}
+    return {**result, "old_status": old.status}
 
 
 def used(host: Host, asked: Used) -> dict[str, Any]:
-    """Note that a lesson was acted on."""
+    """Record that a lesson was used."""
     command = UseLesson(asked.id, asked.use_id)
     lesson = host.engine.lessons.use(command, by=host.within(asked.session_id))
-    told = {"ok": True, "id": asked.id, "status": lesson.status}
-    return {**told, "applied_count": lesson.uses}
+    result = {"ok": True, "id": asked.id, "status": lesson.status}
+    return {**result, "applied_count": lesson.uses}
 
 
-# -- what other modules about lessons use ----------------------------------------------------------
+# -- shared with lesson_details -------------------------------------------------------------------
 
 
 def immune(problem: Forbidden, lesson_id: str) -> Fault:
-    """What a host hears that lays hands on a user's lesson."""
+    """The error for a host that tries to change a user's lesson."""
     return Fault(LESSON_IMMUNE, str(problem), {"lesson_id": lesson_id, "hint": problem.hint})
 
 
 def brief(lesson: LessonSeen) -> dict[str, Any]:
-    """A lesson as lists show it."""
+    """A lesson in a list, as JSON."""
     return {
         "id": lesson.lesson_id,
         "description": lesson.description,

@@ -1,4 +1,4 @@
-"""`manifest.assemble`: what a host's model is told, in one call."""
+"""`manifest.assemble`: everything to put into a host's prompt, in one call."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from everloop.lessons.manifest.manifest import Manifest, ShownLesson, ShownMemor
 
 
 class Assemble(msgspec.Struct, frozen=True):
-    """What to show. `record_applied` notes what was shown; only `lesson.used` notes a use."""
+    """What to include. `record_applied` records what was shown; only `lesson.used` is a use."""
 
     statuses: tuple[str, ...] = ("active",)
     lesson_limit: Count = 5
@@ -24,7 +24,7 @@ class Assemble(msgspec.Struct, frozen=True):
 
 
 def assemble(host: Host, asked: Assemble) -> dict[str, Any]:
-    """Lessons, memories, skills, personas and teams, as this host may see them."""
+    """Assemble the lessons, memories, skills, personas and teams that this host may see."""
     if asked.memory_query.strip():
         host.embed()
     wish = Wish(
@@ -50,7 +50,7 @@ def assemble(host: Host, asked: Assemble) -> dict[str, Any]:
 
 def _lesson(shown: ShownLesson) -> dict[str, Any]:
     lesson = shown.lesson
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "id": lesson.lesson_id,
         "description": lesson.description,
         "status": lesson.status,
@@ -58,8 +58,8 @@ def _lesson(shown: ShownLesson) -> dict[str, Any]:
         "applied_count": lesson.uses,
     }
     if shown.gate is None:
-        return told
-    return {**told, "gate": {"kind": shown.gate.kind, "reason_count": len(shown.gate.reasons)}}
+        return result
+    return {**result, "gate": {"kind": shown.gate.kind, "reason_count": len(shown.gate.reasons)}}
 
 
 def _memory(shown: ShownMemory) -> dict[str, Any]:

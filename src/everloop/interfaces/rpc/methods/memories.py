@@ -1,4 +1,4 @@
-"""`memory.*`: taking in, finding, listing, changing and letting go."""
+"""`memory.*` methods: create, search, get, list, update and delete."""
 
 from typing import Any, Final
 
@@ -34,11 +34,11 @@ from everloop.memory.retrieval.results import Answer, Asked, Mode, Recalled
 from everloop.memory.summaries.zoom import unretired
 
 SOURCES: Final = {"words": "text", "meaning": "semantic", "both": "both"}
-LEARNED: Final = {"user": "told", "pack": "imported"}  # else an agent concluded it
+LEARNED: Final = {"user": "told", "pack": "imported"}  # any other author inferred it
 
 
 class Create(msgspec.Struct, frozen=True):
-    """What to take in."""
+    """A memory to create."""
 
     description: Words
     content: Words
@@ -48,7 +48,7 @@ class Create(msgspec.Struct, frozen=True):
 
 
 class Search(msgspec.Struct, frozen=True):
-    """What to look for."""
+    """A search query."""
 
     query: Words
     limit: Count = 5
@@ -73,7 +73,7 @@ class List(msgspec.Struct, frozen=True):
 
 
 class Update(msgspec.Struct, frozen=True):
-    """What to change; what is absent stays."""
+    """Changes to a memory; absent fields stay as they are."""
 
     id: Id
     description: Words | None = None
@@ -82,14 +82,14 @@ class Update(msgspec.Struct, frozen=True):
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """Which memory to let go."""
+    """Which memory to delete."""
 
     id: Id
     force: bool = False
 
 
 def create(host: Host, asked: Create) -> dict[str, Any]:
-    """Take a memory in; if one says the same already, that one."""
+    """Create a memory, or return the existing one if it is a duplicate."""
     scope = host.reached(scope_of(asked.scope))
     kept = host.engine.memory.remember(
         RememberItem(
@@ -109,7 +109,7 @@ def create(host: Host, asked: Create) -> dict[str, Any]:
 
 
 def search(host: Host, asked: Search) -> dict[str, Any]:
-    """What fits a query best. If meaning cannot be searched, words are, and `notes` says so."""
+    """The memories that match best. Falls back to keyword search, and says so in `notes`."""
     question = Asked(
         asked.query,
         limit=min(asked.limit, PAGE_MAX),
@@ -119,12 +119,12 @@ def search(host: Host, asked: Search) -> dict[str, Any]:
     )
     answer = recalled(host, question)
     results = [_hit(hit, whole=asked.include_body) for hit in answer.hits]
-    told: dict[str, Any] = {"query": asked.query, "returned": len(results), "results": results}
-    return {**told, "notes": answer.notes} if answer.notes else told
+    found: dict[str, Any] = {"query": asked.query, "returned": len(results), "results": results}
+    return {**found, "notes": answer.notes} if answer.notes else found
 
 
 def recalled(host: Host, question: Asked) -> Answer:
-    """What memory answers a host, with vectors for all that it may find."""
+    """Search as a host, after embedding the items that lack vectors."""
     if question.mode != "text":
         host.embed()
     return host.engine.memory.recall(host.actor, question)
@@ -146,7 +146,7 @@ def get(host: Host, asked: One) -> dict[str, Any]:
 
 
 def listed(host: Host, asked: List) -> dict[str, Any]:
-    """A page of memories, by id."""
+    """One page of memories, by id."""
     limit = min(asked.limit, PAGE_MAX)
     with host.engine.reading() as reader:
         who = asker(reader, host.actor)
@@ -167,13 +167,13 @@ def listed(host: Host, asked: List) -> dict[str, Any]:
 
 
 def update(host: Host, asked: Update) -> dict[str, Any]:
-    """Change a memory's words or scope."""
+    """Edit a memory's text or scope."""
     if asked.description is None and asked.content is None and asked.scope is None:
         raise Invalid("there is nothing to change", hint="Give description, content or scope.")
     scope = None if asked.scope is None else host.reached(scope_of(asked.scope))
     with host.engine.reading() as reader:
         unretired(reader, asker(reader, host.actor), asked.id)
-    _unless_immune(host, ReviseItem(asked.id, asked.description, asked.content, scope), asked.id)
+    _do_unless_immune(host, ReviseItem(asked.id, asked.description, asked.content, scope), asked.id)
     with host.engine.reading() as reader:
         item = find(reader, asker(reader, host.actor), asked.id)
         changed = revised_at(reader, [item])[asked.id]
@@ -182,18 +182,18 @@ def update(host: Host, asked: Update) -> dict[str, Any]:
 
 
 def delete(host: Host, asked: Delete) -> dict[str, Any]:
-    """Let a memory go. Asking twice is fine, and so is asking for what was never there."""
-    told = {"ok": True, "id": asked.id, "forced": asked.force}
+    """Retire a memory. Idempotent; an unknown id is not an error."""
+    result = {"ok": True, "id": asked.id, "forced": asked.force}
     with host.engine.reading() as reader:
         try:
             unretired(reader, asker(reader, host.actor), asked.id)
         except NotFound:
-            return told
-    _unless_immune(host, RetireItem(asked.id, "", asked.force), asked.id)
-    return told
+            return result
+    _do_unless_immune(host, RetireItem(asked.id, "", asked.force), asked.id)
+    return result
 
 
-def _unless_immune(host: Host, command: ReviseItem | RetireItem, item_id: str) -> None:
+def _do_unless_immune(host: Host, command: ReviseItem | RetireItem, item_id: str) -> None:
     try:
         host.do(command)
     except Forbidden as problem:

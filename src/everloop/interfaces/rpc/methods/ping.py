@@ -1,4 +1,4 @@
-"""`ping`: whether the door is open, and which Everloop is behind it."""
+"""`ping`: whether the server responds, and its version."""
 
 from typing import Any
 
@@ -13,6 +13,6 @@ class Nothing(msgspec.Struct, frozen=True):
 
 
 def ping(host: Host, asked: Nothing) -> dict[str, Any]:
-    """Say that the door is open."""
+    """Return the server's version."""
     del host, asked
     return {"ok": True, "version": __version__}

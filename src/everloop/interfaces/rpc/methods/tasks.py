@@ -1,4 +1,4 @@
-"""`task.*`: how far a host's task has come."""
+"""`task.*` methods: the phases that a host's task has reached."""
 
 from typing import Any
 
@@ -25,15 +25,15 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def log_phase(host: Host, asked: Phase) -> dict[str, Any]:
-    """Note that a phase was reached; each counts once."""
+    """Record that a task reached a phase; repeating it has no effect."""
     command = LogPhase(asked.task_id, asked.phase, asked.note)
     new = host.engine.lessons.log_phase(command, by=host.by)
-    told = {"ok": True, "task_id": asked.task_id, "phase": asked.phase}
-    return {**told, "newly_recorded": new}
+    result = {"ok": True, "task_id": asked.task_id, "phase": asked.phase}
+    return {**result, "newly_recorded": new}
 
 
 def ledger(host: Host, asked: Task) -> dict[str, Any]:
-    """The phases that a task has reached. A host that nobody let in sees none."""
+    """The phases that a task has reached. A host without any access sees none."""
     with host.engine.reading() as reader:
         admitted = bool(asker(reader, host.actor).scopes)
     entries = host.engine.lessons.ledger_of(asked.task_id) if admitted else []
