@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Prompt
-         * @description What a prompt was made of, and what was left out and why.
+         * @description The content of a prompt, and what was left out and why.
          */
         get: operations["prompt_api_contexts__context_id__get"];
         put?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Crew
-         * @description The skills, personas or teams, by name.
+         * @description List skills, personas or teams, by name.
          */
         get: operations["crew_api_crew__sort__get"];
         put?: never;
@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * Crew Entry
-         * @description One skill, persona or team with all that it says, also an archived one.
+         * @description One skill, persona or team in full, archived ones included.
          */
         get: operations["crew_entry_api_crew__sort___name__get"];
         put?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * Devices
-         * @description Every device that is let in, the newest first.
+         * @description List paired devices and tokens, newest first.
          */
         get: operations["devices_api_devices_get"];
         put?: never;
@@ -95,7 +95,7 @@ export interface paths {
         put?: never;
         /**
          * Code
-         * @description A code that lets another device in, once, within `lives_s` seconds.
+         * @description Make a pairing code for another device, valid once and for `lives_s` seconds.
          */
         post: operations["code_api_devices_code_post"];
         delete?: never;
@@ -115,7 +115,7 @@ export interface paths {
         put?: never;
         /**
          * Token
-         * @description A token with which a program speaks over MCP as this host, never as you.
+         * @description Make a token with which a program uses MCP as this host, never as the user.
          */
         post: operations["token_api_devices_token_post"];
         delete?: never;
@@ -134,13 +134,13 @@ export interface paths {
         get?: never;
         /**
          * Rename
-         * @description Call a device something else.
+         * @description Rename a device.
          */
         put: operations["rename_api_devices__device_id__put"];
         post?: never;
         /**
          * Revoke
-         * @description Let a device in no more. Its open streams end within a second.
+         * @description Revoke a device or token. Its open streams end within a second.
          */
         delete: operations["revoke_api_devices__device_id__delete"];
         options?: never;
@@ -180,7 +180,7 @@ export interface paths {
         get?: never;
         /**
          * Upload
-         * @description Keep a file; the request's body is the file. It is then named in a message.
+         * @description Upload a file as the request body, to attach to a message later.
          */
         put: operations["upload_api_files_put"];
         post?: never;
@@ -199,7 +199,7 @@ export interface paths {
         };
         /**
          * Download
-         * @description A file beside a message. Pictures are shown, everything else is saved.
+         * @description Download an attached file. Images are shown inline, everything else is a download.
          */
         get: operations["download_api_files__digest__get"];
         put?: never;
@@ -219,7 +219,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description Whether it runs. The only thing that anybody may ask.
+         * @description Health check. The only read that needs no credential.
          */
         get: operations["health_api_health_get"];
         put?: never;
@@ -239,7 +239,7 @@ export interface paths {
         };
         /**
          * Hosts
-         * @description Whom you trust to pass on your words, and whom not.
+         * @description List hosts, and whether each is trusted to relay the user's words.
          */
         get: operations["hosts_api_hosts_get"];
         put?: never;
@@ -260,7 +260,7 @@ export interface paths {
         get?: never;
         /**
          * Trust
-         * @description Let a host pass on your words, or let it no longer.
+         * @description Trust a host to relay the user's words, or stop trusting it.
          */
         put: operations["trust_api_hosts__host__put"];
         post?: never;
@@ -354,13 +354,13 @@ export interface paths {
         };
         /**
          * Lessons
-         * @description Lessons by status; without one, all that were not discarded.
+         * @description List lessons by status; by default all but discarded ones.
          */
         get: operations["lessons_api_lessons_get"];
         put?: never;
         /**
          * Propose
-         * @description Put a rule forward.
+         * @description Propose a lesson.
          */
         post: operations["propose_api_lessons_post"];
         delete?: never;
@@ -378,7 +378,7 @@ export interface paths {
         };
         /**
          * One Lesson
-         * @description A lesson and how it stands: every check with its fact, and what would satisfy it.
+         * @description A lesson with every check of the promotion gate, and what would meet each check.
          */
         get: operations["one_lesson_api_lessons__lesson_id__get"];
         put?: never;
@@ -388,7 +388,7 @@ export interface paths {
         head?: never;
         /**
          * Edit
-         * @description Change its words. What was said of the older words no longer counts.
+         * @description Edit a lesson's text. Feedback on the older text no longer counts.
          */
         patch: operations["edit_api_lessons__lesson_id__patch"];
         trace?: never;
@@ -404,7 +404,7 @@ export interface paths {
         put?: never;
         /**
          * Activate
-         * @description Put it on trial. `text_digest` is of the words that you saw.
+         * @description Put a lesson on trial. `text_digest` is the digest of the text that you saw.
          */
         post: operations["activate_api_lessons__lesson_id__activation_post"];
         delete?: never;
@@ -424,7 +424,7 @@ export interface paths {
         put?: never;
         /**
          * Discard
-         * @description Let it go.
+         * @description Discard a lesson.
          */
         post: operations["discard_api_lessons__lesson_id__discard_post"];
         delete?: never;
@@ -444,7 +444,7 @@ export interface paths {
         put?: never;
         /**
          * Feedback
-         * @description Say that it helped, or that it harmed.
+         * @description Give feedback: the lesson helped, or it did harm.
          */
         post: operations["feedback_api_lessons__lesson_id__feedback_post"];
         delete?: never;
@@ -465,7 +465,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw
-         * @description Take a signal back.
+         * @description Withdraw a piece of feedback.
          */
         delete: operations["withdraw_api_lessons__lesson_id__feedback__signal_id__delete"];
         options?: never;
@@ -484,7 +484,7 @@ export interface paths {
         put?: never;
         /**
          * Narrate
-         * @description Say why it holds.
+         * @description Explain the reason for a lesson.
          */
         post: operations["narrate_api_lessons__lesson_id__narrative_post"];
         delete?: never;
@@ -504,7 +504,7 @@ export interface paths {
         put?: never;
         /**
          * Promote
-         * @description Ask the gate. A refusal is an answer too, with every reason.
+         * @description Ask the gate to promote a lesson. A refusal is not an error; it lists every reason.
          */
         post: operations["promote_api_lessons__lesson_id__promotion_post"];
         delete?: never;
@@ -524,7 +524,7 @@ export interface paths {
         put?: never;
         /**
          * Supersede
-         * @description Let another take its place.
+         * @description Replace a lesson by another one.
          */
         post: operations["supersede_api_lessons__lesson_id__successor_post"];
         delete?: never;
@@ -542,7 +542,7 @@ export interface paths {
         };
         /**
          * Tail
-         * @description Facts as they are recorded, the newest first.
+         * @description Recorded facts, newest first.
          */
         get: operations["tail_api_log_get"];
         put?: never;
@@ -564,7 +564,7 @@ export interface paths {
         put?: never;
         /**
          * Prove
-         * @description Check every digest of the log.
+         * @description Verify the log: check the digest of every record.
          */
         post: operations["prove_api_log_proof_post"];
         delete?: never;
@@ -584,7 +584,7 @@ export interface paths {
         put?: never;
         /**
          * Manifest
-         * @description What a host's model would be told now. It is kept, as every prompt is.
+         * @description Build the manifest that a host's model would get now. It is stored like every prompt.
          */
         post: operations["manifest_api_manifest_post"];
         delete?: never;
@@ -602,13 +602,13 @@ export interface paths {
         };
         /**
          * Memories
-         * @description Memories by the time they happened, newest first.
+         * @description List memories by the time they happened, newest first.
          */
         get: operations["memories_api_memories_get"];
         put?: never;
         /**
          * Remember
-         * @description Remember something. What says the same already is not stored twice.
+         * @description Remember something. A duplicate of an existing memory is not stored twice.
          */
         post: operations["remember_api_memories_post"];
         delete?: never;
@@ -636,7 +636,7 @@ export interface paths {
         head?: never;
         /**
          * Change
-         * @description Revise, rate, pin. What is so already is not recorded.
+         * @description Edit, rate or pin a memory. Changes without effect are not recorded.
          */
         patch: operations["change_api_memories__item_id__patch"];
         trace?: never;
@@ -650,7 +650,7 @@ export interface paths {
         };
         /**
          * Below
-         * @description What a memory was made of, all the way down.
+         * @description The memories that a summary was made from, at every level.
          */
         get: operations["below_api_memories__item_id__below_get"];
         put?: never;
@@ -670,7 +670,7 @@ export interface paths {
         };
         /**
          * Why
-         * @description The way of a memory to the answer of a question, and where it stopped.
+         * @description Explain why a search finds a memory, or at which step it was dropped.
          */
         get: operations["why_api_memories__item_id__path_get"];
         put?: never;
@@ -690,13 +690,13 @@ export interface paths {
         };
         /**
          * Preview Retire
-         * @description Who stands on a memory that would step back, and whether that needs `force`.
+         * @description Preview retiring a memory: what cites it, and whether `force` is required.
          */
         get: operations["preview_retire_api_memories__item_id__retirement_get"];
         put?: never;
         /**
          * Retire
-         * @description Let a memory step back. Recall passes over it; retract this to undo it.
+         * @description Retire a memory, so that search skips it. Retract the position to undo.
          */
         post: operations["retire_api_memories__item_id__retirement_post"];
         delete?: never;
@@ -736,7 +736,7 @@ export interface paths {
         put?: never;
         /**
          * Again
-         * @description Another answer, beside those there are.
+         * @description Regenerate: ask for another answer, keeping the existing ones.
          */
         post: operations["again_api_messages__message_id__again_post"];
         delete?: never;
@@ -756,7 +756,7 @@ export interface paths {
         put?: never;
         /**
          * Edit
-         * @description Say something else in its place, on a branch of its own.
+         * @description Edit a message: send another in its place, on a new branch.
          */
         post: operations["edit_api_messages__message_id__edit_post"];
         delete?: never;
@@ -775,7 +775,7 @@ export interface paths {
         get?: never;
         /**
          * Fold
-         * @description Fold a message away, for people and for prompts, or show it again.
+         * @description Hide a message from readers and prompts, or show it again.
          */
         put: operations["fold_api_messages__message_id__hidden_put"];
         post?: never;
@@ -794,13 +794,13 @@ export interface paths {
         };
         /**
          * Preview Retract
-         * @description What taking this message back would hide.
+         * @description Preview retracting this message.
          */
         get: operations["preview_retract_api_messages__message_id__retraction_get"];
         put?: never;
         /**
          * Retract
-         * @description Take this message back, and all that came from it.
+         * @description Retract this message and everything derived from it.
          */
         post: operations["retract_api_messages__message_id__retraction_post"];
         delete?: never;
@@ -818,13 +818,13 @@ export interface paths {
         };
         /**
          * Preview Rewind
-         * @description What would no longer count if the thread went back to right after this message.
+         * @description Preview rewinding the thread to this message.
          */
         get: operations["preview_rewind_api_messages__message_id__rewind_get"];
         put?: never;
         /**
          * Rewind
-         * @description Go back to right after this message. What came later stays on its branch.
+         * @description Rewind the thread to this message. Later messages stay on their branch.
          */
         post: operations["rewind_api_messages__message_id__rewind_post"];
         delete?: never;
@@ -842,7 +842,7 @@ export interface paths {
         };
         /**
          * Siblings
-         * @description Every answer to the same question, on any branch, the oldest first.
+         * @description All answers to the same message, on any branch, oldest first.
          */
         get: operations["siblings_api_messages__message_id__siblings_get"];
         put?: never;
@@ -862,12 +862,12 @@ export interface paths {
         };
         /**
          * Models
-         * @description Which models were found, and which are in use.
+         * @description The available models, and the ones in use.
          */
         get: operations["models_api_models_get"];
         /**
          * Choose
-         * @description Go on with other models; nothing of a conversation is lost.
+         * @description Choose other models. Conversations continue without loss.
          */
         put: operations["choose_api_models_put"];
         post?: never;
@@ -886,13 +886,13 @@ export interface paths {
         };
         /**
          * Passkeys
-         * @description Every passkey, the newest first.
+         * @description List passkeys, newest first.
          */
         get: operations["passkeys_api_passkeys_get"];
         put?: never;
         /**
          * Register
-         * @description Take a passkey in. It then signs in any browser that holds it.
+         * @description Register a passkey. Any browser that has it can then sign in.
          */
         post: operations["register_api_passkeys_post"];
         delete?: never;
@@ -912,7 +912,7 @@ export interface paths {
         put?: never;
         /**
          * Registering
-         * @description What a browser needs to make a passkey for this place.
+         * @description WebAuthn options for creating a passkey.
          */
         post: operations["registering_api_passkeys_options_post"];
         delete?: never;
@@ -933,7 +933,7 @@ export interface paths {
         post?: never;
         /**
          * Remove
-         * @description Let a passkey open nothing any more. Devices that it let in stay until they are revoked.
+         * @description Remove a passkey. Devices that signed in with it stay until they are revoked.
          */
         delete: operations["remove_api_passkeys__credential__delete"];
         options?: never;
@@ -951,7 +951,7 @@ export interface paths {
         get?: never;
         /**
          * Place
-         * @description Say where the person is; days end at that place's midnight from now on.
+         * @description Set the user's time zone; from now on, days end at its midnight.
          */
         put: operations["place_api_place_put"];
         post?: never;
@@ -970,9 +970,9 @@ export interface paths {
         };
         /**
          * Reading
-         * @description How far memories are read for their meaning: nothing of nothing, if all of them are.
+         * @description Progress of embedding memories for semantic search; 0 of 0 when all are embedded.
          *
-         *     Until then, words alone find some of them.
+         *     Memories that are not embedded yet are found by keywords only.
          */
         get: operations["reading_api_reading_get"];
         put?: never;
@@ -992,7 +992,7 @@ export interface paths {
         };
         /**
          * Recall
-         * @description Memories by words and meaning, each with why it ranks where it does.
+         * @description Search memories by keyword and meaning, with an explanation of each rank.
          */
         get: operations["recall_api_recall_get"];
         put?: never;
@@ -1012,15 +1012,15 @@ export interface paths {
         };
         /**
          * Preview
-         * @description What retracting a fact would change.
+         * @description Preview retracting a fact.
          */
         get: operations["preview_api_retractions__position__get"];
         put?: never;
         /**
          * Retract
-         * @description Make a fact, and all that came from it, stop counting.
+         * @description Retract a fact and everything derived from it.
          *
-         *     The answer is the position of the retraction: retract that to undo it.
+         *     Returns the position of the retraction; retract that to undo it.
          */
         post: operations["retract_api_retractions__position__post"];
         delete?: never;
@@ -1038,7 +1038,7 @@ export interface paths {
         };
         /**
          * Search
-         * @description Messages by words, meaning, date, thread and author.
+         * @description Search messages by keyword, meaning, date, thread and author.
          */
         get: operations["search_api_search_get"];
         put?: never;
@@ -1058,13 +1058,13 @@ export interface paths {
         };
         /**
          * Who
-         * @description The device that asks.
+         * @description The device that sends this request.
          */
         get: operations["who_api_session_get"];
         put?: never;
         /**
          * Pair
-         * @description Let this device in with a one-time code. What it needs to come back is in a cookie.
+         * @description Pair this device with a one-time code. Its credential is set as a cookie.
          */
         post: operations["pair_api_session_post"];
         /**
@@ -1088,7 +1088,7 @@ export interface paths {
         put?: never;
         /**
          * Open By Passkey
-         * @description Let this device in with a passkey.
+         * @description Sign this device in with a passkey.
          */
         post: operations["open_by_passkey_api_session_passkey_post"];
         delete?: never;
@@ -1108,7 +1108,7 @@ export interface paths {
         put?: never;
         /**
          * Opening
-         * @description What a browser needs to sign in with a passkey. It does not say which ones there are.
+         * @description WebAuthn options for signing in. They do not reveal which passkeys exist.
          */
         post: operations["opening_api_session_passkey_options_post"];
         delete?: never;
@@ -1128,7 +1128,7 @@ export interface paths {
         put?: never;
         /**
          * Open By Proxy
-         * @description Let this device in because Cloudflare Access vouches for the person.
+         * @description Sign this device in with a Cloudflare Access token.
          */
         post: operations["open_by_proxy_api_session_proxy_post"];
         delete?: never;
@@ -1146,7 +1146,7 @@ export interface paths {
         };
         /**
          * Settings
-         * @description Every setting with its value. Secrets are not shown.
+         * @description List all settings with their values. Secrets are hidden.
          */
         get: operations["settings_api_settings_get"];
         put?: never;
@@ -1167,7 +1167,7 @@ export interface paths {
         get?: never;
         /**
          * Change
-         * @description Change a setting that is `changeable`, from now on and in the settings file.
+         * @description Change a setting that is `changeable`. It takes effect at once and is saved.
          */
         put: operations["change_api_settings__name__put"];
         post?: never;
@@ -1186,7 +1186,7 @@ export interface paths {
         };
         /**
          * Stream
-         * @description Facts as they are recorded, and answers word by word. Resumes by position.
+         * @description Server-sent events: recorded facts, and answers as they are written. Resumable.
          */
         get: operations["stream_api_stream_get"];
         put?: never;
@@ -1206,13 +1206,13 @@ export interface paths {
         };
         /**
          * Threads
-         * @description Every conversation, the one last spoken in first.
+         * @description List threads, most recently active first.
          */
         get: operations["threads_api_threads_get"];
         put?: never;
         /**
          * Open Thread
-         * @description Begin a conversation.
+         * @description Start a thread.
          */
         post: operations["open_thread_api_threads_post"];
         delete?: never;
@@ -1230,7 +1230,7 @@ export interface paths {
         };
         /**
          * One Thread
-         * @description One conversation.
+         * @description One thread.
          */
         get: operations["one_thread_api_threads__thread_id__get"];
         put?: never;
@@ -1240,7 +1240,7 @@ export interface paths {
         head?: never;
         /**
          * Change Thread
-         * @description Rename it, put it away, take it out again.
+         * @description Rename, archive or restore a thread.
          */
         patch: operations["change_thread_api_threads__thread_id__patch"];
         trace?: never;
@@ -1256,7 +1256,7 @@ export interface paths {
         put?: never;
         /**
          * Stand
-         * @description Go to another branch of this thread; so a rewind is undone.
+         * @description Switch to another branch of this thread, for example to undo a rewind.
          */
         post: operations["stand_api_threads__thread_id__branch_post"];
         delete?: never;
@@ -1274,7 +1274,7 @@ export interface paths {
         };
         /**
          * Branches
-         * @description Every branch of a thread.
+         * @description List the branches of a thread.
          */
         get: operations["branches_api_threads__thread_id__branches_get"];
         put?: never;
@@ -1294,7 +1294,7 @@ export interface paths {
         };
         /**
          * Compare
-         * @description Two branches side by side, from where they part.
+         * @description Compare two branches from the point where they diverge.
          */
         get: operations["compare_api_threads__thread_id__branches_compare_get"];
         put?: never;
@@ -1315,7 +1315,7 @@ export interface paths {
         get?: never;
         /**
          * Mark
-         * @description Say whether a day matters more than others.
+         * @description Mark a day as important, or not.
          */
         put: operations["mark_api_threads__thread_id__days__day__put"];
         post?: never;
@@ -1334,7 +1334,7 @@ export interface paths {
         };
         /**
          * Jump
-         * @description Messages from a day on, or from the next day that has one; the last ones if none has.
+         * @description Messages from a day on, or from the next day that has any; else the last messages.
          */
         get: operations["jump_api_threads__thread_id__days__day__messages_get"];
         put?: never;
@@ -1354,13 +1354,13 @@ export interface paths {
         };
         /**
          * Messages
-         * @description Messages before or after one of them.
+         * @description One page of messages before or after a message.
          */
         get: operations["messages_api_threads__thread_id__messages_get"];
         put?: never;
         /**
          * Send
-         * @description Say something. It is durable when this answers; what the model says comes by the stream.
+         * @description Send a message. It is stored when this returns; the answer arrives on the event stream.
          */
         post: operations["send_api_threads__thread_id__messages_post"];
         delete?: never;
@@ -1378,13 +1378,13 @@ export interface paths {
         };
         /**
          * Notes
-         * @description Topics, decisions and intents, the newest first.
+         * @description List topics, decisions and intents, newest first.
          */
         get: operations["notes_api_threads__thread_id__notes_get"];
         put?: never;
         /**
          * Note
-         * @description Keep something in mind.
+         * @description Add a topic, decision or intent.
          */
         post: operations["note_api_threads__thread_id__notes_post"];
         delete?: never;
@@ -1408,7 +1408,7 @@ export interface paths {
         head?: never;
         /**
          * Change Note
-         * @description Say where a topic stands, or settle a topic or an intent.
+         * @description Update a topic, or close a topic or intent.
          */
         patch: operations["change_note_api_threads__thread_id__notes__note_id__patch"];
         trace?: never;
@@ -1422,7 +1422,7 @@ export interface paths {
         };
         /**
          * Timeline
-         * @description The windows of a thread that hold something, oldest first.
+         * @description List a thread's non-empty time windows, oldest first.
          */
         get: operations["timeline_api_threads__thread_id__timeline_get"];
         put?: never;
@@ -1442,7 +1442,7 @@ export interface paths {
         };
         /**
          * Open Turns
-         * @description The turns that have not ended, in the order in which they wait.
+         * @description The turns that have not ended, in queue order.
          */
         get: operations["open_turns_api_threads__thread_id__turns_get"];
         put?: never;
@@ -1462,7 +1462,7 @@ export interface paths {
         };
         /**
          * Window
-         * @description One window, and what it is made of one tier down; of a day, its messages.
+         * @description One time window with the windows one tier below; for a day, its messages.
          */
         get: operations["window_api_threads__thread_id__windows__key__get"];
         put?: never;
@@ -1482,7 +1482,7 @@ export interface paths {
         };
         /**
          * Tool Servers
-         * @description The MCP servers that are set, and how each of them is just now.
+         * @description The configured MCP servers, and the current state of each.
          */
         get: operations["tool_servers_api_tools_get"];
         put?: never;
@@ -1502,7 +1502,7 @@ export interface paths {
         };
         /**
          * One Turn
-         * @description A turn as it stands.
+         * @description A turn and its current phase.
          */
         get: operations["one_turn_api_turns__turn_id__get"];
         put?: never;
@@ -1524,7 +1524,7 @@ export interface paths {
         put?: never;
         /**
          * Stop
-         * @description Stop an answer, or a turn that waits. What had come is kept.
+         * @description Stop a running or queued turn. The partial answer is kept.
          */
         post: operations["stop_api_turns__turn_id__stop_post"];
         delete?: never;
@@ -1542,7 +1542,7 @@ export interface paths {
         };
         /**
          * Usage
-         * @description What calls of models took, by stretch of time, model and purpose, the newest first.
+         * @description Model usage by period, model and purpose, newest first.
          */
         get: operations["usage_api_usage_get"];
         put?: never;
@@ -1559,7 +1559,7 @@ export interface components {
     schemas: {
         /**
          * AnswerOut
-         * @description What memory has to say, and what it could not do.
+         * @description Search results. `notes` say what could not be searched.
          */
         AnswerOut: {
             /** Groups */
@@ -1569,7 +1569,7 @@ export interface components {
         };
         /**
          * AttachmentOut
-         * @description A file beside a message.
+         * @description A file attached to a message.
          */
         AttachmentOut: {
             /** Digest */
@@ -1583,7 +1583,7 @@ export interface components {
         };
         /**
          * BandOut
-         * @description A window of the pyramid.
+         * @description A time window of the summary pyramid.
          */
         BandOut: {
             /**
@@ -1622,7 +1622,7 @@ export interface components {
         };
         /**
          * Body
-         * @description What is sent. What is not known is refused: nobody is to think that it had an effect.
+         * @description Base of request bodies. Unknown fields are refused, so that none is silently ignored.
          */
         Body: {
             /**
@@ -1633,7 +1633,7 @@ export interface components {
         };
         /**
          * CallOut
-         * @description A call of a model that this prompt led to.
+         * @description A model call that used this prompt.
          */
         CallOut: {
             /** Cost Usd */
@@ -1649,9 +1649,9 @@ export interface components {
         };
         /**
          * Change
-         * @description What to change of a memory; what is absent stays. A `request_id` is for one change.
+         * @description Changes to a memory; absent fields stay as they are. A `request_id` is for one change.
          *
-         *     `base` is the `version` that was seen: if the memory has newer words by now, nothing changes.
+         *     `base` is the `version` that you saw: if the text is newer by now, nothing is changed (409).
          */
         Change: {
             /** Base */
@@ -1674,7 +1674,7 @@ export interface components {
         };
         /**
          * ChangedOut
-         * @description An item after a change, and where the change was recorded: retract these to undo it.
+         * @description An item after a change. `done` are the log positions to retract to undo the change.
          */
         ChangedOut: {
             /** Because */
@@ -1693,11 +1693,11 @@ export interface components {
             /** Variants */
             variants: components["schemas"]["ItemOut"][];
             /** Versions */
-            versions: components["schemas"]["everloop__interfaces__http__remembered__VersionOut"][];
+            versions: components["schemas"]["everloop__interfaces__http__schemas__memories__VersionOut"][];
         };
         /**
          * CheckOut
-         * @description One check of the gate.
+         * @description One check of the promotion gate.
          */
         CheckOut: {
             /** Fact */
@@ -1711,7 +1711,7 @@ export interface components {
         };
         /**
          * Choice
-         * @description The models of a slot, in order of preference, with commas; empty: the best that is found.
+         * @description Models of a slot, comma-separated in order of preference; empty: automatic.
          */
         Choice: {
             /** Models */
@@ -1724,7 +1724,7 @@ export interface components {
         };
         /**
          * CloserOut
-         * @description A window and what it is made of.
+         * @description A time window, and the windows or messages that it summarises.
          */
         CloserOut: {
             band: components["schemas"]["BandOut"];
@@ -1735,7 +1735,7 @@ export interface components {
         };
         /**
          * CodeOut
-         * @description A code for another device, and the address to open there.
+         * @description A pairing code for another device, and the path to open there.
          */
         CodeOut: {
             /** Code */
@@ -1747,7 +1747,7 @@ export interface components {
         };
         /**
          * ComparedOut
-         * @description Two branches side by side.
+         * @description A comparison of two branches: the last shared message, then each branch's own.
          */
         ComparedOut: {
             /** First */
@@ -1758,7 +1758,7 @@ export interface components {
         };
         /**
          * DeviceOut
-         * @description A device that is let in.
+         * @description A paired device, or a host's token.
          */
         DeviceOut: {
             /** Device Id */
@@ -1781,7 +1781,7 @@ export interface components {
         };
         /**
          * DoneOut
-         * @description Where it was recorded; retract that position to undo it. 0: nothing was to be done.
+         * @description The log position of the change; retract it to undo. 0: there was nothing to change.
          */
         DoneOut: {
             /** Position */
@@ -1789,7 +1789,7 @@ export interface components {
         };
         /**
          * EntryOut
-         * @description A skill, a persona or a team in a list.
+         * @description A skill, persona or team in a list.
          */
         EntryOut: {
             /** Activation */
@@ -1824,7 +1824,7 @@ export interface components {
         };
         /**
          * EvidenceOut
-         * @description What a lesson stands on: a memory, or words that were said.
+         * @description Evidence of a lesson: a memory or a quote.
          */
         EvidenceOut: {
             /** Item Id */
@@ -1839,7 +1839,7 @@ export interface components {
         };
         /**
          * FactOut
-         * @description A fact of the log.
+         * @description A fact in the log.
          */
         FactOut: {
             /** Actor */
@@ -1859,7 +1859,7 @@ export interface components {
         };
         /**
          * Feedback
-         * @description Whether a lesson helped; `text_digest` is of the words that you saw.
+         * @description Whether a lesson helped. `text_digest` is the digest of the text that you saw.
          */
         Feedback: {
             /** Helpful */
@@ -1882,7 +1882,7 @@ export interface components {
         };
         /**
          * Folded
-         * @description Whether a message is folded away.
+         * @description Whether a message is hidden.
          */
         Folded: {
             /** Hidden */
@@ -1895,7 +1895,7 @@ export interface components {
         };
         /**
          * FoundModel
-         * @description A model that can be asked, and how it was found.
+         * @description An available model, and where it was found.
          */
         FoundModel: {
             /** Name */
@@ -1905,7 +1905,7 @@ export interface components {
         };
         /**
          * FoundOut
-         * @description A message that was found, and why.
+         * @description A message that matches, and why.
          */
         FoundOut: {
             message: components["schemas"]["MessageOut"];
@@ -1917,7 +1917,7 @@ export interface components {
         };
         /**
          * GoneOut
-         * @description Where a thread stands now, and where it stood.
+         * @description The current branch of a thread, and the branch before.
          */
         GoneOut: {
             /** Before */
@@ -1927,7 +1927,7 @@ export interface components {
         };
         /**
          * GroupOut
-         * @description Hits that belong side by side, because they contradict each other; the newest first.
+         * @description One hit, or several that contradict each other, newest first.
          */
         GroupOut: {
             /** Contradictory */
@@ -1937,7 +1937,7 @@ export interface components {
         };
         /**
          * Health
-         * @description That it runs, and what it is.
+         * @description Whether the server is healthy, and its version.
          */
         Health: {
             /** Ok */
@@ -1947,7 +1947,7 @@ export interface components {
         };
         /**
          * HitOut
-         * @description A memory that was found, and the part of it that the question is about.
+         * @description A memory that matches, with the snippet of it that matches best.
          */
         HitOut: {
             item: components["schemas"]["ItemOut"];
@@ -1961,7 +1961,7 @@ export interface components {
         };
         /**
          * HostName
-         * @description The host that a token is for.
+         * @description The host to make a token for.
          */
         HostName: {
             /** Host */
@@ -1969,7 +1969,7 @@ export interface components {
         };
         /**
          * HostOut
-         * @description Whether a host may pass on the user's words.
+         * @description A host, and whether it is trusted to relay the user's words.
          */
         HostOut: {
             /** Host */
@@ -1984,7 +1984,7 @@ export interface components {
         };
         /**
          * ImpactOut
-         * @description What would no longer count, and what would count again.
+         * @description Preview of a change: the facts it hides and the facts it restores.
          */
         ImpactOut: {
             /** Hides */
@@ -2056,7 +2056,7 @@ export interface components {
         };
         /**
          * ImprovementOut
-         * @description A promoted lesson that was meant for a skill.
+         * @description A promoted lesson that improved a skill.
          */
         ImprovementOut: {
             /** Author */
@@ -2073,7 +2073,7 @@ export interface components {
         };
         /**
          * ItemOut
-         * @description A memory. `version` is where it was given the words it has now.
+         * @description A memory. `version` is the log position that set its current text.
          */
         ItemOut: {
             /** Author */
@@ -2124,7 +2124,7 @@ export interface components {
         };
         /**
          * ItemsOut
-         * @description Some memories, and how many there are in all.
+         * @description One page of memories, and the total number.
          */
         ItemsOut: {
             /** Items */
@@ -2134,7 +2134,7 @@ export interface components {
         };
         /**
          * KeptOut
-         * @description What became of something to remember.
+         * @description The result of remembering something: a new item, or the one that already says it.
          */
         KeptOut: {
             /** Contradicts */
@@ -2150,7 +2150,7 @@ export interface components {
         };
         /**
          * Knock
-         * @description A code, and what the device is to be called.
+         * @description A pairing code, and a name for the device.
          */
         Knock: {
             /** Code */
@@ -2163,7 +2163,7 @@ export interface components {
         };
         /**
          * LegOut
-         * @description What one leg of recall found.
+         * @description The rank and score that one retriever (keyword, semantic, …) gave an item.
          */
         LegOut: {
             /** Leg */
@@ -2177,7 +2177,7 @@ export interface components {
         };
         /**
          * LessonChange
-         * @description What to change of its words; what is absent stays.
+         * @description Changes to a lesson's text; absent fields stay as they are.
          */
         LessonChange: {
             /** Body */
@@ -2238,7 +2238,7 @@ export interface components {
         };
         /**
          * LessonsOut
-         * @description Some lessons, and how many there are.
+         * @description One page of lessons, and the total number.
          */
         LessonsOut: {
             /** Lessons */
@@ -2248,7 +2248,7 @@ export interface components {
         };
         /**
          * LifeOut
-         * @description An item and all that is known about it.
+         * @description An item with its history: versions, repeats, citations, contradictions and variants.
          */
         LifeOut: {
             /** Because */
@@ -2265,7 +2265,7 @@ export interface components {
             /** Variants */
             variants: components["schemas"]["ItemOut"][];
             /** Versions */
-            versions: components["schemas"]["everloop__interfaces__http__remembered__VersionOut"][];
+            versions: components["schemas"]["everloop__interfaces__http__schemas__memories__VersionOut"][];
         };
         /**
          * LineOut
@@ -2288,7 +2288,7 @@ export interface components {
         };
         /**
          * LinkOut
-         * @description Who stands on an item.
+         * @description A citation of an item, and who cites it.
          */
         LinkOut: {
             /** By User */
@@ -2305,7 +2305,7 @@ export interface components {
         };
         /**
          * ManifestOut
-         * @description What a host's model is told at the beginning of a turn; `context_id` leads to its ledger.
+         * @description The text given to a host's model at the start of a turn; `context_id` names its record.
          */
         ManifestOut: {
             /** Context Id */
@@ -2317,7 +2317,7 @@ export interface components {
         };
         /**
          * Mark
-         * @description Whether a day matters more than others.
+         * @description Whether a day is important.
          */
         Mark: {
             /** Important */
@@ -2325,7 +2325,7 @@ export interface components {
         };
         /**
          * MemberOut
-         * @description Someone or something in a team.
+         * @description A member of a team.
          */
         MemberOut: {
             /** Id */
@@ -2338,7 +2338,7 @@ export interface components {
         };
         /**
          * MessageOut
-         * @description What was said.
+         * @description A message.
          */
         MessageOut: {
             /** Attachments */
@@ -2377,7 +2377,7 @@ export interface components {
         };
         /**
          * ModelsOut
-         * @description Which models were found, and which are in use.
+         * @description The available models, and the ones in use.
          */
         ModelsOut: {
             /** Classifier */
@@ -2393,7 +2393,7 @@ export interface components {
         };
         /**
          * NarrativeIn
-         * @description Why a lesson holds.
+         * @description The reason for a lesson: what triggered it, what failed, what fixed it.
          */
         NarrativeIn: {
             /**
@@ -2425,7 +2425,7 @@ export interface components {
         };
         /**
          * NarrativeOut
-         * @description Why a lesson holds.
+         * @description The reason for a lesson: what triggered it, what failed, what fixed it.
          */
         NarrativeOut: {
             /** Confidence */
@@ -2462,7 +2462,7 @@ export interface components {
         };
         /**
          * NewLesson
-         * @description A rule to put forward.
+         * @description A lesson to propose.
          */
         NewLesson: {
             /** Body */
@@ -2492,7 +2492,7 @@ export interface components {
         };
         /**
          * NewNote
-         * @description Something to keep in mind.
+         * @description A note to add.
          */
         NewNote: {
             /**
@@ -2510,7 +2510,7 @@ export interface components {
         };
         /**
          * NewPasskey
-         * @description What the browser gave, and what the key is to be called.
+         * @description The browser's WebAuthn response, and a name for the passkey or device.
          */
         NewPasskey: {
             /** Credential */
@@ -2525,7 +2525,7 @@ export interface components {
         };
         /**
          * NewValue
-         * @description What a setting is to be, written as in the settings file.
+         * @description A new value of a setting, written as in the settings file.
          */
         NewValue: {
             /** Value */
@@ -2533,7 +2533,7 @@ export interface components {
         };
         /**
          * NoteChange
-         * @description Where it stands now, or that it is settled.
+         * @description A new status text of a note, or that it is closed.
          */
         NoteChange: {
             /**
@@ -2551,7 +2551,7 @@ export interface components {
         };
         /**
          * NoteOut
-         * @description A topic, a decision or an intent.
+         * @description A note of a thread: a topic, decision or intent.
          */
         NoteOut: {
             /**
@@ -2590,7 +2590,7 @@ export interface components {
         };
         /**
          * PageOut
-         * @description Messages in order, and whether there are more on either side.
+         * @description One page of messages in order, and whether there are earlier and later ones.
          */
         PageOut: {
             /** Earlier */
@@ -2602,7 +2602,7 @@ export interface components {
         };
         /**
          * PartOut
-         * @description A piece of a text, and whether it was looked for.
+         * @description A piece of a snippet, and whether it matches the query.
          */
         PartOut: {
             /** Found */
@@ -2612,7 +2612,7 @@ export interface components {
         };
         /**
          * PasskeyOut
-         * @description A key that opens.
+         * @description A registered passkey.
          */
         PasskeyOut: {
             /** Credential */
@@ -2657,7 +2657,7 @@ export interface components {
         };
         /**
          * PathOut
-         * @description The way of an item to an answer, and where it stopped.
+         * @description Explanation of why a search finds an item, or at which step it was dropped.
          */
         PathOut: {
             /** Found */
@@ -2686,7 +2686,7 @@ export interface components {
         };
         /**
          * Place
-         * @description Where the person is.
+         * @description The user's time zone.
          */
         Place: {
             /** Zone */
@@ -2694,7 +2694,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description What went wrong, and what to do next.
+         * @description An error: what is wrong, and what to do about it.
          */
         Problem: {
             /** Error */
@@ -2707,7 +2707,7 @@ export interface components {
         };
         /**
          * PromotionOut
-         * @description What the gate said.
+         * @description The promotion gate's decision.
          */
         PromotionOut: {
             /** Before */
@@ -2725,7 +2725,7 @@ export interface components {
         };
         /**
          * PromptOut
-         * @description What a prompt was made of.
+         * @description The sections of a prompt, and the model calls that used it.
          */
         PromptOut: {
             /** Calls */
@@ -2747,7 +2747,7 @@ export interface components {
         };
         /**
          * ProofOut
-         * @description Whether the log is whole.
+         * @description The result of verifying the log.
          */
         ProofOut: {
             /** Ok */
@@ -2759,7 +2759,7 @@ export interface components {
         };
         /**
          * ReadingOut
-         * @description How far memories are read for their meaning, and what keeps it from going on.
+         * @description Progress of embedding memories for semantic search, and the problem that stops it.
          */
         ReadingOut: {
             /** Done */
@@ -2773,7 +2773,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why.
+         * @description Why the message is retracted.
          */
         Reason: {
             /**
@@ -2789,7 +2789,7 @@ export interface components {
         };
         /**
          * Renamed
-         * @description What a device is called from now on.
+         * @description A new name for a device.
          */
         Renamed: {
             /** Name */
@@ -2797,7 +2797,7 @@ export interface components {
         };
         /**
          * RepeatOut
-         * @description The same, said again.
+         * @description A near duplicate that was counted as a repeat instead of stored.
          */
         RepeatOut: {
             /**
@@ -2816,7 +2816,7 @@ export interface components {
         };
         /**
          * Said
-         * @description Something to say. The same `letter_id` twice says it once.
+         * @description A message to send. `letter_id` is an idempotency key: sent twice, it is stored once.
          */
         Said: {
             /**
@@ -2837,7 +2837,7 @@ export interface components {
         };
         /**
          * SearchOut
-         * @description Messages that were found, and what could not be done.
+         * @description Search results. `notes` say what could not be searched.
          */
         SearchOut: {
             /** Hits */
@@ -2863,7 +2863,7 @@ export interface components {
         };
         /**
          * SentOut
-         * @description A message that was taken in, and the turn that will answer it.
+         * @description A stored message, and the turn that will answer it.
          */
         SentOut: {
             /** Branch */
@@ -2879,7 +2879,7 @@ export interface components {
         };
         /**
          * SettingOut
-         * @description A setting: what it is called, what it is, what it means.
+         * @description A setting with its value, default, type and meaning.
          */
         SettingOut: {
             /**
@@ -2902,7 +2902,7 @@ export interface components {
         };
         /**
          * SignalOut
-         * @description Praise or blame; one that is open counts, and can be withdrawn.
+         * @description A piece of feedback. It counts while `open`, and can then be withdrawn.
          */
         SignalOut: {
             /** Actor */
@@ -2927,7 +2927,7 @@ export interface components {
         };
         /**
          * SpentOut
-         * @description What calls of one model for one purpose took in a stretch of time.
+         * @description Usage of one model for one purpose in a period: calls, tokens, cost and time.
          */
         SpentOut: {
             /** Calls */
@@ -2951,7 +2951,7 @@ export interface components {
         };
         /**
          * Standing
-         * @description The branch to stand on.
+         * @description The branch to switch to.
          */
         Standing: {
             /** Branch */
@@ -2964,7 +2964,7 @@ export interface components {
         };
         /**
          * StandingOut
-         * @description A lesson, its evidence, what was heard of it, and how it stands before the gate.
+         * @description A lesson with its evidence, its feedback and the checks of the promotion gate.
          */
         StandingOut: {
             /** Checks */
@@ -2978,7 +2978,7 @@ export interface components {
         };
         /**
          * StandsOut
-         * @description Who stands on an item now.
+         * @description Current citations of an item; `needs_force` if the user wrote one of them.
          */
         StandsOut: {
             /** Cited By */
@@ -2988,7 +2988,7 @@ export interface components {
         };
         /**
          * StepOut
-         * @description One gate on an item's way to an answer.
+         * @description One step of the search, and what it did with an item.
          */
         StepOut: {
             /** Gate */
@@ -3000,7 +3000,7 @@ export interface components {
         };
         /**
          * Successor
-         * @description Which lesson takes its place.
+         * @description The lesson that replaces this one.
          */
         Successor: {
             /** By */
@@ -3018,7 +3018,7 @@ export interface components {
         };
         /**
          * ThreadChange
-         * @description What to change of a thread; what is absent stays.
+         * @description Changes to a thread; absent fields stay as they are.
          */
         ThreadChange: {
             /** Archived */
@@ -3033,7 +3033,7 @@ export interface components {
         };
         /**
          * ThreadOut
-         * @description A conversation in a list.
+         * @description A thread in a list.
          */
         ThreadOut: {
             /** Archived */
@@ -3055,7 +3055,7 @@ export interface components {
         };
         /**
          * Titled
-         * @description A title.
+         * @description The title of a new thread.
          */
         Titled: {
             /**
@@ -3068,7 +3068,7 @@ export interface components {
         };
         /**
          * TokenOut
-         * @description A token for a host, shown this once. It opens `/mcp` and nothing else.
+         * @description A new token for a host, shown only once. It is valid for `/mcp` only.
          */
         TokenOut: {
             /** Device Id */
@@ -3080,7 +3080,7 @@ export interface components {
         };
         /**
          * ToolOut
-         * @description A tool that a model used.
+         * @description A tool call of a model.
          */
         ToolOut: {
             /** Arguments */
@@ -3096,7 +3096,7 @@ export interface components {
         };
         /**
          * ToolServerOut
-         * @description An MCP server whose tools a model may use, and how it is.
+         * @description An MCP server whose tools a model may use, and its state.
          */
         ToolServerOut: {
             /** Name */
@@ -3115,7 +3115,7 @@ export interface components {
         };
         /**
          * TouchedOut
-         * @description A fact that would change sides.
+         * @description A fact whose visibility would change.
          */
         TouchedOut: {
             /** Kind */
@@ -3137,7 +3137,7 @@ export interface components {
         };
         /**
          * Trust
-         * @description Whether a host may pass on the user's words.
+         * @description Whether to trust a host to relay the user's words.
          */
         Trust: {
             /** Trusted */
@@ -3145,7 +3145,7 @@ export interface components {
         };
         /**
          * TurnOut
-         * @description A turn as it stands.
+         * @description A turn and its current phase.
          */
         TurnOut: {
             /** Answer Id */
@@ -3183,7 +3183,7 @@ export interface components {
         };
         /**
          * ViolationOut
-         * @description What stands in the way, and what would help.
+         * @description A requirement for promotion that is not met, and what would meet it.
          */
         ViolationOut: {
             /** Code */
@@ -3197,7 +3197,7 @@ export interface components {
         };
         /**
          * Wanted
-         * @description What a manifest is to be about.
+         * @description The topic of a manifest.
          */
         Wanted: {
             /**
@@ -3208,10 +3208,10 @@ export interface components {
         };
         /**
          * WholeEntryOut
-         * @description A skill, a persona or a team with all that it says.
+         * @description A skill, persona or team in full.
          *
-         *     A skill's `files` are named, a team's `members` are listed, `evidence` are ids of memories, and
-         *     `history` holds the lessons that made a skill better, oldest first.
+         *     `files` are a skill's file names, `members` a team's members, `evidence` ids of memories, and
+         *     `history` the lessons that improved a skill, oldest first.
          */
         WholeEntryOut: {
             /** Allowed Tools */
@@ -3232,7 +3232,7 @@ export interface components {
         };
         /**
          * WhyOut
-         * @description Why an item ranks where it does.
+         * @description Explanation of an item's rank: scores by retriever, and boosts.
          */
         WhyOut: {
             /** Boosts */
@@ -3249,7 +3249,7 @@ export interface components {
         };
         /**
          * ZoomedOut
-         * @description An item met on the way down, and how far down.
+         * @description An item that a summary was made from, and its depth below the summary.
          */
         ZoomedOut: {
             /** Depth */
@@ -3258,9 +3258,9 @@ export interface components {
         };
         /**
          * Letting
-         * @description Why it is let go; `force` where you wrote it yourself.
+         * @description Why a lesson is discarded. `force` is required if you wrote it yourself.
          */
-        everloop__interfaces__http__lessons__Letting: {
+        everloop__interfaces__http__routes__lessons__Letting: {
             /**
              * Force
              * @default false
@@ -3279,9 +3279,9 @@ export interface components {
         };
         /**
          * Letting
-         * @description Why an item is let go; `force` is needed where something you wrote stands on it.
+         * @description Why a memory is retired. `force` is required if something the user wrote cites it.
          */
-        everloop__interfaces__http__memories__Letting: {
+        everloop__interfaces__http__routes__memories__Letting: {
             /**
              * Force
              * @default false
@@ -3300,9 +3300,27 @@ export interface components {
         };
         /**
          * VersionOut
-         * @description What an item said from then on.
+         * @description One of several answers to the same message.
          */
-        everloop__interfaces__http__remembered__VersionOut: {
+        everloop__interfaces__http__routes__threads__VersionOut: {
+            /** Branch */
+            branch: string;
+            /** Message Id */
+            message_id: string;
+            /** Model */
+            model: string;
+            /** Position */
+            position: number;
+            /** Standing */
+            standing: boolean;
+            /** State */
+            state: string;
+        };
+        /**
+         * VersionOut
+         * @description A version of an item's text.
+         */
+        everloop__interfaces__http__schemas__memories__VersionOut: {
             /**
              * At
              * Format: date-time
@@ -3318,24 +3336,6 @@ export interface components {
             text: string;
             /** Title */
             title: string;
-        };
-        /**
-         * VersionOut
-         * @description One answer among several to the same question.
-         */
-        everloop__interfaces__http__threads__VersionOut: {
-            /** Branch */
-            branch: string;
-            /** Message Id */
-            message_id: string;
-            /** Model */
-            model: string;
-            /** Position */
-            position: number;
-            /** Standing */
-            standing: boolean;
-            /** State */
-            state: string;
         };
     };
     responses: never;
@@ -3366,7 +3366,7 @@ export interface operations {
                     "application/json": components["schemas"]["PromptOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3384,7 +3384,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3393,7 +3393,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3402,7 +3402,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3420,7 +3420,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3429,7 +3429,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3438,7 +3438,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3447,7 +3447,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3480,7 +3480,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntryOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3498,7 +3498,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3507,7 +3507,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3516,7 +3516,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3534,7 +3534,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3543,7 +3543,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3552,7 +3552,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3561,7 +3561,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3593,7 +3593,7 @@ export interface operations {
                     "application/json": components["schemas"]["WholeEntryOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3611,7 +3611,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3620,7 +3620,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3629,7 +3629,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3647,7 +3647,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3656,7 +3656,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3665,7 +3665,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3674,7 +3674,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3703,7 +3703,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3721,7 +3721,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3730,7 +3730,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3739,7 +3739,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3757,7 +3757,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3766,7 +3766,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3775,7 +3775,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3784,7 +3784,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3813,7 +3813,7 @@ export interface operations {
                     "application/json": components["schemas"]["CodeOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3831,7 +3831,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3840,7 +3840,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3849,7 +3849,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3867,7 +3867,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3876,7 +3876,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3885,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -3894,7 +3894,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3927,7 +3927,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3945,7 +3945,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3954,7 +3954,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3963,7 +3963,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3981,7 +3981,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -3990,7 +3990,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3999,7 +3999,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4008,7 +4008,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4043,7 +4043,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4061,7 +4061,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4070,7 +4070,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4079,7 +4079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4097,7 +4097,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4106,7 +4106,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4115,7 +4115,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4124,7 +4124,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4153,7 +4153,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4171,7 +4171,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4180,7 +4180,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4189,7 +4189,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4207,7 +4207,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4216,7 +4216,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4225,7 +4225,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4234,7 +4234,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4269,7 +4269,7 @@ export interface operations {
                     "text/markdown": unknown;
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4287,7 +4287,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4296,7 +4296,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4305,7 +4305,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4323,7 +4323,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4332,7 +4332,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4341,7 +4341,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4350,7 +4350,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4385,7 +4385,7 @@ export interface operations {
                     "application/json": components["schemas"]["AttachmentOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4403,7 +4403,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4412,7 +4412,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4421,7 +4421,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4439,7 +4439,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4448,7 +4448,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4457,7 +4457,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4466,7 +4466,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4498,7 +4498,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4516,7 +4516,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4525,7 +4525,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4534,7 +4534,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4552,7 +4552,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4561,7 +4561,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4570,7 +4570,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4579,7 +4579,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4628,7 +4628,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4646,7 +4646,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4655,7 +4655,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4664,7 +4664,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4682,7 +4682,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4691,7 +4691,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4700,7 +4700,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4709,7 +4709,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4744,7 +4744,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4762,7 +4762,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4771,7 +4771,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4780,7 +4780,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4798,7 +4798,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4807,7 +4807,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4816,7 +4816,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4825,7 +4825,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4854,7 +4854,7 @@ export interface operations {
                     "application/json": components["schemas"]["PastImportOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4872,7 +4872,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4881,7 +4881,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4890,7 +4890,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4908,7 +4908,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -4917,7 +4917,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4926,7 +4926,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4935,7 +4935,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4983,7 +4983,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportStateOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5001,7 +5001,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5010,7 +5010,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5019,7 +5019,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5037,7 +5037,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5046,7 +5046,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5055,7 +5055,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5064,7 +5064,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5095,7 +5095,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportStateOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5113,7 +5113,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5122,7 +5122,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5131,7 +5131,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5149,7 +5149,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5158,7 +5158,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5167,7 +5167,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5176,7 +5176,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5205,7 +5205,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5223,7 +5223,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5232,7 +5232,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5241,7 +5241,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5259,7 +5259,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5268,7 +5268,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5277,7 +5277,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5286,7 +5286,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5317,7 +5317,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportStateOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5335,7 +5335,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5344,7 +5344,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5353,7 +5353,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5371,7 +5371,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5380,7 +5380,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5389,7 +5389,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5398,7 +5398,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5431,7 +5431,7 @@ export interface operations {
                     "application/json": components["schemas"]["LessonsOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5449,7 +5449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5458,7 +5458,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5467,7 +5467,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5485,7 +5485,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5494,7 +5494,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5503,7 +5503,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5512,7 +5512,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5545,7 +5545,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5563,7 +5563,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5572,7 +5572,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5581,7 +5581,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5599,7 +5599,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5608,7 +5608,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5617,7 +5617,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5626,7 +5626,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5657,7 +5657,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5675,7 +5675,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5684,7 +5684,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5693,7 +5693,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5711,7 +5711,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5720,7 +5720,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5729,7 +5729,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5738,7 +5738,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5773,7 +5773,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5791,7 +5791,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5800,7 +5800,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5809,7 +5809,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5827,7 +5827,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5836,7 +5836,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5845,7 +5845,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5854,7 +5854,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5891,7 +5891,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5909,7 +5909,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5918,7 +5918,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5927,7 +5927,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5945,7 +5945,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -5954,7 +5954,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5963,7 +5963,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5972,7 +5972,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5994,7 +5994,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["everloop__interfaces__http__lessons__Letting"];
+                "application/json": components["schemas"]["everloop__interfaces__http__routes__lessons__Letting"];
             };
         };
         responses: {
@@ -6007,7 +6007,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6025,7 +6025,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6034,7 +6034,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6043,7 +6043,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6061,7 +6061,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6070,7 +6070,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6079,7 +6079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6088,7 +6088,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6123,7 +6123,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6141,7 +6141,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6150,7 +6150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6159,7 +6159,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6177,7 +6177,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6186,7 +6186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6195,7 +6195,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6204,7 +6204,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6236,7 +6236,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6254,7 +6254,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6263,7 +6263,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6272,7 +6272,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6290,7 +6290,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6299,7 +6299,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6308,7 +6308,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6317,7 +6317,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6352,7 +6352,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6370,7 +6370,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6379,7 +6379,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6388,7 +6388,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6406,7 +6406,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6415,7 +6415,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6424,7 +6424,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6433,7 +6433,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6468,7 +6468,7 @@ export interface operations {
                     "application/json": components["schemas"]["PromotionOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6486,7 +6486,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6495,7 +6495,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6504,7 +6504,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6522,7 +6522,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6531,7 +6531,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6540,7 +6540,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6549,7 +6549,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6584,7 +6584,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6602,7 +6602,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6611,7 +6611,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6620,7 +6620,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6638,7 +6638,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6647,7 +6647,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6656,7 +6656,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6665,7 +6665,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6697,7 +6697,7 @@ export interface operations {
                     "application/json": components["schemas"]["FactOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6715,7 +6715,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6724,7 +6724,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6733,7 +6733,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6751,7 +6751,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6760,7 +6760,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6769,7 +6769,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6778,7 +6778,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6807,7 +6807,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProofOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6825,7 +6825,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6834,7 +6834,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6843,7 +6843,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6861,7 +6861,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6870,7 +6870,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6879,7 +6879,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6888,7 +6888,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6921,7 +6921,7 @@ export interface operations {
                     "application/json": components["schemas"]["ManifestOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6939,7 +6939,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6948,7 +6948,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6957,7 +6957,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6975,7 +6975,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -6984,7 +6984,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6993,7 +6993,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7002,7 +7002,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7040,7 +7040,7 @@ export interface operations {
                     "application/json": components["schemas"]["ItemsOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7058,7 +7058,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7067,7 +7067,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7076,7 +7076,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7094,7 +7094,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7103,7 +7103,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7112,7 +7112,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7121,7 +7121,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7154,7 +7154,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeptOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7172,7 +7172,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7181,7 +7181,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7190,7 +7190,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7208,7 +7208,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7217,7 +7217,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7226,7 +7226,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7235,7 +7235,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7266,7 +7266,7 @@ export interface operations {
                     "application/json": components["schemas"]["LifeOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7284,7 +7284,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7293,7 +7293,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7302,7 +7302,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7320,7 +7320,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7329,7 +7329,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7338,7 +7338,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7347,7 +7347,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7382,7 +7382,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChangedOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7400,7 +7400,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7409,7 +7409,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7418,7 +7418,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7436,7 +7436,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7445,7 +7445,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7454,7 +7454,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7463,7 +7463,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7494,7 +7494,7 @@ export interface operations {
                     "application/json": components["schemas"]["ZoomedOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7512,7 +7512,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7521,7 +7521,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7530,7 +7530,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7548,7 +7548,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7557,7 +7557,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7566,7 +7566,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7575,7 +7575,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7611,7 +7611,7 @@ export interface operations {
                     "application/json": components["schemas"]["PathOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7629,7 +7629,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7638,7 +7638,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7647,7 +7647,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7665,7 +7665,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7674,7 +7674,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7683,7 +7683,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7692,7 +7692,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7723,7 +7723,7 @@ export interface operations {
                     "application/json": components["schemas"]["StandsOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7741,7 +7741,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7750,7 +7750,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7759,7 +7759,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7777,7 +7777,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7786,7 +7786,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7795,7 +7795,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7804,7 +7804,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7826,7 +7826,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["everloop__interfaces__http__memories__Letting"];
+                "application/json": components["schemas"]["everloop__interfaces__http__routes__memories__Letting"];
             };
         };
         responses: {
@@ -7839,7 +7839,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7857,7 +7857,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7866,7 +7866,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7875,7 +7875,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7893,7 +7893,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -7902,7 +7902,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7911,7 +7911,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7920,7 +7920,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7953,7 +7953,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessageOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7971,7 +7971,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7980,7 +7980,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7989,7 +7989,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8007,7 +8007,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8016,7 +8016,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8025,7 +8025,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8034,7 +8034,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8069,7 +8069,7 @@ export interface operations {
                     "application/json": components["schemas"]["SentOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8087,7 +8087,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8096,7 +8096,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8105,7 +8105,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8123,7 +8123,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8132,7 +8132,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8141,7 +8141,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8150,7 +8150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8185,7 +8185,7 @@ export interface operations {
                     "application/json": components["schemas"]["SentOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8203,7 +8203,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8212,7 +8212,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8221,7 +8221,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8239,7 +8239,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8248,7 +8248,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8257,7 +8257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8266,7 +8266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8301,7 +8301,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessageOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8319,7 +8319,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8328,7 +8328,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8337,7 +8337,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8355,7 +8355,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8364,7 +8364,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8373,7 +8373,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8382,7 +8382,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8413,7 +8413,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImpactOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8431,7 +8431,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8440,7 +8440,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8449,7 +8449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8467,7 +8467,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8476,7 +8476,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8485,7 +8485,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8494,7 +8494,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8529,7 +8529,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8547,7 +8547,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8556,7 +8556,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8565,7 +8565,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8583,7 +8583,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8592,7 +8592,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8601,7 +8601,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8610,7 +8610,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8641,7 +8641,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImpactOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8659,7 +8659,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8668,7 +8668,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8677,7 +8677,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8695,7 +8695,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8704,7 +8704,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8713,7 +8713,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8722,7 +8722,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8757,7 +8757,7 @@ export interface operations {
                     "application/json": components["schemas"]["GoneOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8775,7 +8775,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8784,7 +8784,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8793,7 +8793,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8811,7 +8811,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8820,7 +8820,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8829,7 +8829,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8838,7 +8838,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8866,10 +8866,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["everloop__interfaces__http__threads__VersionOut"][];
+                    "application/json": components["schemas"]["everloop__interfaces__http__routes__threads__VersionOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8887,7 +8887,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8896,7 +8896,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8905,7 +8905,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8923,7 +8923,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -8932,7 +8932,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8941,7 +8941,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8950,7 +8950,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8979,7 +8979,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelsOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8997,7 +8997,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9006,7 +9006,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9015,7 +9015,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9033,7 +9033,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9042,7 +9042,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9051,7 +9051,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9060,7 +9060,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9093,7 +9093,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelsOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9111,7 +9111,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9120,7 +9120,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9129,7 +9129,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9147,7 +9147,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9156,7 +9156,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9165,7 +9165,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9174,7 +9174,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9203,7 +9203,7 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeyOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9221,7 +9221,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9230,7 +9230,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9239,7 +9239,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9257,7 +9257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9266,7 +9266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9275,7 +9275,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9284,7 +9284,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9317,7 +9317,7 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeyOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9335,7 +9335,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9344,7 +9344,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9353,7 +9353,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9371,7 +9371,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9380,7 +9380,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9389,7 +9389,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9398,7 +9398,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9429,7 +9429,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9447,7 +9447,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9456,7 +9456,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9465,7 +9465,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9483,7 +9483,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9492,7 +9492,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9501,7 +9501,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9510,7 +9510,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9539,7 +9539,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9557,7 +9557,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9566,7 +9566,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9575,7 +9575,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9593,7 +9593,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9602,7 +9602,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9611,7 +9611,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9620,7 +9620,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9651,7 +9651,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9669,7 +9669,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9678,7 +9678,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9687,7 +9687,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9705,7 +9705,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9714,7 +9714,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9723,7 +9723,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9732,7 +9732,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9761,7 +9761,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReadingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9779,7 +9779,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9788,7 +9788,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9797,7 +9797,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9815,7 +9815,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9824,7 +9824,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9833,7 +9833,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9842,7 +9842,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9879,7 +9879,7 @@ export interface operations {
                     "application/json": components["schemas"]["AnswerOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9897,7 +9897,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9906,7 +9906,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9915,7 +9915,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9933,7 +9933,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -9942,7 +9942,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9951,7 +9951,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9960,7 +9960,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9991,7 +9991,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImpactOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10009,7 +10009,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10018,7 +10018,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10027,7 +10027,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10045,7 +10045,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10054,7 +10054,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10063,7 +10063,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10072,7 +10072,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10094,7 +10094,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["everloop__interfaces__http__memories__Letting"];
+                "application/json": components["schemas"]["everloop__interfaces__http__routes__memories__Letting"];
             };
         };
         responses: {
@@ -10107,7 +10107,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10125,7 +10125,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10134,7 +10134,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10143,7 +10143,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10161,7 +10161,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10170,7 +10170,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10179,7 +10179,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10188,7 +10188,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10227,7 +10227,7 @@ export interface operations {
                     "application/json": components["schemas"]["SearchOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10245,7 +10245,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10254,7 +10254,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10263,7 +10263,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10281,7 +10281,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10290,7 +10290,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10299,7 +10299,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10308,7 +10308,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10337,7 +10337,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10355,7 +10355,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10364,7 +10364,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10373,7 +10373,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10391,7 +10391,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10400,7 +10400,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10409,7 +10409,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10418,7 +10418,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10451,7 +10451,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10469,7 +10469,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10478,7 +10478,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10487,7 +10487,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10505,7 +10505,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10514,7 +10514,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10523,7 +10523,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10532,7 +10532,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10559,7 +10559,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10577,7 +10577,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10586,7 +10586,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10595,7 +10595,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10613,7 +10613,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10622,7 +10622,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10631,7 +10631,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10640,7 +10640,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10673,7 +10673,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10691,7 +10691,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10700,7 +10700,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10709,7 +10709,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10727,7 +10727,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10736,7 +10736,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10745,7 +10745,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10754,7 +10754,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10785,7 +10785,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10803,7 +10803,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10812,7 +10812,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10821,7 +10821,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10839,7 +10839,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10848,7 +10848,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10857,7 +10857,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10866,7 +10866,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10897,7 +10897,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10915,7 +10915,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10924,7 +10924,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10933,7 +10933,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10951,7 +10951,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -10960,7 +10960,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10969,7 +10969,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10978,7 +10978,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11007,7 +11007,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11025,7 +11025,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11034,7 +11034,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11043,7 +11043,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11061,7 +11061,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11070,7 +11070,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11079,7 +11079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11088,7 +11088,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11123,7 +11123,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11141,7 +11141,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11150,7 +11150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11159,7 +11159,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11177,7 +11177,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11186,7 +11186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11195,7 +11195,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11204,7 +11204,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11218,7 +11218,7 @@ export interface operations {
     stream_api_stream_get: {
         parameters: {
             query?: {
-                /** @description A position; none: from now on. */
+                /** @description Log position to resume after; by default only new events. */
                 after?: number | null;
             };
             header?: {
@@ -11229,7 +11229,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What happens. */
+            /** @description Server-sent events. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11238,7 +11238,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11256,7 +11256,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11265,7 +11265,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11274,7 +11274,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11292,7 +11292,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11301,7 +11301,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11310,7 +11310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11319,7 +11319,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11350,7 +11350,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11368,7 +11368,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11377,7 +11377,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11386,7 +11386,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11404,7 +11404,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11413,7 +11413,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11422,7 +11422,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11431,7 +11431,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11464,7 +11464,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11482,7 +11482,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11491,7 +11491,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11500,7 +11500,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11518,7 +11518,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11527,7 +11527,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11536,7 +11536,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11545,7 +11545,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11576,7 +11576,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11594,7 +11594,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11603,7 +11603,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11612,7 +11612,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11630,7 +11630,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11639,7 +11639,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11648,7 +11648,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11657,7 +11657,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11692,7 +11692,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11710,7 +11710,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11719,7 +11719,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11728,7 +11728,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11746,7 +11746,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11755,7 +11755,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11764,7 +11764,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11773,7 +11773,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11808,7 +11808,7 @@ export interface operations {
                     "application/json": components["schemas"]["GoneOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11826,7 +11826,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11835,7 +11835,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11844,7 +11844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11862,7 +11862,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11871,7 +11871,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11880,7 +11880,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11889,7 +11889,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11920,7 +11920,7 @@ export interface operations {
                     "application/json": components["schemas"]["LineOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11938,7 +11938,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11947,7 +11947,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11956,7 +11956,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11974,7 +11974,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -11983,7 +11983,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11992,7 +11992,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12001,7 +12001,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12035,7 +12035,7 @@ export interface operations {
                     "application/json": components["schemas"]["ComparedOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12053,7 +12053,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12062,7 +12062,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12071,7 +12071,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12089,7 +12089,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12098,7 +12098,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12107,7 +12107,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12116,7 +12116,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12150,7 +12150,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12168,7 +12168,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12177,7 +12177,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12186,7 +12186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12204,7 +12204,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12213,7 +12213,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12222,7 +12222,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12231,7 +12231,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12265,7 +12265,7 @@ export interface operations {
                     "application/json": components["schemas"]["PageOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12283,7 +12283,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12292,7 +12292,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12301,7 +12301,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12319,7 +12319,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12328,7 +12328,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12337,7 +12337,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12346,7 +12346,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12360,7 +12360,7 @@ export interface operations {
     messages_api_threads__thread_id__messages_get: {
         parameters: {
             query?: {
-                /** @description A message; none: the end. */
+                /** @description Id of a message; by default the end of the thread. */
                 at?: string | null;
                 way?: "before" | "after";
                 limit?: number;
@@ -12383,7 +12383,7 @@ export interface operations {
                     "application/json": components["schemas"]["PageOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12401,7 +12401,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12410,7 +12410,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12419,7 +12419,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12437,7 +12437,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12446,7 +12446,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12455,7 +12455,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12464,7 +12464,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12499,7 +12499,7 @@ export interface operations {
                     "application/json": components["schemas"]["SentOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12517,7 +12517,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12526,7 +12526,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12535,7 +12535,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12553,7 +12553,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12562,7 +12562,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12571,7 +12571,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12580,7 +12580,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12613,7 +12613,7 @@ export interface operations {
                     "application/json": components["schemas"]["NoteOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12631,7 +12631,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12640,7 +12640,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12649,7 +12649,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12667,7 +12667,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12676,7 +12676,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12685,7 +12685,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12694,7 +12694,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12729,7 +12729,7 @@ export interface operations {
                     "application/json": components["schemas"]["NoteOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12747,7 +12747,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12756,7 +12756,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12765,7 +12765,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12783,7 +12783,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12792,7 +12792,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12801,7 +12801,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12810,7 +12810,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12846,7 +12846,7 @@ export interface operations {
                     "application/json": components["schemas"]["NoteOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12864,7 +12864,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12873,7 +12873,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12882,7 +12882,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12900,7 +12900,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -12909,7 +12909,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12918,7 +12918,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12927,7 +12927,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12960,7 +12960,7 @@ export interface operations {
                     "application/json": components["schemas"]["BandOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12978,7 +12978,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12987,7 +12987,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12996,7 +12996,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13014,7 +13014,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13023,7 +13023,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13032,7 +13032,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13041,7 +13041,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13072,7 +13072,7 @@ export interface operations {
                     "application/json": components["schemas"]["TurnOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13090,7 +13090,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13099,7 +13099,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13108,7 +13108,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13126,7 +13126,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13135,7 +13135,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13144,7 +13144,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13153,7 +13153,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13185,7 +13185,7 @@ export interface operations {
                     "application/json": components["schemas"]["CloserOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13203,7 +13203,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13212,7 +13212,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13221,7 +13221,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13239,7 +13239,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13248,7 +13248,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13257,7 +13257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13266,7 +13266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13295,7 +13295,7 @@ export interface operations {
                     "application/json": components["schemas"]["ToolServerOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13313,7 +13313,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13322,7 +13322,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13331,7 +13331,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13349,7 +13349,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13358,7 +13358,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13367,7 +13367,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13376,7 +13376,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13409,7 +13409,7 @@ export interface operations {
                     "application/json": components["schemas"]["TurnOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13427,7 +13427,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13436,7 +13436,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13445,7 +13445,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13463,7 +13463,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13472,7 +13472,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13481,7 +13481,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13490,7 +13490,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13521,7 +13521,7 @@ export interface operations {
                     "application/json": components["schemas"]["TurnOut"];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13539,7 +13539,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13548,7 +13548,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13557,7 +13557,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13575,7 +13575,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13584,7 +13584,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13593,7 +13593,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13602,7 +13602,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13634,7 +13634,7 @@ export interface operations {
                     "application/json": components["schemas"]["SpentOut"][];
                 };
             };
-            /** @description The request cannot be read. */
+            /** @description The request is malformed: invalid JSON, or a header is repeated. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13652,7 +13652,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not allowed, or from another site. */
+            /** @description Not allowed, or sent from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13661,7 +13661,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
+            /** @description Not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13670,7 +13670,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It changed meanwhile, or is there already. */
+            /** @description Conflict: it was changed by someone else, or already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13688,7 +13688,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This server is not known by that name. */
+            /** @description The host name is not one of this server's names. */
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -13697,7 +13697,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request is malformed, or breaks a limit. */
+            /** @description Validation failed: a value is missing, malformed or out of bounds. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13706,7 +13706,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many tries; wait a minute. */
+            /** @description Too many attempts; wait a minute. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13715,7 +13715,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something outside failed; try again later. */
+            /** @description A service that Everloop depends on failed; try again later. */
             503: {
                 headers: {
                     [name: string]: unknown;
