@@ -72,7 +72,7 @@ def test_where_only_granted_hosts_come_in_a_new_one_sees_nothing(settings: Setti
     with Engine.open(settings=settings) as engine:
         doors = DoorSettings(admit_hosts="granted")
         closed = Settings(home=settings.home, memory=settings.memory, doors=doors)
-        with at(room_for(engine, closed, run="mcp-run")) as guest:
-            answer = guest.call("browse", what="memories", scope="user")
-        assert "nobody has let agent:test-host in" in answer["notices"][0]
+        with connect_to(room_for(engine, closed, run="mcp-run")) as mcp_client:
+            answer = mcp_client.call("browse", what="memories", scope="user")
+        assert "agent:test-host has no access to any scope" in answer["notices"][0]
         assert engine.log.head == 0

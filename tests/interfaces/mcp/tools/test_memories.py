@@ -274,8 +274,8 @@ def test_a_memory_of_another_scope_is_not_there(guest: Guest, engine: Engine) ->
         guest.refused("zoom", scope="project:unheard-of", id="mem-a"),
     ):
         assert "no memory 'mem-a'" in said
-        assert "It is in 'project:zoo'; ask there." in said
-    missing = guest.refused("zoom", scope="user", id="mem-none")
+        assert "It is in 'project:zoo'; use that scope." in said
+    missing = mcp_client.error("zoom", scope="user", id="mem-none")
     assert missing.endswith("no item 'mem-none'. Look up which there are.")
 
 
@@ -300,13 +300,13 @@ def test_a_list_goes_page_by_page(guest: Guest, engine: Engine) -> None:
     assert [memory["id"] for memory in page["memories"]] == ["mem-2", "mem-1"]
 
 
-def test_too_much_text_is_refused(guest: Guest) -> None:
-    assert "too many" in guest.refused("remember", **TABS | {"text": "a " * 50_000})
+def test_too_much_text_is_refused(mcp_client: McpClient) -> None:
+    assert "the limit is 50,000" in mcp_client.error("remember", **TABS | {"text": "a " * 50_000})
 
 
-def test_a_new_scope_is_pointed_out(guest: Guest) -> None:
-    kept = guest.call("remember", **TABS | {"scope": "project:brand-new"})
-    assert "'project:brand-new' is new here" in kept["notices"][0]
+def test_a_new_scope_gives_a_notice(mcp_client: McpClient) -> None:
+    kept = mcp_client.call("remember", **TABS | {"scope": "project:brand-new"})
+    assert "'project:brand-new' is a new scope" in kept["notices"][0]
 
 
 def test_a_host_is_admitted_once(room: Room, engine: Engine) -> None:
