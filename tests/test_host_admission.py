@@ -1,4 +1,4 @@
-"""Who is let in through a door that programs knock on."""
+"""Admission of hosts: who gets access, and who does not."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -30,21 +30,21 @@ def _scopes(engine: Engine) -> tuple[str, ...]:
         return asker(reader, HOST).scopes
 
 
-def test_a_host_that_nobody_spoke_of_is_let_in_once_by_a_fact(engine: Engine) -> None:
+def test_a_new_host_is_granted_access_once_by_a_fact(engine: Engine) -> None:
     assert admit(engine, HOST, ALL)
     assert not admit(engine, HOST, ALL)
     assert _scopes(engine) == ("*",)
     assert [record.actor for record in engine.log.records()] == ["engine"]
 
 
-def test_what_the_user_granted_stays_as_it_is(engine: Engine) -> None:
+def test_a_users_grant_is_not_widened(engine: Engine) -> None:
     engine.do(GrantAudience(HOST, ("user",)), by=USER)
     assert not admit(engine, HOST, ALL)
     assert _scopes(engine) == ("user",)
 
 
 @pytest.mark.promise("P-RPC-3")
-def test_a_host_that_the_user_shut_out_is_not_let_in_again(engine: Engine) -> None:
+def test_a_host_revoked_by_the_user_is_not_admitted_again(engine: Engine) -> None:
     admit(engine, HOST, ALL)
     engine.do(RevokeAudience(HOST), by=USER)
     assert not admit(engine, HOST, ALL)
@@ -52,14 +52,14 @@ def test_a_host_that_the_user_shut_out_is_not_let_in_again(engine: Engine) -> No
 
 
 @pytest.mark.promise("P-RPC-3")
-def test_a_host_whose_admission_was_retracted_is_not_let_in_again(engine: Engine) -> None:
+def test_a_host_whose_admission_was_retracted_is_not_admitted_again(engine: Engine) -> None:
     admit(engine, HOST, ALL)
     engine.log.retract([engine.log.head], reason="no", actor="user")
     assert not admit(engine, HOST, ALL)
     assert _scopes(engine) == ()
 
 
-def test_one_who_rewinds_behind_an_admission_meets_the_host_anew(engine: Engine) -> None:
+def test_after_a_rewind_before_its_admission_a_host_is_admitted_again(engine: Engine) -> None:
     engine.do(RememberItem("mem-1", "Something came before."), by=USER)
     before = engine.log.head
     admit(engine, HOST, ALL)
@@ -67,24 +67,24 @@ def test_one_who_rewinds_behind_an_admission_meets_the_host_anew(engine: Engine)
     assert admit(engine, HOST, ALL)
 
 
-def test_nobody_is_let_in_by_itself_where_the_user_wants_to_grant(engine: Engine) -> None:
+def test_with_admit_hosts_granted_no_host_is_admitted(engine: Engine) -> None:
     assert not admit(engine, HOST, DoorSettings(admit_hosts="granted"))
     assert engine.log.head == 0
 
 
-def test_a_host_cannot_let_itself_in(engine: Engine) -> None:
-    with pytest.raises(Forbidden, match="may not grant or revoke access"):
+def test_a_host_cannot_grant_itself_access(engine: Engine) -> None:
+    with pytest.raises(Forbidden, match="may not say who may ask"):
         engine.do(GrantAudience(HOST, ("*",)), by=Context(actor=HOST))
 
 
 @pytest.mark.parametrize("name", ["squid", "Claude-Code", "a.b_c-1", "cli2", "x" * 64])
-def test_a_host_has_a_short_plain_name(name: str) -> None:
+def test_valid_host_names_are_accepted(name: str) -> None:
     assert host_of(name) == f"agent:{name}"
 
 
 @pytest.mark.parametrize(
     "name", ["", "-x", "a b", "user:x", "é", "x" * 65, "a\n", "../x", "cli", "CLI"]
 )
-def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(Invalid, match="is not a host's name"):
+def test_invalid_host_names_are_refused(name: str) -> None:
+    with pytest.raises(Invalid, match="is not a valid host name"):
         host_of(name)

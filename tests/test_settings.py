@@ -9,14 +9,14 @@ from everloop.memory.settings import MemorySettings
 from everloop.settings import FILE, Settings, described, hide_password, load
 
 
-def test_the_environment_wins_over_the_file_which_wins_over_the_default(tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file_which_overrides_the_default(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("[backups]\nkept = 3\nevery_events = 5\n")
     settings = load({"EVERLOOP_HOME": str(tmp_path), "EVERLOOP_BACKUPS_KEPT": "4"})
     plan = settings.backups
     assert (plan.kept, plan.every_events, plan.every_minutes) == (4, 5, 1_440.0)
 
 
-def test_the_other_names_home_is_honoured_where_ours_is_not_set() -> None:
+def test_loop_home_is_used_if_everloop_home_is_not_set() -> None:
     assert load({"LOOP_HOME": "/there"}).home == "/there"
     assert load({"LOOP_HOME": "/there", "EVERLOOP_HOME": "/here"}).home == "/here"
     assert load({"EVERLOOP_HOME": "/here"}, home="/asked-for").home == "/asked-for"
@@ -33,7 +33,7 @@ def test_the_other_names_home_is_honoured_where_ours_is_not_set() -> None:
     ],
     ids=str,
 )
-def test_a_wrong_setting_is_refused_with_a_hint(environment: dict[str, str]) -> None:
+def test_an_invalid_setting_is_refused_with_a_hint(environment: dict[str, str]) -> None:
     with pytest.raises(Invalid) as refusal:
         load({"EVERLOOP_HOME": "/nowhere", **environment})
     assert refusal.value.hint
@@ -42,24 +42,24 @@ def test_a_wrong_setting_is_refused_with_a_hint(environment: dict[str, str]) -> 
 @pytest.mark.parametrize(
     ("variable", "words"),
     [
-        ("MEMORY_EMBEDDER", "memory.embedder cannot be 'x': it is granite, endpoint, hub or none"),
-        ("DOORS_ADMIT_HOSTS", "doors.admit_hosts cannot be 'x': it is all or granted"),
-        ("LOG_POLL_S", "a setting is wrong: Expected `float`, got `str` - at `$.log.poll_s`"),
+        ("MEMORY_EMBEDDER", "memory.embedder cannot be 'x': use granite, endpoint, hub or none"),
+        ("DOORS_ADMIT_HOSTS", "doors.admit_hosts cannot be 'x': use all or granted"),
+        ("LOG_POLL_S", "invalid setting: Expected `float`, got `str` - at `$.log.poll_s`"),
     ],
 )
-def test_a_setting_that_has_a_few_values_says_which(variable: str, words: str) -> None:
+def test_an_invalid_choice_names_the_allowed_values(variable: str, words: str) -> None:
     with pytest.raises(Invalid) as refusal:
         load({"EVERLOOP_HOME": "/nowhere", f"EVERLOOP_{variable}": "x"})
     assert str(refusal.value) == words
 
 
-def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+def test_a_settings_file_that_is_not_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("kept = = 3")
     with pytest.raises(Invalid):
         load({"EVERLOOP_HOME": str(tmp_path)})
 
 
-def test_every_setting_says_what_it_is_for() -> None:
+def test_every_setting_is_described() -> None:
     for setting in described():
         assert setting.meaning.endswith(".")
         assert setting.kind
@@ -75,19 +75,19 @@ def test_every_setting_says_what_it_is_for() -> None:
             "postgresql://host/db?user=me&password=hush&x=1",
             "postgresql://host/db?user=me&password=…&x=1",
         ),
-        ("postgresql://[bad", "(an address that cannot be read)"),
+        ("postgresql://[bad", "(not a valid URL)"),
     ],
 )
-def test_a_password_is_never_shown(address: str, shown: str) -> None:
+def test_a_password_is_hidden(address: str, shown: str) -> None:
     assert hide_password(address) == shown
 
 
-def test_a_key_is_never_shown() -> None:
+def test_a_key_is_hidden() -> None:
     secret = Settings(memory=MemorySettings(endpoint_key="hush"))
     assert "hush" not in {setting.value for setting in described(secret)}
 
 
-def test_a_setting_in_a_section_of_a_section_has_its_variable_too() -> None:
+def test_a_setting_in_a_nested_section_has_a_variable() -> None:
     for one in described():
         if one.kind.startswith("whole number") and one.name.count(".") == 2:
             load({one.variable: str(one.default)}, home="/nowhere")
@@ -106,11 +106,11 @@ def test_a_setting_in_a_section_of_a_section_has_its_variable_too() -> None:
         ("EVERLOOP_DOORS_ADMIT_HOSTS", "all", "granted"),
     ],
 )
-def test_a_variable_makes_the_gate_and_the_doors_stricter_and_never_looser(
+def test_a_variable_can_only_make_the_gate_and_host_access_stricter(
     tmp_path: Path, variable: str, loose: str, strict: str
 ) -> None:
     written = '[lessons]\nsupports_min = 2\ncitations_min = 2\n[doors]\nadmit_hosts = "granted"\n'
     (tmp_path / "settings.toml").write_text(written)
     load({variable: strict}, home=str(tmp_path))
-    with pytest.raises(Invalid, match="no variable may loosen"):
+    with pytest.raises(Invalid, match="an environment variable may not weaken"):
         load({variable: loose}, home=str(tmp_path))

@@ -128,7 +128,7 @@ def test_it_says_how_old_the_copy_is(
     then = datetime.fromisoformat(at) - timedelta(hours=3)
     mark.write_text(f"{then.isoformat()} {position}")
     assert f"(3 h ago), up to position {head}." in _said(everloop.typed("log", "tail"))
-    assert f"{head} records is here, level with the server 3 h ago" in everloop("doctor").out
+    assert f"with {head} records, last in sync 3 h ago" in everloop("doctor").out
 
 
 def test_exports_are_made_from_the_copy(

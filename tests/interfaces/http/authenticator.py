@@ -1,4 +1,4 @@
-"""A passkey in software: it signs as a phone's would."""
+"""A software WebAuthn authenticator for tests."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ PRESENT, VERIFIED, ATTESTED = 0x01, 0x04, 0x40
 
 
 class Authenticator:
-    """One key for one site."""
+    """A passkey for one site."""
 
     def __init__(self, site: str, origin: str) -> None:
         self.site, self.origin = site, origin
@@ -22,7 +22,7 @@ class Authenticator:
         self._id = hashlib.sha256(b"a key").digest()
 
     def made(self, options: dict[str, Any]) -> dict[str, Any]:
-        """What a browser gives for the options of a new passkey."""
+        """The browser's response to registration options."""
         said = self._said("webauthn.create", options["challenge"])
         known = len(self._id).to_bytes(2, "big") + self._id + self._public()
         data = self._data(ATTESTED) + bytes(16) + known
@@ -35,7 +35,7 @@ class Authenticator:
         )
 
     def signed(self, options: dict[str, Any]) -> dict[str, Any]:
-        """What a browser gives for the options of signing in."""
+        """The browser's response to sign-in options."""
         self.count += 1
         said = self._said("webauthn.get", options["challenge"])
         data = self._data(0)

@@ -1,4 +1,4 @@
-"""The real server as a process of its own, on loopback, with a model service beside it."""
+"""`everloop serve` as a separate process on loopback."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ WAIT_S = 60.0
 
 
 class ServerProcess:
-    """`everloop serve`, as a person starts it."""
+    """A running `everloop serve` process."""
 
     def __init__(self, home: Path, environment: dict[str, str], *words: str) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own programme, fixed options
@@ -25,9 +25,9 @@ class ServerProcess:
             text=True,
         )
         self.said: list[str] = []
-        self.url, self.code = self._announced()
+        self.url, self.code = self._read_link()
 
-    def _announced(self) -> tuple[str, str]:
+    def _read_link(self) -> tuple[str, str]:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.said.append(line)
@@ -37,12 +37,12 @@ class ServerProcess:
         raise AssertionError("".join(self.said) + self._process.communicate()[1])
 
     def kill(self) -> None:
-        """End it as the power goes."""
+        """Kill it with SIGKILL."""
         self._process.kill()
         self._process.communicate()
 
     def ask_to_end(self) -> tuple[int, str]:
-        """End it as a person does; its exit code, and what it complained about."""
+        """End it with SIGTERM; returns the exit code and standard error."""
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         with self._process:
@@ -52,7 +52,7 @@ class ServerProcess:
         return self._process.returncode, complaints
 
     def close(self) -> None:
-        """See to it that it is gone."""
+        """Kill it if it still runs."""
         if self._process.poll() is None:
             self.kill()
 
@@ -61,7 +61,7 @@ class ServerProcess:
 def server_process(
     home: Path, environment: dict[str, str], *words: str
 ) -> Generator[ServerProcess]:
-    """A server that runs; it is gone afterwards, whatever happened."""
+    """Run a server process and kill it afterwards."""
     server = ServerProcess(home, environment, *words)
     try:
         yield server
@@ -70,7 +70,7 @@ def server_process(
 
 
 def with_model(url: str) -> dict[str, str]:
-    """The settings of a server that asks this service, each message once, and looks no further."""
+    """Settings that use this model service, without retries and without an embedder."""
     return {
         "EVERLOOP_MODELS_NARRATIVE": "endpoint:test",
         "EVERLOOP_MODELS_CLASSIFIER": "offline",
@@ -82,7 +82,7 @@ def with_model(url: str) -> dict[str, str]:
 
 @contextmanager
 def signed_in(server: ServerProcess, cookies: httpx.Cookies) -> Generator[httpx.Client]:
-    """A browser that came in with the link of the first start, and kept its cookie."""
+    """A client signed in with the printed link, whose cookie is kept."""
     with httpx.Client(
         base_url=server.url, cookies=cookies, timeout=WAIT_S, trust_env=False
     ) as client:

@@ -1,4 +1,4 @@
-"""A real server on loopback in this process, with a scripted model behind it and real clients."""
+"""A real HTTP server on loopback in this process, with a scripted model and real clients."""
 
 import json
 import threading
@@ -28,12 +28,12 @@ WAIT_S = 30.0
 
 
 def plain_settings(folder: Path) -> Settings:
-    """No embedder, and a data home of its own."""
+    """Settings with their own data home and no embedder."""
     return Settings(home=str(folder), memory=MemorySettings(embedder="none"))
 
 
 class Server(uvicorn.Server):
-    """A server that says when it is there, and ends its streams first."""
+    """A server that signals when it is ready, and closes event streams before shutdown."""
 
     def __init__(self, config: uvicorn.Config, broadcast: Broadcast) -> None:
         super().__init__(config)
@@ -41,18 +41,18 @@ class Server(uvicorn.Server):
         self._broadcast = broadcast
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Begin."""
+        """Start, and signal that it is ready."""
         await super().startup(sockets)
         self.ready.set()
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """End."""
+        """Close the streams and shut down."""
         self._broadcast.close()
         await super().shutdown(sockets)
 
 
 class Served:
-    """An engine at work behind HTTP, and the moves of a test."""
+    """A running server, with what tests need to use it."""
 
     def __init__(
         self, running: Running, model: ScriptedModel, stage: Stage, broadcast: Broadcast, port: int
@@ -63,36 +63,36 @@ class Served:
         self.url = f"http://127.0.0.1:{port}"
 
     def code(self, lives_s: int = 600) -> str:
-        """A code that lets one device in."""
+        """A new pairing code."""
         engine = self.engine
         return credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
 
     def credential(self, name: str = "a test") -> credentials.Credential:
-        """A device that is let in."""
+        """The credential of a newly paired device."""
         engine = self.engine
         return credentials.pair(engine.do, engine.world, name, way="code", via=self.code())
 
     @cached_property
-    def _mine(self) -> credentials.Credential:
+    def _own_credential(self) -> credentials.Credential:
         return self.credential()
 
     @contextmanager
     def stranger(self) -> Generator[httpx.Client]:
-        """A client that nobody let in."""
+        """A client without a credential."""
         with httpx.Client(base_url=self.url, timeout=WAIT_S, trust_env=False) as client:
             yield client
 
     @contextmanager
     def client(self, credential: credentials.Credential | None = None) -> Generator[httpx.Client]:
-        """A signed-in client that behaves as a browser does: it has the cookie."""
-        known = credential or self._mine
+        """A signed-in client with a session cookie, like a browser."""
+        known = credential or self._own_credential
         with self.stranger() as client:
             client.cookies.set(COOKIE, known.text)
             yield client
 
 
-class Heard:
-    """One frame of the stream."""
+class StreamEvent:
+    """One server-sent event."""
 
     def __init__(self, lines: list[str]) -> None:
         parts = (line.partition(": ") for line in lines)
@@ -102,19 +102,19 @@ class Heard:
         self.data: Any = json.loads(fields["data"])
 
 
-def frames(response: httpx.Response) -> Iterator[Heard]:
-    """The frames of a stream, without heartbeats, until it ends."""
+def frames(response: httpx.Response) -> Iterator[StreamEvent]:
+    """The events of a stream, without heartbeats, until it ends."""
     lines: list[str] = []
     for line in response.iter_lines():
         if line and not line.startswith(":"):
             lines.append(line)
         elif lines:
-            yield Heard(lines)
+            yield StreamEvent(lines)
             lines = []
 
 
-def ended(client: httpx.Client, turn_id: str) -> None:
-    """Wait for the end of a turn."""
+def wait_until_ended(client: httpx.Client, turn_id: str) -> None:
+    """Wait until a turn has ended."""
     with client.stream("GET", "/api/stream", params={"after": 0}) as stream:
         for one in frames(stream):
             kind = one.data.get("kind", "") if one.event == "fact" else ""
@@ -123,12 +123,12 @@ def ended(client: httpx.Client, turn_id: str) -> None:
                 return
 
 
-def asked(client: httpx.Client, text: str, thread: str = "home") -> dict[str, Any]:
-    """Say something and wait for the answer."""
+def send_and_wait(client: httpx.Client, text: str, thread: str = "home") -> dict[str, Any]:
+    """Send a message and wait for the answer."""
     sent: dict[str, Any] = client.post(
         f"/api/threads/{thread}/messages", json={"text": text}
     ).json()
-    ended(client, sent["turn_id"])
+    wait_until_ended(client, sent["turn_id"])
     return sent
 
 
@@ -140,7 +140,7 @@ def served(
     settings: Settings | None = None,
     rules: Rules | None = None,
 ) -> Generator[Served]:
-    """A server that listens; nothing runs behind it but the conductor."""
+    """Run a server whose only background service is the turn scheduler."""
     stage, model = Stage(), ScriptedModel(answers)
     chosen = settings or plain_settings(folder)
     with Engine.open(folder, settings=chosen, world=stage.world) as engine:

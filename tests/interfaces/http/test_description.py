@@ -1,4 +1,4 @@
-"""What the server says of itself in OpenAPI is true: whatever is sent, it answers as it says."""
+"""The OpenAPI description is true: every response matches it, whatever is sent."""
 
 # Schemathesis gives types for a part of itself only.
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -34,7 +34,7 @@ CHECKS = [
 
 @pytest.mark.promise("P-HTTP-9")
 @pytest.mark.timeout(1800)
-def test_whatever_is_sent_it_answers_as_its_description_says(shared: Served) -> None:
+def test_every_response_matches_the_openapi_description(shared: Served) -> None:
     credential = shared.credential().text
     with shared.client() as client:
         described: dict[str, Any] = client.get("/openapi.json").json()
@@ -64,7 +64,7 @@ def test_whatever_is_sent_it_answers_as_its_description_says(shared: Served) -> 
     assert tried > 60
 
 
-def test_every_route_says_what_it_does_and_how_it_fails(shared: Served) -> None:
+def test_every_route_documents_its_purpose_and_its_errors(shared: Served) -> None:
     with shared.client() as client:
         described: dict[str, Any] = client.get("/openapi.json").json()
     silent = [

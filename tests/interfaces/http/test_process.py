@@ -1,4 +1,4 @@
-"""The server as a process: how it begins, how it ends, and what is left if it is killed."""
+"""The server as a process: startup, graceful shutdown, and crash safety."""
 
 import threading
 from argparse import Namespace
@@ -26,7 +26,7 @@ LATEST_S = 0.5  # a kill comes at most so long after a message was sent
 
 
 @pytest.mark.promise("P-HTTP-7")
-def test_asked_to_end_it_ends_its_streams_and_keeps_what_came_of_an_answer(tmp_path: Path) -> None:
+def test_shutdown_closes_streams_and_saves_the_partial_answer(tmp_path: Path) -> None:
     stalls = Reply(pieces=("Half an ", "answer"), then="stall")
     with (
         fake_service(stalls) as model,
@@ -55,7 +55,7 @@ def test_asked_to_end_it_ends_its_streams_and_keeps_what_came_of_an_answer(tmp_p
 
 @pytest.mark.promise("P-HTTP-8")
 @pytest.mark.timeout(900)
-def test_killed_at_any_moment_no_message_is_lost_and_none_is_sent_twice(
+def test_a_kill_at_any_moment_loses_and_duplicates_no_message(
     tmp_path: Path, soaking: bool
 ) -> None:
     rounds = 30 if soaking else 4
@@ -125,7 +125,7 @@ def _phase(client: httpx.Client, name: str) -> str:
 
 
 def _calls(model: FakeService, rounds: int) -> Counter[str]:
-    """How often each message was the question of a call."""
+    """How often each message was sent to the model."""
     questions = [_question(asked) for asked in model.asked]
     return Counter(name for name in _names(rounds) for said in questions if said.endswith(name))
 
@@ -135,7 +135,7 @@ def _question(asked: Asked) -> str:
     return last if isinstance(last, str) else str(last[-1]["text"])
 
 
-def test_it_says_where_it_is_and_how_to_come_in_and_no_more(tmp_path: Path) -> None:
+def test_startup_prints_the_address_and_a_pairing_link_and_nothing_else(tmp_path: Path) -> None:
     with fake_service() as model, server_process(tmp_path, with_model(model.url)) as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.said[0] == f"Everloop is at {server.url}\n"
@@ -145,7 +145,7 @@ def test_it_says_where_it_is_and_how_to_come_in_and_no_more(tmp_path: Path) -> N
             assert "server" not in client.get("/api/health").headers
 
 
-def test_where_a_phone_can_reach_it_the_link_is_drawn_for_its_camera(tmp_path: Path) -> None:
+def test_a_server_reachable_by_phones_prints_a_qr_code(tmp_path: Path) -> None:
     named = {"EVERLOOP_SERVE_SECURE": "true", "EVERLOOP_SERVE_HOSTS": "loop.example"}
     with (
         fake_service() as model,
@@ -157,18 +157,18 @@ def test_where_a_phone_can_reach_it_the_link_is_drawn_for_its_camera(tmp_path: P
     assert server.said[-1] == drawn.getvalue()
 
 
-def test_a_port_that_is_taken_is_said_plainly(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     with fake_service() as model:
         asked = Namespace(
             home=str(tmp_path), tenant="local", address=None, lan=False, port=_port(model.url)
         )
-        with pytest.raises(Unavailable, match="nothing can listen"):
+        with pytest.raises(Unavailable, match="cannot listen"):
             serve(asked)
 
 
-def test_it_listens_beyond_this_machine_only_if_that_is_said_just_now() -> None:
+def test_it_listens_on_the_network_only_if_the_command_line_says_so() -> None:
     wide = ServeSettings(host="0.0.0.0")  # noqa: S104 - what is to be refused
-    with pytest.raises(Forbidden, match="beyond this machine"):
+    with pytest.raises(Forbidden, match="open the server to the network"):
         placed(wide, Namespace(address=None, port=None, lan=False))
     assert placed(wide, Namespace(address="0.0.0.0", port=1, lan=False)).port == 1  # noqa: S104
     lan = placed(ServeSettings(), Namespace(address=None, port=None, lan=True))
@@ -181,13 +181,13 @@ def test_it_listens_beyond_this_machine_only_if_that_is_said_just_now() -> None:
     ("host", "address"),
     [("127.0.0.1", "http://127.0.0.1:7777"), ("::1", "http://[::1]:7777")],
 )
-def test_the_address_is_one_that_a_browser_takes(host: str, address: str) -> None:
+def test_the_printed_address_works_in_a_browser(host: str, address: str) -> None:
     place = ServeSettings(host=host)
     assert address_of(place) == address
     assert address.removeprefix("http://").rpartition(":")[0] in rules_of(place).hosts
 
 
-def test_behind_a_tunnel_the_address_is_its_name() -> None:
+def test_behind_a_tunnel_the_address_uses_its_host_name() -> None:
     place = ServeSettings(hosts="loop.example, other.example", secure=True)
     assert address_of(place) == "https://loop.example"
     assert {"loop.example", "other.example", "localhost"} <= set(rules_of(place).hosts)

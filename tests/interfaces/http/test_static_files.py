@@ -1,4 +1,4 @@
-"""The web pages: one page for every address, assets that never change, nothing from outside."""
+"""Static files: one page for every address, immutable assets, no path traversal."""
 
 import asyncio
 import base64
@@ -17,7 +17,7 @@ SCRIPT = b"\n\tstart();\n"
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    """A build, and something beside it that nobody may see."""
+    """A web build, and a private file next to it."""
     folder = tmp_path / "web"
     assets = folder / "_app" / "immutable"
     assets.mkdir(parents=True)
@@ -61,7 +61,7 @@ def _digest(script: bytes) -> str:
 
 
 @pytest.mark.parametrize("path", ["/", "/t/home", "/memory/mem-1", "/settings", "/index.html"])
-def test_every_address_gives_the_one_page(build: Path, path: str) -> None:
+def test_every_address_serves_the_page(build: Path, path: str) -> None:
     given = _got(build, path)
     assert given.content == (build / "index.html").read_bytes()
     assert given.headers["content-type"] == "text/html; charset=utf-8"
@@ -71,7 +71,7 @@ def test_every_address_gives_the_one_page(build: Path, path: str) -> None:
 @pytest.mark.parametrize(
     ("accepted", "body"), [("", "plain"), ("gzip", "gzip"), ("br, gzip", "brotli")]
 )
-def test_an_asset_is_kept_for_ever_and_comes_packed(build: Path, accepted: str, body: str) -> None:
+def test_an_asset_is_immutable_and_served_compressed(build: Path, accepted: str, body: str) -> None:
     packed = _raw(build, "/_app/immutable/a1b2.js", accepted)
     assert packed.text == body
     assert "immutable" in packed.headers["cache-control"]
@@ -80,7 +80,7 @@ def test_an_asset_is_kept_for_ever_and_comes_packed(build: Path, accepted: str, 
 
 
 def _raw(build: Path, path: str, accepted: str) -> httpx.Response:
-    """An answer as it was sent: what is packed here is not really packed."""
+    """A raw response: the compressed files of the test are not really compressed."""
     app = FastAPI()
     serve_pages(app, build)
 
@@ -110,17 +110,17 @@ def _raw(build: Path, path: str, accepted: str) -> httpx.Response:
         "/_app",
     ],
 )
-def test_nothing_outside_the_build_is_given(build: Path, path: str) -> None:
+def test_no_file_outside_the_build_is_served(build: Path, path: str) -> None:
     assert _got(build, path).content == (build / "index.html").read_bytes()
 
 
-def test_the_pages_own_script_may_run_and_no_other(build: Path) -> None:
+def test_the_policy_allows_only_the_pages_own_scripts(build: Path) -> None:
     allowed = _scripts(_got(build, "/t/home"))
     assert allowed == ["'self'", f"'sha256-{_digest(SCRIPT)}'"]
     assert "content-security-policy" not in _got(build, "/_app/immutable/a1b2.js").headers
 
 
-def test_a_build_that_was_exchanged_under_a_running_server_may_run_its_own_script(
+def test_a_build_replaced_while_serving_gets_a_policy_for_its_own_script(
     build: Path,
 ) -> None:
     app = _pages(build)
@@ -130,14 +130,14 @@ def test_a_build_that_was_exchanged_under_a_running_server_may_run_its_own_scrip
     assert before != after == ["'self'", f"'sha256-{_digest(b'another()')}'"]
 
 
-def test_without_a_build_a_plain_page_says_what_to_do(build: Path) -> None:
+def test_without_a_build_a_plain_page_says_how_to_make_one(build: Path) -> None:
     assert "make web" in _got(None, "/").text
     (build / "index.html").unlink()
     assert "make web" in _got(build, "/t/home").text
 
 
 @pytest.mark.parametrize("folder", [True, False])
-def test_an_address_of_the_api_never_gives_the_page(build: Path, *, folder: bool) -> None:
+def test_an_api_address_never_serves_the_page(build: Path, *, folder: bool) -> None:
     answer = _got(build if folder else None, "/api/nothing")
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/json"

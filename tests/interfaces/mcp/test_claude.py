@@ -26,7 +26,7 @@ RECALL = ("t1", "mcp__everloop__recall", '{"query": "kettle", "scope": "user", "
 CORRECTION = "No, always warm the pot before you make tea."
 
 
-class House:
+class ClaudeHome:
     """A home with a project, an installed Everloop, and Claude Code in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +52,7 @@ class House:
         }
 
     def everloop(self, *words: str) -> str:
-        """What a command says."""
+        """The output of a command."""
         return self._run([sys.executable, "-m", "everloop", "--home", str(self.data), *words], {})
 
     def claude(self, service: FakeService, prompt: str, *options: str) -> dict[str, Any]:
@@ -72,17 +72,17 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    house = House(tmp_path)
-    with Engine.open(house.data) as engine:
+def claude_home(tmp_path: Path) -> ClaudeHome:
+    house = ClaudeHome(tmp_path)
+    with Engine.open(claude_home.data) as engine:
         engine.do(RememberItem("mem-kettle", "The kettle whistles at noon."), by=USER)
-    house.everloop("--yes", "install", "claude-code")
+    claude_home.everloop("--yes", "install", "claude-code")
     return house
 
 
-def test_the_model_is_offered_our_tools_and_calls_one(house: House) -> None:
+def test_the_model_is_offered_our_tools_and_calls_one(claude_home: ClaudeHome) -> None:
     with fake_service(Reply(calls=(RECALL,)), Reply()) as service:
-        result = house.claude(service, PROMPT, "--allowedTools", "mcp__everloop__recall")
+        result = claude_home.claude(service, PROMPT, "--allowedTools", "mcp__everloop__recall")
         first, second = (service.asked[0].body, service.asked[-1].body)
     assert result["is_error"] is False
     offered = {tool["name"] for tool in first["tools"] if tool["name"].startswith("mcp__everloop")}
@@ -91,26 +91,26 @@ def test_the_model_is_offered_our_tools_and_calls_one(house: House) -> None:
     assert "The kettle whistles at noon." in json.dumps(second["messages"])
 
 
-def test_the_prompt_carries_what_is_remembered(house: House) -> None:
+def test_the_hook_adds_memories_to_the_prompt(claude_home: ClaudeHome) -> None:
     with fake_service() as service:
-        house.claude(service, PROMPT)
+        claude_home.claude(service, PROMPT)
         asked = json.dumps(service.asked[0].body["messages"])
     assert "mem-kettle" in asked
 
 
-def test_what_the_user_corrected_is_proposed_when_the_session_ends(house: House) -> None:
+def test_a_users_correction_is_proposed_as_a_lesson_at_session_end(claude_home: ClaudeHome) -> None:
     with fake_service() as service:
-        first = house.claude(service, "Please make some tea for the whole house.")
-        house.claude(service, CORRECTION, "--resume", first["session_id"])
-    with Engine.open(house.data) as engine:
+        first = claude_home.claude(service, "Please make some tea for the whole claude_home.")
+        claude_home.claude(service, CORRECTION, "--resume", first["session_id"])
+    with Engine.open(claude_home.data) as engine:
         lessons = engine.lessons.page("user").lessons
     assert [lesson.status for lesson in lessons] == ["pending"]
     assert "warm the pot" in lessons[0].body
 
 
-def test_taken_out_again_claude_knows_nothing_of_us(house: House) -> None:
-    house.everloop("--yes", "install", "claude-code", "--uninstall")
+def test_after_uninstalling_claude_has_no_trace_of_everloop(claude_home: ClaudeHome) -> None:
+    claude_home.everloop("--yes", "install", "claude-code", "--uninstall")
     with fake_service() as service:
-        house.claude(service, PROMPT)
+        claude_home.claude(service, PROMPT)
         asked = json.dumps(service.asked[0].body)
-    assert "everloop" not in asked.replace(str(house.home), "")
+    assert "everloop" not in asked.replace(str(claude_home.home), "")

@@ -48,7 +48,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("revision", sorted(ANY_SERVER))
-def test_what_fits_any_server_passes(suite: Path, address: str, revision: str) -> None:
+def test_the_conformance_checks_for_any_server_pass(
+    suite: Path, address: str, revision: str
+) -> None:
     done = node.run(suite, "server", "--url", address, "--requirements", revision)
     passed = set(_PASSED.findall(done.stdout))
     assert ANY_SERVER[revision] - passed == set(), done.stdout[-4_000:]

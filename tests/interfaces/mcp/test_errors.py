@@ -1,4 +1,4 @@
-"""Our errors in the protocol's words."""
+"""Everloop's errors as MCP errors."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ Kind = Callable[[Callable[[], None]], Callable[[], None]]
         (errors.prompt, NotFound, MCPError),
     ],
 )
-def test_what_went_wrong_is_told_with_its_hint(
+def test_an_error_is_reported_with_its_hint(
     kind: Kind, problem: type[EverloopError], becomes: type[Exception]
 ) -> None:
     def fails() -> None:

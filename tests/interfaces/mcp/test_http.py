@@ -1,9 +1,9 @@
-"""The same server over HTTP on loopback: both eras, and strangers kept out by Host and Origin."""
+"""MCP over HTTP on loopback: both protocol generations, and Host and Origin checks."""
 
 import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
-from tests.interfaces.mcp.guests import visiting
+from tests.interfaces.mcp.clients import open_client
 
 from everloop.app import Engine
 
@@ -14,33 +14,33 @@ HEADERS = {"accept": "application/json, text/event-stream"}
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_calls_a_tool_over_http(address: str, engine: Engine, mode: str) -> None:
-    with visiting(address, mode=mode, name="phone") as guest:
-        kept = guest.call("remember", **WORDS)
+    with open_client(address, mode=mode, name="phone") as mcp_client:
+        kept = mcp_client.call("remember", **WORDS)
     assert engine.memory.find("user", kept["id"]).author == "agent:phone"
 
 
-def test_two_connections_of_the_older_era_are_two_runs(address: str, engine: Engine) -> None:
+def test_two_handshake_connections_are_two_sessions(address: str, engine: Engine) -> None:
     sessions: set[str] = set()
     for number in range(2):
-        with visiting(address, mode="legacy") as guest:
-            kept = guest.call("remember", **WORDS | {"text": f"Number {number} of two."})
+        with open_client(address, mode="legacy") as mcp_client:
+            kept = mcp_client.call("remember", **WORDS | {"text": f"Number {number} of two."})
         sessions.add(engine.memory.find("user", kept["id"]).origin.session)
     assert len(sessions) == 2
     assert all(session.startswith("mcp-") for session in sessions)
 
 
-def test_a_session_that_a_client_makes_up_is_not_believed(address: str, engine: Engine) -> None:
+def test_a_session_id_invented_by_a_client_is_ignored(address: str, engine: Engine) -> None:
     client = httpx2.AsyncClient(headers={"mcp-session-id": "made-up"})
     transport = streamable_http_client(address, http_client=client)
-    with visiting(transport, mode="2026-07-28", name="liar") as guest:
-        kept = guest.call("remember", **WORDS)
-        guest.portal.call(client.aclose)
+    with open_client(transport, mode="2026-07-28", name="liar") as mcp_client:
+        kept = mcp_client.call("remember", **WORDS)
+        mcp_client.portal.call(client.aclose)
     assert engine.memory.find("user", kept["id"]).origin.session == "mcp-run"
 
 
 @pytest.mark.parametrize(
     "header", [{"host": "evil.example"}, {"origin": "http://evil.example"}], ids=["host", "origin"]
 )
-def test_a_page_of_a_stranger_cannot_reach_it(address: str, header: dict[str, str]) -> None:
+def test_another_sites_page_cannot_reach_it(address: str, header: dict[str, str]) -> None:
     answer = httpx2.post(address, json=PING, headers=HEADERS | header)
     assert answer.status_code in (403, 421)

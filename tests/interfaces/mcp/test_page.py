@@ -1,24 +1,24 @@
-"""docs/mcp.md says what there is."""
+"""`docs/mcp.md` documents every tool, prompt and resource."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.interfaces.mcp.guests import Guest
+from tests.interfaces.mcp.clients import McpClient
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
 
 
-def test_the_page_lists_every_tool_and_its_arguments(guest: Guest) -> None:
+def test_the_docs_list_every_tool_and_its_arguments(mcp_client: McpClient) -> None:
     rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
     told = {name: set(re.findall(r"`(\w+)`", arguments)) for name, arguments in rows}
-    tools = guest.ask("list_tools").tools
+    tools = mcp_client.ask("list_tools").tools
     offered = {tool.name: set(tool.input_schema["properties"]) - {"scope"} for tool in tools}
     assert told == offered
 
 
-def test_the_page_shows_how_to_mount_the_server(
+def test_the_docs_show_how_to_mount_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVERLOOP_HOME", str(tmp_path))
@@ -29,8 +29,8 @@ def test_the_page_shows_how_to_mount_the_server(
     names["room"].close()
 
 
-def test_the_page_names_every_prompt_and_resource(guest: Guest) -> None:
-    for prompt in guest.ask("list_prompts").prompts:
+def test_the_docs_name_every_prompt_and_resource(mcp_client: McpClient) -> None:
+    for prompt in mcp_client.ask("list_prompts").prompts:
         assert f"`{prompt.name}`" in PAGE
-    for template in guest.ask("list_resource_templates").resource_templates:
+    for template in mcp_client.ask("list_resource_templates").resource_templates:
         assert f"`{template.uri_template}`" in PAGE

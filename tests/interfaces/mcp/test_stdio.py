@@ -1,4 +1,4 @@
-"""`everloop mcp` as a process of its own, spoken to over standard input and output."""
+"""`everloop mcp` as a process, over standard input and output."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from tests.interfaces.mcp.guests import Guest, visiting
+from tests.interfaces.mcp.clients import McpClient, open_client
 
 from everloop.app import Engine
 
@@ -43,18 +43,18 @@ def _command(home: Path, *more: str) -> list[str]:
 
 
 @pytest.fixture(params=["auto", "legacy"], ids=["2026", "2025"])
-def guest(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Guest]:
+def mcp_client(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[McpClient]:
     command = _command(tmp_path / "home", "--as", "laptop")
     server = StdioServerParameters(
         command=command[0], args=command[1:], env={"EVERLOOP_MEMORY_EMBEDDER": "none"}
     )
-    with visiting(stdio_client(server), mode=request.param) as guest:
-        yield guest
+    with open_client(stdio_client(server), mode=request.param) as mcp_client:
+        yield mcp_client
 
 
-def test_a_client_lists_the_tools_and_calls_one(guest: Guest, tmp_path: Path) -> None:
-    assert {tool.name for tool in guest.ask("list_tools").tools} == TOOLS
-    kept = guest.call("remember", **WORDS)
+def test_a_client_lists_the_tools_and_calls_one(mcp_client: McpClient, tmp_path: Path) -> None:
+    assert {tool.name for tool in mcp_client.ask("list_tools").tools} == TOOLS
+    kept = mcp_client.call("remember", **WORDS)
     with Engine.open(tmp_path / "home") as engine:
         item = engine.memory.find("user", kept["id"])
     assert item.author == "agent:laptop"
@@ -62,14 +62,14 @@ def test_a_client_lists_the_tools_and_calls_one(guest: Guest, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("said", "believed"), [("0b-1c", True), ("no/name", False), ("", False)])
-def test_the_run_is_the_hosts_own_if_the_host_says_which(
+def test_the_session_is_the_hosts_own_if_it_names_one(
     tmp_path: Path, said: str, believed: bool
 ) -> None:
     command = _command(tmp_path / "home")
     environment = {"EVERLOOP_MEMORY_EMBEDDER": "none", "CLAUDE_CODE_SESSION_ID": said}
     server = StdioServerParameters(command=command[0], args=command[1:], env=environment)
-    with visiting(stdio_client(server)) as guest:
-        kept = guest.call("remember", **WORDS)
+    with open_client(stdio_client(server)) as mcp_client:
+        kept = mcp_client.call("remember", **WORDS)
     with Engine.open(tmp_path / "home") as engine:
         session = engine.memory.find("user", kept["id"]).origin.session
     assert (session == said) is believed
@@ -80,7 +80,9 @@ def test_two_servers_on_one_log_lose_nothing(tmp_path: Path) -> None:
     environment = {"EVERLOOP_MEMORY_EMBEDDER": "none"}
     server = StdioServerParameters(command=command[0], args=command[1:], env=environment)
     with ExitStack() as stack:
-        guests = [stack.enter_context(visiting(stdio_client(server), name=f"h{n}")) for n in "ab"]
+        guests = [
+            stack.enter_context(open_client(stdio_client(server), name=f"h{n}")) for n in "ab"
+        ]
         pool = stack.enter_context(ThreadPoolExecutor(8))
         texts = [f"Number {number} of the list is {number * 7}." for number in range(12)]
         calls = [
@@ -94,7 +96,7 @@ def test_two_servers_on_one_log_lose_nothing(tmp_path: Path) -> None:
 
 
 def _asked(home: Path, lines: list[str], *, last: int) -> dict[int, Any]:
-    """What it answers to these lines, by id, up to the answer of that id."""
+    """The responses to these lines by id, up to a given id."""
     answers: dict[int, Any] = {}
     with subprocess.Popen(  # noqa: S603 - our own command
         _command(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -127,7 +129,7 @@ def test_standard_output_carries_the_protocol_and_nothing_else(tmp_path: Path) -
     assert {tool["name"] for tool in by_id[3]["result"]["tools"]} == TOOLS
 
 
-def test_it_ends_in_peace_when_its_input_ends(tmp_path: Path) -> None:
+def test_it_exits_cleanly_when_its_input_ends(tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own command
         _command(tmp_path / "home"),
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
@@ -135,11 +137,11 @@ def test_it_ends_in_peace_when_its_input_ends(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_a_name_that_is_none_ends_with_a_message(tmp_path: Path) -> None:
+def test_an_invalid_host_name_ends_with_a_message(tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own command
         _command(tmp_path / "home", "--as", "no/name"),
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "is not a host's name" in done.stderr
+    assert "is not a valid host name" in done.stderr
     assert done.stdout == ""

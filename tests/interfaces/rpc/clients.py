@@ -1,4 +1,4 @@
-"""Hosts of the JSON-RPC door: one that talks to a real process, and one inside this process."""
+"""JSON-RPC test clients: one for a real process, and one inside this process."""
 
 import json
 import os
@@ -29,7 +29,7 @@ ENDS_WITHIN_S = 20
 
 
 class Refused(Exception):
-    """An answer that is an error."""
+    """A JSON-RPC error response."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 class Wire:
-    """Two streams with a door at the other end."""
+    """A client on two byte streams."""
 
     def __init__(self, questions: BinaryIO, answers: BinaryIO) -> None:
         self.questions = questions
@@ -46,12 +46,12 @@ class Wire:
         self._ids = count(1)
 
     def send(self, line: bytes) -> None:
-        """Say a line, whatever it is."""
+        """Send a line of any bytes."""
         self.questions.write(line + b"\n")
         self.questions.flush()
 
     def receive(self) -> Any:
-        """Hear a line."""
+        """Receive a response."""
         line = self.answers.readline()
         assert line.endswith(b"\n"), f"the door closed in the middle of {line!r}"
         return json.loads(line)
@@ -69,7 +69,7 @@ class Wire:
 
 
 class Process(Wire):
-    """`everloop rpc` as a host runs it."""
+    """A client of an `everloop rpc` process."""
 
     def __init__(self, home: Path, *words: str, **settings: str) -> None:
         command = [sys.executable, "-m", "everloop", "--home", str(home), "rpc", *words]
@@ -87,7 +87,7 @@ class Process(Wire):
         self.said: list[str] = []
 
     def wait_until_ready(self) -> None:
-        """Wait for the line that says so."""
+        """Wait until it prints that it is ready."""
         assert self.process.stderr
         while not any("ready as" in line for line in self.said):
             line = self.process.stderr.readline()
@@ -95,14 +95,14 @@ class Process(Wire):
             self.said.append(line.decode())
 
     def end(self) -> tuple[int, bytes, str]:
-        """Close its input: the exit code, and what else it wrote."""
+        """Close its input; returns the exit code and its remaining output."""
         out, err = self.process.communicate(timeout=ENDS_WITHIN_S)
         return self.process.returncode, out, "".join(self.said) + err.decode()
 
 
 @contextmanager
 def serving(home: Path, *words: str, **settings: str) -> Generator[Process]:
-    """A process that is gone afterwards, whatever happened."""
+    """Run a process and kill it afterwards."""
     client = Process(home, *words, **settings)
     try:
         yield client
@@ -126,7 +126,7 @@ def connected(path: Path) -> Generator[Wire]:
 
 
 class Indoors:
-    """An engine in a still world with the door's conversation on top: no process, no wire."""
+    """A JSON-RPC connection to a deterministic engine, without a process or socket."""
 
     def __init__(self, folder: Path) -> None:
         self.stage = Stage()
@@ -136,23 +136,23 @@ class Indoors:
         self._ids = count(1)
 
     def host(self, name: str = "rpc", session: str = "rpc-1") -> Host:
-        """A host that was let in."""
+        """A host with access to every scope."""
         actor = f"agent:{name}"
         admit(self.engine, actor, self.settings.doors)
         return Host(self.engine, Context(actor=actor, session=session))
 
     def talk(self, name: str = "rpc", session: str = "rpc-1") -> Conversation[Host]:
-        """A connection of its own."""
+        """A new connection."""
         return Conversation(
             self.host(name, session), METHODS, self.settings.doors, self.said.append
         )
 
     def remember(self, item_id: str, text: str) -> None:
-        """Take an item of this id in."""
+        """Store an item with this id."""
         self.engine.do(RememberItem(item_id, text), by=self.host().by)
 
     def propose(self, lesson_id: str, rule: str, cites: str) -> None:
-        """Put a lesson of this id forward."""
+        """Propose a lesson with this id."""
         new = ProposeLesson(lesson_id, rule, rule, evidence=(MemoryEvidence(cites),))
         self.engine.lessons.propose(new, by=self.host().by)
 

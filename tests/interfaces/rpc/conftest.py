@@ -1,4 +1,4 @@
-"""Fixtures of the JSON-RPC door."""
+"""Fixtures of the JSON-RPC tests."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -9,13 +9,13 @@ from tests.interfaces.rpc.clients import Indoors, Process, indoors, serving
 
 @pytest.fixture
 def inside(tmp_path: Path) -> Generator[Indoors]:
-    """The door without a wire."""
+    """An in-process JSON-RPC server."""
     with indoors(tmp_path / "home") as made:
         yield made
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Generator[Process]:
-    """A host with a process of its own."""
+    """A client of an `everloop rpc` process."""
     with serving(tmp_path / "home") as client:
         yield client

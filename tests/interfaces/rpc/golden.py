@@ -1,8 +1,8 @@
-"""Recorded conversations: what a host says, what it hears, and what happens in between.
+"""Golden JSON-RPC conversations: requests, responses and events in between.
 
-A line that begins with `>` is a request, `<` its answer, `!` something that happens besides: time
-passes, the host connects anew, the user does something. Ids are numbered by their kind as they
-appear. `python -m tests.interfaces.rpc.golden` writes the answers anew; look at the difference.
+A line that begins with `>` is a request, `<` its response, `!` an event: time passes, the host
+reconnects, the user acts. Ids are numbered by kind in order of appearance.
+`python -m tests.interfaces.rpc.golden` rewrites the responses; review the diff.
 """
 
 import re
@@ -21,7 +21,7 @@ _ID = re.compile(r"\b(mem-c|mem|les)-([0-9a-f]+)\b")
 
 
 class Names:
-    """What ids are called in a recording."""
+    """Maps real ids to numbered ids of a recording, and back."""
 
     def __init__(self) -> None:
         self._told: dict[str, str] = {}
@@ -29,11 +29,11 @@ class Names:
         self._count: Counter[str] = Counter()
 
     def told(self, text: str) -> str:
-        """A text as it is recorded."""
+        """A text with numbered ids."""
         return _ID.sub(lambda found: self._name(found[0], found[1]), text)
 
     def real(self, text: str) -> str:
-        """A recorded text as it is said."""
+        """A recorded text with real ids."""
         return _ID.sub(lambda found: self._real.get(found[0], found[0]), text)
 
     def _name(self, real: str, kind: str) -> str:
@@ -45,7 +45,7 @@ class Names:
 
 
 def played(inside: Indoors, recording: str) -> str:
-    """The recording as it goes now."""
+    """Replay a recording and return it with the current responses."""
     names, lines = Names(), list[str]()
     host, session = "rpc", "rpc-1"
     for line in recording.splitlines():
@@ -78,7 +78,7 @@ def _happens(inside: Indoors, what: str, words: list[str]) -> None:
 
 
 def main() -> int:
-    """Write every recording anew."""
+    """Rewrite every recording."""
     for path in sorted(FOLDER.glob("*.txt")):
         with tempfile.TemporaryDirectory() as folder, indoors(Path(folder)) as inside:
             path.write_text(played(inside, path.read_text()))

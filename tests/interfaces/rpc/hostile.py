@@ -1,6 +1,6 @@
-"""Lines that a host should not send: some are no JSON, some are read differently by others.
+"""Invalid or ambiguous JSON lines.
 
-Those that are text stand in `hostile.txt`, one each; here are the ones that are not, or are long.
+The printable ones are in `hostile.txt`, one per line; here are binary and long ones.
 """
 
 from pathlib import Path

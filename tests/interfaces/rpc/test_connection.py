@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 itself: requests, notifications, batches, ids, errors. With methods of our own."""
+"""The JSON-RPC 2.0 protocol: requests, notifications, batches, ids and errors."""
 
 import json
 from typing import Any
@@ -38,7 +38,7 @@ class Failing(msgspec.Struct, frozen=True):
 
 
 class Calculator:
-    """What the methods act on."""
+    """The object that the test methods act on."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -49,7 +49,7 @@ class Calculator:
         return {"difference": asked.minuend - asked.subtrahend}
 
     def fail(self, asked: Failing) -> dict[str, Any]:
-        """Fail in one of our ways, or in a way that nobody thought of."""
+        """Raise one of our errors, or an unexpected one."""
         kinds = {kind.__name__: kind for kind in (*ERRORS, EverloopError)}
         raise kinds[asked.id]("it failed", hint="Try something else.")
 
@@ -93,27 +93,29 @@ def _request(**members: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "params", [{"minuend": 42, "subtrahend": 23}, {"subtrahend": 23, "minuend": 42}, [42, 23]]
 )
-def test_parameters_go_by_name_or_by_place(talk: Conversation[Calculator], params: Any) -> None:
+def test_parameters_are_accepted_by_name_or_position(
+    talk: Conversation[Calculator], params: Any
+) -> None:
     answer = _ask(talk, _request(id=1, params=params))
     assert answer == {"jsonrpc": "2.0", "id": 1, "result": {"difference": 19}}
 
 
 @pytest.mark.parametrize("name", [1, -7, 2**64 - 1, 1.5, "a", "", "1", "é😀", None])
-def test_an_answer_carries_the_id_of_its_request(talk: Conversation[Calculator], name: Any) -> None:
+def test_a_response_has_the_id_of_its_request(talk: Conversation[Calculator], name: Any) -> None:
     assert _ask(talk, _request(id=name))["id"] == name
 
 
-def test_a_parameter_that_is_null_is_one_that_is_absent(talk: Conversation[Calculator]) -> None:
+def test_a_null_parameter_counts_as_absent(talk: Conversation[Calculator]) -> None:
     params = {"minuend": 42, "subtrahend": None}
     assert _ask(talk, _request(id=1, params=params))["result"] == {"difference": 41}
 
 
-def test_unknown_parameters_are_passed_over(talk: Conversation[Calculator]) -> None:
+def test_unknown_parameters_are_ignored(talk: Conversation[Calculator]) -> None:
     params = {"minuend": 42, "trace": "abc"}
     assert _ask(talk, _request(id=1, params=params))["result"] == {"difference": 41}
 
 
-def test_a_notification_is_carried_out_and_not_answered(
+def test_a_notification_is_executed_without_a_response(
     talk: Conversation[Calculator], calculator: Calculator
 ) -> None:
     assert _ask(talk, _request()) is None
@@ -121,13 +123,13 @@ def test_a_notification_is_carried_out_and_not_answered(
 
 
 @pytest.mark.parametrize("members", [{"method": "nothing"}, {"params": {}}, {"method": "fail"}])
-def test_a_notification_that_fails_is_not_answered_either(
+def test_a_failing_notification_gets_no_response(
     talk: Conversation[Calculator], members: dict[str, Any]
 ) -> None:
     assert _ask(talk, _request(**members)) is None
 
 
-def test_a_batch_is_answered_in_its_order_without_its_notifications(
+def test_a_batch_response_keeps_the_order_and_omits_notifications(
     talk: Conversation[Calculator],
 ) -> None:
     batch = [_request(id="1"), _request(), 1, _request(id="2", method="x"), {"id": "3"}]
@@ -141,7 +143,7 @@ def test_a_batch_is_answered_in_its_order_without_its_notifications(
     ]
 
 
-def test_a_batch_of_notifications_is_not_answered(talk: Conversation[Calculator]) -> None:
+def test_a_batch_of_notifications_gets_no_response(talk: Conversation[Calculator]) -> None:
     assert _ask(talk, [_request(), _request()]) is None
 
 
@@ -155,7 +157,7 @@ def test_a_batch_that_is_empty_or_too_long_is_one_invalid_request(
 
 
 @pytest.mark.parametrize("asked", [1, "a", None, True, {}, {"id": True}, {"id": []}, {"id": {}}])
-def test_what_is_no_request_is_answered_without_an_id(
+def test_an_invalid_request_is_answered_without_an_id(
     talk: Conversation[Calculator], asked: Any
 ) -> None:
     answer = _ask(talk, asked)
@@ -176,7 +178,7 @@ def test_what_is_no_request_is_answered_without_an_id(
         {"params": True},
     ],
 )
-def test_a_request_of_another_shape_is_invalid(
+def test_a_malformed_request_is_invalid(
     talk: Conversation[Calculator], members: dict[str, Any]
 ) -> None:
     answer = _ask(talk, _request(id=1, **members))
@@ -186,9 +188,7 @@ def test_a_request_of_another_shape_is_invalid(
 @pytest.mark.parametrize(
     "params", [{}, [], None, {"minuend": "42"}, {"minuend": 1.5}, {"minuend": True}, [1, 2, 3]]
 )
-def test_parameters_of_another_shape_are_invalid(
-    talk: Conversation[Calculator], params: Any
-) -> None:
+def test_malformed_parameters_are_invalid(talk: Conversation[Calculator], params: Any) -> None:
     assert _ask(talk, _request(id=1, params=params))["error"]["code"] == -32602
 
 
@@ -210,7 +210,7 @@ def test_an_unknown_method_has_its_own_code(talk: Conversation[Calculator], meth
         ("EverloopError", -32603, {}),
     ],
 )
-def test_each_error_has_its_code_and_says_what_to_do(
+def test_each_error_has_its_code_and_hint(
     talk: Conversation[Calculator], error: str, code: int, data: dict[str, Any]
 ) -> None:
     answer = _ask(talk, _request(id=1, method="fail", params={"id": error}))
@@ -218,7 +218,7 @@ def test_each_error_has_its_code_and_says_what_to_do(
     assert answer["error"] == {"code": code, "message": "it failed", "data": {**data, **hint}}
 
 
-def test_a_fault_of_ours_is_told_in_a_word_and_logged_in_full(
+def test_an_internal_error_is_reported_briefly_and_logged_in_full(
     talk: Conversation[Calculator], said: list[str]
 ) -> None:
     answer = _ask(talk, _request(id=1, method="fail", params={"id": "secret"}))
@@ -228,7 +228,7 @@ def test_a_fault_of_ours_is_told_in_a_word_and_logged_in_full(
 
 
 @pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
-def test_a_hostile_line_is_answered_and_the_next_one_too(
+def test_a_hostile_line_gets_an_error_and_the_next_line_an_answer(
     talk: Conversation[Calculator], line: bytes
 ) -> None:
     answer = json.loads(talk.answer(line) or b"")
@@ -237,7 +237,7 @@ def test_a_hostile_line_is_answered_and_the_next_one_too(
     assert _ask(talk, _request(id=1))["result"] == {"difference": 41}
 
 
-def test_a_line_that_is_too_long_is_answered(talk: Conversation[Calculator]) -> None:
+def test_a_too_long_line_gets_an_error(talk: Conversation[Calculator]) -> None:
     answer = json.loads(talk.answer(TOO_LONG) or b"")
     assert answer["error"] == {
         "code": -32700,
@@ -265,7 +265,7 @@ _REQUESTS = st.fixed_dictionaries(
 @given(
     st.binary() | (_JSON | _REQUESTS | st.lists(_REQUESTS)).map(lambda v: json.dumps(v).encode())
 )
-def test_whatever_comes_in_what_goes_out_is_json_rpc(line: bytes) -> None:
+def test_every_response_is_json_rpc_whatever_the_input(line: bytes) -> None:
     said: list[str] = []
     answer = Conversation(Calculator(), METHODS, LIMITS, said.append).answer(line)
     if answer is None:

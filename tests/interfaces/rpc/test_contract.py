@@ -154,7 +154,7 @@ def answers() -> Iterator[tuple[str, dict[str, Any], Any]]:
 
 
 @pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_each_method_takes_the_parameters_and_defaults_that_hosts_know(name: str) -> None:
+def test_each_method_has_the_parameters_and_defaults_of_the_contract(name: str) -> None:
     required, optional = PARAMETERS[name]
     fields = {one.name: one for one in msgspec.structs.fields(METHODS[name].params)}
     assert {one.name for one in fields.values() if one.required} == set(required.split())
@@ -163,7 +163,7 @@ def test_each_method_takes_the_parameters_and_defaults_that_hosts_know(name: str
 
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
-def test_each_result_has_the_fields_that_hosts_know(name: str) -> None:
+def test_each_result_has_the_fields_of_the_contract(name: str) -> None:
     always, sometimes = (set(told.split()) for told in SHAPES[name])
     found = [(asked, result) for method, asked, result in answers() if method == name]
     assert found
@@ -172,7 +172,7 @@ def test_each_result_has_the_fields_that_hosts_know(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "part"), sorted(INNER))
-def test_what_stands_in_a_result_has_the_fields_that_hosts_know(name: str, part: str) -> None:
+def test_nested_results_have_the_fields_of_the_contract(name: str, part: str) -> None:
     wanted = set(INNER[name, part].split())
     shown = [
         (asked, each) for method, asked, told in answers() if method == name for each in told[part]
@@ -183,7 +183,7 @@ def test_what_stands_in_a_result_has_the_fields_that_hosts_know(name: str, part:
         assert given <= set(each) <= wanted, each
 
 
-def test_a_manifest_says_how_each_lesson_stands_and_what_it_counted() -> None:
+def test_a_manifest_has_gate_results_and_statistics() -> None:
     made = [
         result
         for method, asked, result in answers()
@@ -201,13 +201,15 @@ def test_a_manifest_says_how_each_lesson_stands_and_what_it_counted() -> None:
     ("polarity", "ups"),
     [("thumbs_up", 1), ("up", 1), ("+", 1), ("thumbs_down", 0), ("down", 0), ("-", 0)],
 )
-def test_feedback_has_three_names_for_each_side(inside: Indoors, polarity: str, ups: int) -> None:
+def test_feedback_accepts_three_spellings_per_polarity(
+    inside: Indoors, polarity: str, ups: int
+) -> None:
     made = inside.call("lesson.create", description="x", body="y")
     told = inside.call("lesson.capture_feedback", id=made["id"], polarity=polarity)
     assert (told["thumbs_up_count"], told["thumbs_down_count"]) == (ups, 1 - ups)
 
 
-def test_a_page_has_fifty_and_at_most_five_hundred(inside: Indoors) -> None:
+def test_a_page_has_50_results_by_default_and_500_at_most(inside: Indoors) -> None:
     for method in ("lesson.list", "memory.list"):
         assert inside.call(method)["limit"] == 50
         assert inside.call(method, limit=10**6)["limit"] == 500
@@ -240,7 +242,7 @@ REFUSALS: list[tuple[str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "code"), REFUSALS)
-def test_what_cannot_be_done_has_the_code_that_hosts_know(
+def test_each_refusal_has_the_error_code_of_the_contract(
     inside: Indoors, method: str, params: dict[str, Any], code: int
 ) -> None:
     inside.remember("mem-free", "The gate is green.")
@@ -278,7 +280,7 @@ def test_a_lesson_is_not_superseded_by_itself_by_nothing_or_in_a_circle(inside: 
         assert refused.value.data["reason"]
 
 
-def test_deleting_twice_is_fine(inside: Indoors) -> None:
+def test_deleting_is_idempotent(inside: Indoors) -> None:
     made = inside.call("memory.create", description="x", content="A note of one day.")
     for _ in range(2):
         told = inside.call("memory.delete", id=made["id"])

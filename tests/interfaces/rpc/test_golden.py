@@ -15,13 +15,13 @@ RECORDINGS = sorted(FOLDER.glob("*.txt"))
 
 @pytest.mark.promise("P-RPC-4")
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_a_conversation_goes_as_it_was_recorded(inside: Indoors, path: Path) -> None:
+def test_a_conversation_matches_its_recording(inside: Indoors, path: Path) -> None:
     recording = path.read_text()
     assert played(inside, recording) == recording
 
 
 @pytest.mark.promise("P-RPC-4")
-def test_every_method_is_in_a_recording_and_answers_there() -> None:
+def test_every_method_is_recorded_with_a_result() -> None:
     answered: set[str] = set()
     for path in RECORDINGS:
         lines = path.read_text().splitlines()
@@ -31,7 +31,7 @@ def test_every_method_is_in_a_recording_and_answers_there() -> None:
     assert set(METHODS) - answered == set()
 
 
-def test_every_error_code_is_in_a_recording() -> None:
+def test_every_error_code_is_recorded() -> None:
     said = "\n".join(path.read_text() for path in RECORDINGS)
     codes = (-32700, -32600, -32601, -32602, -32000, -32001, -32002, -32003, -32004, -32005)
     assert [code for code in codes if f'"code":{code},' not in said] == []

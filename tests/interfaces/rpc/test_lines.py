@@ -1,4 +1,4 @@
-"""Lines of a bounded length."""
+"""Reading lines of bounded length."""
 
 import io
 
@@ -7,11 +7,11 @@ import pytest
 from everloop.interfaces.rpc.lines import CHUNK, TOO_LONG, lines
 
 
-def test_blank_lines_are_passed_over() -> None:
+def test_blank_lines_are_skipped() -> None:
     assert list(lines(io.BytesIO(b"\n \n\t\r\na\n\n"), 9)) == [b"a\n"]
 
 
-def test_the_last_line_needs_no_end() -> None:
+def test_the_last_line_needs_no_line_break() -> None:
     assert list(lines(io.BytesIO(b"a\nb"), 9)) == [b"a\n", b"b"]
 
 
@@ -20,10 +20,10 @@ def test_a_line_may_be_as_long_as_the_limit() -> None:
 
 
 @pytest.mark.parametrize("length", [6, 7, CHUNK, 3 * CHUNK + 1])
-def test_a_longer_one_is_read_away(length: int) -> None:
+def test_a_line_over_the_limit_is_skipped(length: int) -> None:
     stream = io.BytesIO(b"x" * length + b"\nnext\n")
     assert list(lines(stream, 5)) == [TOO_LONG, b"next\n"]
 
 
-def test_a_longer_one_at_the_end_is_one_line() -> None:
+def test_an_overlong_last_line_counts_as_one_line() -> None:
     assert list(lines(io.BytesIO(b"x" * 300_000), 5)) == [TOO_LONG]

@@ -1,7 +1,9 @@
-"""Whatever a host passes to a method, the door answers in its own words and never with a fault."""
+"""The method table: lazy imports, and no parameters cause an internal error."""
 
+import ast
 import json
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.interfaces.rpc.clients import Indoors, indoors
 
-from everloop.interfaces.rpc.method_table import METHODS
+from everloop.interfaces.rpc import method_table
+from everloop.interfaces.rpc.method_table import ADDITIONS, CONTRACT, METHODS
 
 ODD = ["\x00", "'; --", "*", '"', " ", "(", "NOT", "last week", "é😀", "# head\n", "a" * 5_000]
 WORDS = st.sampled_from(["the nightly build", "mem-", *ODD]) | st.text(max_size=12)
@@ -62,7 +65,7 @@ UNFIT = WORDS | SCOPES | COUNTS | st.booleans() | st.none() | st.lists(WORDS, ma
 
 @st.composite
 def _requests(draw: st.DrawFn) -> dict[str, Any]:
-    """A request whose parameters mostly fit."""
+    """A request with mostly valid parameters."""
     name = draw(st.sampled_from(sorted(METHODS)))
     params: dict[str, Any] = {}
     for field in msgspec.structs.fields(METHODS[name].params):
@@ -74,7 +77,7 @@ def _requests(draw: st.DrawFn) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Indoors]:
-    """An engine with a few memories and lessons, that many examples write to."""
+    """An engine with a few memories and lessons, shared by all examples."""
     with indoors(tmp_path_factory.mktemp("home")) as inside:
         for name in ("a", "b", "c"):
             text = f"The nightly build of {name} fails when disk {name} is full."
@@ -86,7 +89,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Indoors]:
 
 @settings(max_examples=300)
 @given(_requests())
-def test_no_parameters_lead_to_a_fault(crowded: Indoors, request: dict[str, Any]) -> None:
+def test_no_parameters_cause_an_internal_error(crowded: Indoors, request: dict[str, Any]) -> None:
     answer = json.loads(crowded.talk().answer(json.dumps(request).encode()) or b"")
     error = answer.get("error", {})
     assert crowded.said == []
@@ -106,3 +109,20 @@ def test_a_method_without_its_parameters_says_which_are_missing(
         assert required[0] in answer["error"]["message"]
     else:
         assert "result" in answer
+
+
+def test_import_linter_sees_the_module_of_every_row() -> None:
+    source = ast.parse(Path(method_table.__file__).read_bytes())
+    (block,) = [
+        node
+        for node in source.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    imported = {
+        f"{node.module}.{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    rows = (CONTRACT | ADDITIONS).values()
+    assert imported == {f"{method_table.PACKAGE}.{row.module}" for row in rows}

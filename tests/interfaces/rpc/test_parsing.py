@@ -1,4 +1,4 @@
-"""What is JSON and what is not, read strictly."""
+"""The strict JSON parser."""
 
 import json
 
@@ -17,9 +17,9 @@ def test_a_line_that_is_not_strict_json_is_refused(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("line", VALID, ids=range(len(VALID)))
-def test_a_line_that_is_json_means_what_everybody_reads(line: bytes) -> None:
+def test_a_strict_json_line_is_parsed_like_the_standard_library(line: bytes) -> None:
     assert parse(line, DEPTH) == json.loads(line)
 
 
-def test_there_are_hundreds_of_such_lines() -> None:
+def test_there_are_hundreds_of_hostile_lines() -> None:
     assert len(LINES) > 250

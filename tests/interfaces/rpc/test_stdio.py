@@ -37,21 +37,21 @@ def test_it_answers_a_ping_with_its_version(host: Process) -> None:
     assert host.call("ping") == {"ok": True, "version": __version__}
 
 
-def test_the_end_of_its_input_ends_it_cleanly(host: Process) -> None:
+def test_it_exits_cleanly_when_its_input_ends(host: Process) -> None:
     host.call("ping")
     code, out, err = host.end()
     assert (code, out) == (0, b"")
     assert "ready as agent:rpc" in err
 
 
-def test_what_was_asked_before_the_input_ended_is_still_answered(tmp_path: Path) -> None:
+def test_requests_before_the_end_of_input_are_still_answered(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as host:
         out, _ = host.process.communicate(b"\n".join([PING] * 50), timeout=ENDS_WITHIN_S)
     assert [json.loads(line)["id"] for line in out.splitlines()] == [1] * 50
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly(host: Process, number: signal.Signals) -> None:
+def test_it_exits_cleanly_on_a_signal(host: Process, number: signal.Signals) -> None:
     host.call("memory.create", **_note(1))
     host.process.send_signal(number)
     assert host.process.wait(ENDS_WITHIN_S) == 0
@@ -59,7 +59,7 @@ def test_a_signal_ends_it_cleanly(host: Process, number: signal.Signals) -> None
 
 
 @pytest.mark.promise("P-RPC-1")
-def test_a_signal_in_the_middle_of_many_requests_tears_no_answer(host: Process) -> None:
+def test_a_signal_during_many_requests_truncates_no_response(host: Process) -> None:
     host.call("ping")
     host.send(b"\n".join([PING] * 2_000))
     host.process.send_signal(signal.SIGTERM)
@@ -69,14 +69,14 @@ def test_a_signal_in_the_middle_of_many_requests_tears_no_answer(host: Process) 
     assert not answered or answered.endswith(b"\n")
 
 
-def test_blank_lines_are_passed_over_and_answers_keep_their_order(host: Process) -> None:
+def test_blank_lines_are_skipped_and_responses_keep_their_order(host: Process) -> None:
     asked = [b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % number for number in range(20)]
     host.send(b"\n\n \n\t\r\n".join(asked) + b"\n\n")
     assert [host.receive()["id"] for _ in asked] == list(range(20))
 
 
 @pytest.mark.promise("P-RPC-2")
-def test_hostile_lines_are_answered_and_it_goes_on(host: Process) -> None:
+def test_it_keeps_serving_after_hostile_lines(host: Process) -> None:
     for line in LINES:
         host.send(line)
         assert host.receive()["error"]["code"] == -32700
@@ -84,7 +84,7 @@ def test_hostile_lines_are_answered_and_it_goes_on(host: Process) -> None:
 
 
 @pytest.mark.promise("P-RPC-2")
-def test_a_line_beyond_the_limit_is_read_away_and_answered(tmp_path: Path) -> None:
+def test_a_line_over_the_limit_is_skipped_and_gets_an_error(tmp_path: Path) -> None:
     with serving(tmp_path / "home", EVERLOOP_DOORS_LINE_BYTES_MAX="2000") as host:
         host.send(b'"' + b"a" * 200_000 + b'"')
         assert "longer than 2,000 bytes" in host.receive()["error"]["message"]
@@ -92,18 +92,18 @@ def test_a_line_beyond_the_limit_is_read_away_and_answered(tmp_path: Path) -> No
         assert host.receive()["id"] == 1
 
 
-def test_a_line_without_an_end_is_answered_at_the_end(host: Process) -> None:
+def test_a_last_line_without_line_break_is_answered(host: Process) -> None:
     out, _ = host.process.communicate(PING + b"\n" + PING, timeout=ENDS_WITHIN_S)
     assert len(out.splitlines()) == 2
 
 
-def test_a_large_text_comes_back_whole(host: Process) -> None:
+def test_a_large_text_is_returned_in_full(host: Process) -> None:
     text = "é😀\n" * 100_000
     made = host.call("memory.create", description="large", content=text)
     assert host.call("memory.get", id=made["id"])["content"] == text
 
 
-def test_a_host_that_goes_away_ends_it_without_a_trace(tmp_path: Path) -> None:
+def test_a_host_that_disconnects_ends_it_without_a_traceback(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as host:
         host.wait_until_ready()
         host.answers.close()
@@ -117,7 +117,7 @@ def test_a_host_that_goes_away_ends_it_without_a_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-RPC-1")
-def test_nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle(tmp_path: Path) -> None:
+def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     acknowledged: list[str] = []
     for life in range(3):
         with serving(tmp_path / "home") as host:
@@ -137,25 +137,25 @@ def test_nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle(tmp_path: 
 
 
 @pytest.mark.promise("P-RPC-3")
-def test_it_speaks_as_the_host_that_it_was_started_for(tmp_path: Path) -> None:
+def test_it_acts_as_the_host_named_on_the_command_line(tmp_path: Path) -> None:
     with serving(tmp_path / "home", "--as", "squid") as host:
         host.call("memory.create", **_note(1))
         code, _, err = host.end()
     assert code == 0
-    assert "let agent:squid in, within every scope" in err
+    assert "gave agent:squid access to every scope" in err
     with Engine.open(tmp_path / "home") as engine:
         actors = {record.actor for record in engine.log.records()}
     assert actors == {"agent:squid", "engine"}
 
 
-def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_host_name_is_refused(tmp_path: Path) -> None:
     with serving(tmp_path / "home", "--as", "no name") as host:
         code, out, err = host.end()
     assert (code, out) == (2, b"")
-    assert "is not a host's name" in err
+    assert "is not a valid host name" in err
 
 
-def test_only_hosts_that_were_granted_something_see_something(tmp_path: Path) -> None:
+def test_with_admit_hosts_granted_only_granted_hosts_see_memories(tmp_path: Path) -> None:
     with serving(tmp_path / "home", EVERLOOP_DOORS_ADMIT_HOSTS="granted") as host:
         assert host.call("memory.list")["total"] == 0
         host.send(
@@ -166,7 +166,7 @@ def test_only_hosts_that_were_granted_something_see_something(tmp_path: Path) ->
 
 
 @pytest.mark.promise("P-RPC-2")
-def test_whatever_else_prints_prints_elsewhere(tmp_path: Path) -> None:
+def test_other_prints_go_to_standard_error(tmp_path: Path) -> None:
     programme = (
         "import os, sys\n"
         "from everloop.interfaces.rpc.streams import own_output\n"
@@ -181,7 +181,7 @@ def test_whatever_else_prints_prints_elsewhere(tmp_path: Path) -> None:
     assert b"chatter" in ran.stderr
 
 
-def test_until_its_first_answers_it_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_startup_imports_no_heavy_modules(tmp_path: Path) -> None:
     asked = (b"ping", b"memory.list", b"lesson.list", b"manifest.assemble")
     lines = b"\n".join(PING.replace(b"ping", name) for name in asked) + b"\n"
     done = subprocess.run(  # noqa: S603 - our own interpreter and words

@@ -48,7 +48,7 @@ def test_two_hosts_on_one_socket_are_served_at_the_same_time(tmp_path: Path) -> 
             assert one.call("memory.get", id=made["id"])["content"] == "seen by both"
 
 
-def test_many_hosts_at_once_lose_and_mix_up_nothing(tmp_path: Path) -> None:
+def test_many_concurrent_hosts_get_their_own_responses(tmp_path: Path) -> None:
     path = tmp_path / "s"
     made: dict[str, str] = {}
 
@@ -71,7 +71,7 @@ def test_many_hosts_at_once_lose_and_mix_up_nothing(tmp_path: Path) -> None:
                 assert reader.call("memory.get", id=name)["content"] == text
 
 
-def test_each_connection_is_a_session_of_its_own(tmp_path: Path) -> None:
+def test_each_connection_has_its_own_session(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with serving(tmp_path / "home", "--socket", str(path)) as door:
         door.wait_until_ready()
@@ -88,7 +88,7 @@ def test_each_connection_is_a_session_of_its_own(tmp_path: Path) -> None:
     assert all(session.startswith("rpc-") for session in sessions)
 
 
-def test_the_socket_is_the_owners_alone_and_goes_when_it_ends(tmp_path: Path) -> None:
+def test_the_socket_is_private_and_removed_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with serving(tmp_path / "home", "--socket", str(path)) as door:
         door.wait_until_ready()
@@ -101,7 +101,7 @@ def test_the_socket_is_the_owners_alone_and_goes_when_it_ends(tmp_path: Path) ->
     assert not path.exists()
 
 
-def test_a_host_that_goes_away_in_the_middle_disturbs_nobody(tmp_path: Path) -> None:
+def test_a_host_that_disconnects_midway_does_not_affect_others(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with serving(tmp_path / "home", "--socket", str(path)) as door:
         door.wait_until_ready()
@@ -117,7 +117,7 @@ def test_a_host_that_goes_away_in_the_middle_disturbs_nobody(tmp_path: Path) -> 
         assert b"Traceback" not in door.process.stderr.read()
 
 
-def test_one_who_takes_no_answers_does_not_hold_up_the_end(tmp_path: Path) -> None:
+def test_a_host_that_reads_no_responses_does_not_block_shutdown(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with serving(tmp_path / "home", "--socket", str(path)) as door:
         door.wait_until_ready()
@@ -131,7 +131,7 @@ def test_one_who_takes_no_answers_does_not_hold_up_the_end(tmp_path: Path) -> No
             assert door.process.wait(ENDS_WITHIN_S) == 0
 
 
-def test_one_who_finds_every_place_taken_is_served_when_one_is_free(tmp_path: Path) -> None:
+def test_a_connection_over_the_limit_waits_for_a_free_slot(tmp_path: Path) -> None:
     path = tmp_path / "s"
     one_place = {"EVERLOOP_DOORS_CONNECTIONS_MAX": "1"}
     with serving(tmp_path / "home", "--socket", str(path), **one_place) as door:
@@ -159,17 +159,17 @@ def test_a_stale_socket_is_removed(tmp_path: Path) -> None:
             assert host.call("ping")["ok"]
 
 
-def test_a_socket_that_somebody_serves_is_left_alone(tmp_path: Path) -> None:
+def test_a_socket_in_use_is_left_alone(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.bind(str(tmp_path / "s"))
         other.listen()
-        with pytest.raises(Conflict, match="another process serves"):
+        with pytest.raises(Conflict, match="another process already serves"):
             _door(tmp_path / "s").listen(Leaving(), _ready)
     assert (tmp_path / "s").is_socket()
 
 
 @pytest.mark.parametrize("what", ["file", "folder", "link", "fifo"])
-def test_anything_else_at_the_path_is_refused_and_stays(tmp_path: Path, what: str) -> None:
+def test_another_file_at_the_path_is_refused_and_kept(tmp_path: Path, what: str) -> None:
     path = tmp_path / "s"
     make: dict[str, Callable[[], object]] = {
         "file": lambda: path.write_text("precious"),
@@ -185,6 +185,6 @@ def test_anything_else_at_the_path_is_refused_and_stays(tmp_path: Path, what: st
 
 
 @pytest.mark.parametrize("path", ["x" * 200, "missing/s"])
-def test_a_path_that_is_no_place_for_a_socket_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(Invalid, match="no socket can be made"):
+def test_a_path_where_no_socket_can_be_created_is_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(Invalid, match="cannot create a socket"):
         _door(tmp_path / path).listen(Leaving(), _ready)

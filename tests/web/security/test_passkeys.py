@@ -71,7 +71,7 @@ def test_a_passkey_that_was_removed_opens_nothing(tmp_path: Path, visit: Visit) 
         expect(page.get_by_text("The passkey opens nothing any more.")).to_be_visible()
         sign_out(page)
         page.get_by_role("button", name="Sign in with a passkey").click()
-        expect(page.get_by_text("this passkey does not open anything", exact=False)).to_be_visible()
+        expect(page.get_by_text("this passkey is not accepted", exact=False)).to_be_visible()
         expect(page.get_by_label("Code")).to_be_visible()
 
 

@@ -1,10 +1,10 @@
-"""Conversations over HTTP: saying, answering again, going back, taking back, looking."""
+"""Threads over HTTP: send, regenerate, rewind, retract, edit, browse and search."""
 
 from pathlib import Path
 
 import httpx
 import pytest
-from tests.interfaces.http.serving import Served, asked, ended, frames, served
+from tests.interfaces.http.serving import Served, frames, send_and_wait, served, wait_until_ended
 from tests.thread.fixtures import gate
 
 
@@ -13,22 +13,22 @@ def _texts(client: httpx.Client, thread: str = "home", **asked: str) -> list[str
     return [one["text"] for one in page["messages"]]
 
 
-def test_a_message_is_there_when_it_is_acknowledged_and_once_if_it_is_sent_twice(
-    house: Served,
+def test_an_acknowledged_message_is_stored_and_a_resend_is_not_duplicated(
+    server: Served,
 ) -> None:
-    with house.client() as client:
+    with server.client() as client:
         letter = {"text": "Only once.", "letter_id": "abc"}
         first = client.post("/api/threads/home/messages", json=letter)
         again = client.post("/api/threads/home/messages", json=letter)
         assert first.status_code == 201
         assert again.json() == first.json()
-        ended(client, first.json()["turn_id"])
+        wait_until_ended(client, first.json()["turn_id"])
         assert _texts(client) == ["Only once.", "Answer number 1."]
 
 
-def test_pages_lead_through_a_thread_in_both_directions(house: Served) -> None:
-    with house.client() as client:
-        ids = [asked(client, f"Question {number}.")["message_id"] for number in range(3)]
+def test_messages_can_be_paged_in_both_directions(server: Served) -> None:
+    with server.client() as client:
+        ids = [send_and_wait(client, f"Question {number}.")["message_id"] for number in range(3)]
         newest = client.get("/api/threads/home/messages?limit=2").json()
         assert [one["text"] for one in newest["messages"]] == ["Question 2.", "Answer number 3."]
         assert (newest["earlier"], newest["later"]) == (True, False)
@@ -45,12 +45,12 @@ def test_pages_lead_through_a_thread_in_both_directions(house: Served) -> None:
         assert [one["text"] for one in future["messages"]] == ["Answer number 3."]
 
 
-def test_answers_to_one_question_stand_beside_each_other(house: Served) -> None:
-    with house.client() as client:
-        sent = asked(client, "Again?")
+def test_a_regenerated_answer_is_kept_beside_the_first(server: Served) -> None:
+    with server.client() as client:
+        sent = send_and_wait(client, "Again?")
         first = client.get("/api/threads/home/messages").json()["messages"][-1]
         again = client.post(f"/api/messages/{first['message_id']}/again").json()
-        ended(client, again["turn_id"])
+        wait_until_ended(client, again["turn_id"])
         beside = client.get(f"/api/messages/{first['message_id']}/siblings").json()
         assert [one["standing"] for one in beside] == [False, True]
         assert beside == client.get(f"/api/messages/{sent['message_id']}/siblings").json()
@@ -61,10 +61,10 @@ def test_answers_to_one_question_stand_beside_each_other(house: Served) -> None:
         assert client.get("/api/messages/none/siblings").status_code == 404
 
 
-def test_a_rewind_is_previewed_done_and_undone(house: Served) -> None:
-    with house.client() as client:
-        first = asked(client, "One.")
-        asked(client, "Two.")
+def test_a_rewind_is_previewed_done_and_undone(server: Served) -> None:
+    with server.client() as client:
+        first = send_and_wait(client, "One.")
+        send_and_wait(client, "Two.")
         preview = client.get(f"/api/messages/{first['message_id']}/rewind").json()
         assert preview["hides"]
         gone = client.post(f"/api/messages/{first['message_id']}/rewind").json()
@@ -84,18 +84,18 @@ def test_a_rewind_is_previewed_done_and_undone(house: Served) -> None:
         assert len(_texts(client)) == 4
 
 
-def test_a_message_is_edited_on_a_branch_of_its_own(house: Served) -> None:
-    with house.client() as client:
-        sent = asked(client, "Tpyo.")
+def test_editing_a_message_creates_a_branch(server: Served) -> None:
+    with server.client() as client:
+        sent = send_and_wait(client, "Tpyo.")
         edited = client.post(f"/api/messages/{sent['message_id']}/edit", json={"text": "Typo."})
-        ended(client, edited.json()["turn_id"])
+        wait_until_ended(client, edited.json()["turn_id"])
         assert _texts(client) == ["Typo.", "Answer number 2."]
         assert edited.json()["branch"] != sent["branch"]
 
 
-def test_taking_back_is_previewed_done_and_undone(house: Served) -> None:
-    with house.client() as client:
-        sent = asked(client, "A secret.")
+def test_a_retraction_is_previewed_done_and_undone(server: Served) -> None:
+    with server.client() as client:
+        sent = send_and_wait(client, "A secret.")
         preview = client.get(f"/api/messages/{sent['message_id']}/retraction").json()
         assert preview["kinds"]["thread.message_sent"] == 1
         done = client.post(
@@ -107,17 +107,20 @@ def test_taking_back_is_previewed_done_and_undone(house: Served) -> None:
         assert _texts(client) == ["A secret.", "Answer number 1."]
 
 
-def test_a_message_is_folded_away_and_shown_again(house: Served) -> None:
-    with house.client() as client:
-        sent = asked(client, "Fold me.")
+def test_a_message_is_hidden_and_shown_again(server: Served) -> None:
+    with server.client() as client:
+        sent = send_and_wait(client, "Fold me.")
         for hidden in (True, False):
             path = f"/api/messages/{sent['message_id']}/hidden"
             assert client.put(path, json={"hidden": hidden}).json()["hidden"] is hidden
 
 
-def test_a_second_message_waits_visibly_and_both_can_be_stopped(tmp_path: Path) -> None:
+def test_a_second_message_is_queued_and_both_can_be_stopped(tmp_path: Path) -> None:
     held = gate()
-    with served(tmp_path, [["Half ", held, "whole."], "Never."]) as house, house.client() as client:
+    with (
+        served(tmp_path, [["Half ", held, "whole."], "Never."]) as server,
+        server.client() as client,
+    ):
         with client.stream("GET", "/api/stream") as stream:
             first = client.post("/api/threads/home/messages", json={"text": "One."}).json()
             next(one for one in frames(stream) if one.event == "words")
@@ -129,17 +132,17 @@ def test_a_second_message_waits_visibly_and_both_can_be_stopped(tmp_path: Path) 
         ]
         for turn in (second, first):
             assert client.post(f"/api/turns/{turn['turn_id']}/stop").status_code == 202
-            ended(client, turn["turn_id"])
+            wait_until_ended(client, turn["turn_id"])
         stopped = client.get(f"/api/turns/{first['turn_id']}").json()
         assert stopped["phase"] == "stopped"
         said = client.get(f"/api/messages/{stopped['answer_id']}").json()
         assert (said["text"], said["state"]) == ("Half ", "stopped")
-        assert len(house.model.asked) == 1
+        assert len(server.model.asked) == 1
 
 
-def test_behind_every_answer_is_what_its_prompt_was_made_of(house: Served) -> None:
-    with house.client() as client:
-        asked(client, "Where is the key?")
+def test_the_prompt_of_an_answer_can_be_inspected(server: Served) -> None:
+    with server.client() as client:
+        send_and_wait(client, "Where is the key?")
         question, answer = client.get("/api/threads/home/messages").json()["messages"]
         assert question["context_id"] == ""
         opened = client.get(f"/api/contexts/{answer['context_id']}").json()
@@ -153,8 +156,8 @@ def test_behind_every_answer_is_what_its_prompt_was_made_of(house: Served) -> No
         assert client.get("/api/contexts/none").status_code == 404
 
 
-def test_threads_are_opened_renamed_put_away_and_taken_out(house: Served) -> None:
-    with house.client() as client:
+def test_threads_are_opened_renamed_archived_and_restored(server: Served) -> None:
+    with server.client() as client:
         made = client.post("/api/threads", json={"title": "Garden"}).json()
         path = f"/api/threads/{made['thread_id']}"
         assert client.patch(path, json={"title": "Plants"}).json()["title"] == "Plants"
@@ -167,10 +170,10 @@ def test_threads_are_opened_renamed_put_away_and_taken_out(house: Served) -> Non
         assert client.post("/api/threads/none/messages", json={"text": "x"}).status_code == 404
 
 
-def test_what_was_said_is_found_by_words_thread_and_author(house: Served) -> None:
-    with house.client() as client:
-        sent = asked(client, "The lighthouse keeper has a parrot.")
-        house.running.remembering.remember()
+def test_messages_are_found_by_keyword_thread_and_author(server: Served) -> None:
+    with server.client() as client:
+        sent = send_and_wait(client, "The lighthouse keeper has a parrot.")
+        server.running.remembering.remember()
         found = client.get("/api/search", params={"query": "parrot", "mode": "text"}).json()
         assert found["hits"][0]["message"]["message_id"] == sent["message_id"]
         assert found["hits"][0]["message"]["thread_id"] == "home"
@@ -186,9 +189,9 @@ def test_what_was_said_is_found_by_words_thread_and_author(house: Served) -> Non
             assert [one["message"]["role"] for one in hits] == roles, narrow
 
 
-def test_the_past_is_a_timeline_of_windows_that_can_be_opened(house: Served) -> None:
-    with house.client() as client:
-        asked(client, "Hello.")
+def test_the_timeline_lists_windows_that_can_be_opened(server: Served) -> None:
+    with server.client() as client:
+        send_and_wait(client, "Hello.")
         (band,) = client.get("/api/threads/home/timeline?tier=day").json()
         assert (band["tier"], band["messages"], band["state"]) == ("day", 2, "open")
         opened = client.get(f"/api/threads/home/windows/{band['key']}").json()
@@ -199,8 +202,8 @@ def test_the_past_is_a_timeline_of_windows_that_can_be_opened(house: Served) -> 
         assert client.get("/api/threads/home/windows/nonsense").status_code == 422
 
 
-def test_topics_decisions_and_intents_are_kept_and_settled(house: Served) -> None:
-    with house.client() as client:
+def test_topics_decisions_and_intents_are_added_and_closed(server: Served) -> None:
+    with server.client() as client:
         path = "/api/threads/home/notes"
         made = {
             sort: client.post(path, json={"sort": sort, "text": f"A {sort}."}).json()
@@ -220,14 +223,14 @@ def test_topics_decisions_and_intents_are_kept_and_settled(house: Served) -> Non
 @pytest.mark.parametrize(
     "zone", ["Nowhere/None", "../../etc/passwd", "/etc/passwd", "\0", "x" * 65]
 )
-def test_a_place_that_is_none_is_refused(shared: Served, zone: str) -> None:
+def test_an_unknown_time_zone_is_refused(shared: Served, zone: str) -> None:
     with shared.client() as client:
         assert client.put("/api/place", json={"zone": zone}).status_code == 422
 
 
-def test_days_end_where_the_person_is(house: Served) -> None:
-    with house.client() as client:
+def test_days_end_at_midnight_of_the_users_time_zone(server: Served) -> None:
+    with server.client() as client:
         assert client.put("/api/place", json={"zone": "Pacific/Auckland"}).status_code == 204
-        head = house.engine.log.head
+        head = server.engine.log.head
         assert client.put("/api/place", json={"zone": "Pacific/Auckland"}).status_code == 204
-        assert house.engine.log.head == head
+        assert server.engine.log.head == head

@@ -1,4 +1,4 @@
-"""Files beside messages, exports, imports: whatever they are called and hold, they are inert."""
+"""Attachments, exports and imports: their names and content stay inert."""
 
 import io
 import json
@@ -31,7 +31,7 @@ HOSTILE = [
 
 @pytest.mark.promise("P-HTTP-10")
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_words_come_back_as_they_are_and_inert(shared: Served, text: str) -> None:
+def test_hostile_text_is_returned_unchanged_and_inert(shared: Served, text: str) -> None:
     with shared.client() as client:
         made = client.post("/api/threads", json={"title": text})
         shown = client.get(f"/api/threads/{made.json()['thread_id']}")
@@ -51,7 +51,9 @@ def test_hostile_words_come_back_as_they_are_and_inert(shared: Served, text: str
 
 @pytest.mark.promise("P-HTTP-10")
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_file_is_saved_and_never_run_whatever_it_is_called(shared: Served, name: str) -> None:
+def test_a_file_is_downloaded_and_never_executed_whatever_its_name(
+    shared: Served, name: str
+) -> None:
     page = b"<script>alert(1)</script>"
     with shared.client() as client:
         headers = {"content-type": "text/html"}
@@ -70,7 +72,7 @@ def test_a_file_is_saved_and_never_run_whatever_it_is_called(shared: Served, nam
         assert "set-cookie" not in given.headers
 
 
-def test_only_pictures_are_shown_where_they_stand(shared: Served) -> None:
+def test_only_images_are_shown_inline(shared: Served) -> None:
     picture = b"\x89PNG\r\n\x1a\n"
     with shared.client() as client:
         kept = client.put(
@@ -81,10 +83,10 @@ def test_only_pictures_are_shown_where_they_stand(shared: Served) -> None:
             assert given.headers["content-disposition"].startswith(way)
 
 
-def test_a_file_may_be_as_large_as_is_set_and_no_larger(tmp_path: Path) -> None:
+def test_a_file_may_not_exceed_the_configured_size(tmp_path: Path) -> None:
     thread = ThreadSettings(attachment_bytes_max=1_000)
     settings = Settings(home=str(tmp_path), memory=MemorySettings(embedder="none"), thread=thread)
-    with served(tmp_path, settings=settings) as house, house.client() as client:
+    with served(tmp_path, settings=settings) as server, server.client() as client:
         kept = client.put("/api/files", params={"name": "a.bin"}, content=b"a" * 1_000)
         again = client.put("/api/files", params={"name": "b.bin"}, content=b"a" * 1_000)
         assert (kept.status_code, again.json()["digest"]) == (201, kept.json()["digest"])
@@ -96,13 +98,13 @@ def test_a_file_may_be_as_large_as_is_set_and_no_larger(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "digest", ["0" * 64, "x" * 64, "..%2f..%2feverloop.db", "%2e%2e", "A" * 64]
 )
-def test_a_digest_that_is_none_leads_nowhere(shared: Served, digest: str) -> None:
+def test_a_malformed_digest_is_not_found(shared: Served, digest: str) -> None:
     with shared.client() as client:
         assert client.get(f"/api/files/{digest}").status_code == 404
 
 
-def test_a_file_stands_beside_a_message(house: Served) -> None:
-    with house.client() as client:
+def test_a_file_is_attached_to_a_message(server: Served) -> None:
+    with server.client() as client:
         kept = client.put(
             "/api/files?name=n.txt", content=b"notes", headers={"content-type": "text/plain"}
         ).json()
@@ -113,7 +115,7 @@ def test_a_file_stands_beside_a_message(house: Served) -> None:
         assert said["attachments"] == [kept]
 
 
-def test_conversations_go_out_and_come_in_again_and_an_import_is_undone(house: Served) -> None:
+def test_conversations_are_exported_imported_and_an_import_is_undone(server: Served) -> None:
     lines = [
         {"thread": "old", "title": "Old talk", "role": role, "text": text, "at": at}
         for role, text, at in (
@@ -122,7 +124,7 @@ def test_conversations_go_out_and_come_in_again_and_an_import_is_undone(house: S
         )
     ]
     body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-    with house.client() as client:
+    with server.client() as client:
         done = client.post("/api/imports?name=old.jsonl", content=body).json()
         assert (done["messages"], done["known"]) == (2, 0)
         again = client.post("/api/imports?name=old.jsonl", content=body).json()
@@ -143,11 +145,11 @@ def test_conversations_go_out_and_come_in_again_and_an_import_is_undone(house: S
         assert client.get(f"/api/threads/{thread}").status_code == 404
 
 
-def test_a_zip_of_all_conversations_has_their_files_and_comes_in_again(
-    house: Served, tmp_path: Path
+def test_a_zip_of_all_conversations_has_their_files_and_can_be_imported(
+    server: Served, tmp_path: Path
 ) -> None:
-    with house.client() as client:
-        _, picture = show_picture(house.engine)
+    with server.client() as client:
+        _, picture = show_picture(server.engine)
         zipped = client.get("/api/export", params={"format": "zip"})
         assert zipped.headers["content-disposition"].endswith("Home.zip")
     with zipfile.ZipFile(io.BytesIO(zipped.content)) as archive:
@@ -163,10 +165,10 @@ def test_a_zip_of_all_conversations_has_their_files_and_comes_in_again(
         assert got.content == PICTURE
 
 
-def test_a_zip_has_no_link_to_a_file_that_is_damaged(house: Served) -> None:
-    with house.client() as client:
-        _, picture = show_picture(house.engine)
-        house.running.files.path(picture.digest).write_bytes(b"flipped")
+def test_a_zip_has_no_link_to_a_file_that_is_damaged(server: Served) -> None:
+    with server.client() as client:
+        _, picture = show_picture(server.engine)
+        server.running.files.path(picture.digest).write_bytes(b"flipped")
         zipped = client.get("/api/export", params={"format": "zip"})
     with zipfile.ZipFile(io.BytesIO(zipped.content)) as archive:
         assert archive.namelist() == ["home-home.md", "home-home.jsonl"]
@@ -174,7 +176,7 @@ def test_a_zip_has_no_link_to_a_file_that_is_damaged(house: Served) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[1, 2", b"\0\xff", b"PK\x03\x04 no zip"])
-def test_an_import_that_is_none_is_refused_and_leaves_nothing(shared: Served, body: bytes) -> None:
+def test_an_unreadable_import_is_refused_and_leaves_nothing(shared: Served, body: bytes) -> None:
     with shared.client() as client:
         for name in ("x.jsonl", "x.json", "x.zip", "..", "/etc/passwd", "\0"):
             answer = client.post("/api/imports", params={"name": name}, content=body)

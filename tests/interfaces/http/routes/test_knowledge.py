@@ -14,8 +14,8 @@ from everloop.memory.model.commands import CiteItem, RememberItem
 AGENT = Context(actor="agent:x")
 
 
-def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
-    with house.client() as client:
+def test_a_memory_is_stored_changed_recalled_and_retired(server: Served) -> None:
+    with server.client() as client:
         kept = client.post("/api/memories", json={"text": "The spare key is under the pot."})
         assert kept.status_code == 201
         path = f"/api/memories/{kept.json()['item_id']}"
@@ -39,10 +39,10 @@ def test_a_memory_is_kept_changed_recalled_and_let_go(house: Served) -> None:
 
 
 @pytest.mark.promise("P-MEM-5")
-def test_of_two_who_revise_the_same_words_the_second_is_told_and_loses_nothing(
-    house: Served,
+def test_a_concurrent_edit_is_a_conflict_and_loses_nothing(
+    server: Served,
 ) -> None:
-    with house.client() as client:
+    with server.client() as client:
         kept = client.post("/api/memories", json={"text": "The key is under the pot."}).json()
         path = f"/api/memories/{kept['item_id']}"
         seen = client.get(path).json()["item"]["version"]
@@ -61,12 +61,12 @@ def test_of_two_who_revise_the_same_words_the_second_is_told_and_loses_nothing(
         assert client.patch(path, json={"pinned": True, "base": 1}).status_code == 422
 
 
-def test_a_preview_says_what_stands_on_a_memory_through_its_summary(house: Served) -> None:
-    source = house.engine.do(RememberItem("source", "The roof leaks."), by=AGENT).position
+def test_a_retirement_preview_lists_citations_through_a_summary(server: Served) -> None:
+    source = server.engine.do(RememberItem("source", "The roof leaks."), by=AGENT).position
     made = RememberItem("summary", "Leaks.", derived_from=("source",), because=(source,))
-    house.engine.do(made, by=AGENT)
-    house.engine.do(CiteItem("summary", "lesson:1", by_user=True), by=USER)
-    with house.client() as client:
+    server.engine.do(made, by=AGENT)
+    server.engine.do(CiteItem("summary", "lesson:1", by_user=True), by=USER)
+    with server.client() as client:
         path = "/api/memories/source/retirement"
         told = client.get(path).json()
         assert ([link["citer"] for link in told["cited_by"]], told["needs_force"]) == (
@@ -77,20 +77,20 @@ def test_a_preview_says_what_stands_on_a_memory_through_its_summary(house: Serve
         assert client.post(path, json={"force": True}).status_code == 200
 
 
-def test_how_far_memories_are_read_for_meaning_is_told_and_what_keeps_it(house: Served) -> None:
-    house.running.embedding = beside = EmbeddingTask(house.engine.memory)
-    with house.client() as client:
+def test_embedding_progress_and_problems_are_reported(server: Served) -> None:
+    server.running.embedding = beside = EmbeddingTask(server.engine.memory)
+    with server.client() as client:
         told = client.get("/api/reading").json()
         assert (told["done"], told["total"], told["problem"]) == (0, 0, "")
         beside.progress, beside.problem = (3, 8), ModelFailed("the endpoint answered 429")
         told = client.get("/api/reading").json()
         assert (told["done"], told["total"]) == (3, 8)
         assert "429" in told["problem"]
-    house.running.embedding = None
+    server.running.embedding = None
 
 
-def test_why_a_memory_is_not_in_an_answer_is_told_gate_by_gate(house: Served) -> None:
-    with house.client() as client:
+def test_a_search_explains_step_by_step_why_a_memory_is_missing(server: Served) -> None:
+    with server.client() as client:
         kept = client.post("/api/memories", json={"text": "Cats sleep a lot."}).json()
         path = f"/api/memories/{kept['item_id']}/path"
         told = client.get(path, params={"query": "submarines", "mode": "text"}).json()
@@ -100,13 +100,13 @@ def test_why_a_memory_is_not_in_an_answer_is_told_gate_by_gate(house: Served) ->
         assert told["found"] is True
 
 
-def test_what_a_change_recorded_is_told_and_retracting_that_undoes_all_of_it(
-    house: Served,
+def test_retracting_the_positions_of_a_change_undoes_it(
+    server: Served,
 ) -> None:
     pivotal = [f"mem-{number}" for number in range(9)]
     for item_id in pivotal:
-        house.engine.do(RememberItem(item_id, f"It is about {item_id}."), by=USER)
-    with house.client() as client:
+        server.engine.do(RememberItem(item_id, f"It is about {item_id}."), by=USER)
+    with server.client() as client:
         for item_id in pivotal[:8]:
             client.patch(f"/api/memories/{item_id}", json={"significance": 3})
         before = client.get("/api/memories?pinned=true").json()
@@ -120,12 +120,12 @@ def test_what_a_change_recorded_is_told_and_retracting_that_undoes_all_of_it(
         assert client.patch(path, json=both).json()["done"] == []
 
 
-def test_a_field_or_a_scope_that_is_not_known_is_refused_and_nothing_happens(
-    house: Served,
+def test_an_unknown_field_or_scope_is_refused_without_effect(
+    server: Served,
 ) -> None:
-    house.engine.do(RememberItem("mem-1", "For nobody else."), by=USER)
-    with house.client() as client:
-        head = house.engine.log.head
+    server.engine.do(RememberItem("mem-1", "For nobody else."), by=USER)
+    with server.client() as client:
+        head = server.engine.log.head
         for method, path, body in (
             ("POST", "/api/memories", {"text": "Ours.", "witnesses": ["agent:x"]}),
             ("POST", "/api/memories", {"text": "Ours.", "scopes": "team:x"}),
@@ -136,11 +136,11 @@ def test_a_field_or_a_scope_that_is_not_known_is_refused_and_nothing_happens(
         for path in ("/api/memories?scope=usr", "/api/recall?query=x&scope=*"):
             assert client.get(path).status_code == 422, path
         assert client.get("/api/memories?scope=user").json()["total"] == 1
-        assert house.engine.log.head == head
+        assert server.engine.log.head == head
 
 
-def test_memories_are_listed_by_page_and_filter(house: Served) -> None:
-    with house.client() as client:
+def test_memories_are_listed_by_page_and_filter(server: Served) -> None:
+    with server.client() as client:
         for number in range(5):
             client.post("/api/memories", json={"text": f"Fact number {number} of all."})
         first = client.get("/api/memories?limit=2").json()
@@ -152,20 +152,20 @@ def test_memories_are_listed_by_page_and_filter(house: Served) -> None:
 
 
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "x", "1e400"])
-def test_a_time_out_of_reach_is_refused(shared: Served, when: str) -> None:
+def test_a_time_out_of_range_is_refused(shared: Served, when: str) -> None:
     with shared.client() as client:
         assert client.get("/api/memories", params={"since": when}).status_code == 422
 
 
 @pytest.mark.parametrize("position", ["0", "-1", str(2**63), "9" * 30, "x"])
-def test_a_position_out_of_reach_is_refused(shared: Served, position: str) -> None:
+def test_a_position_out_of_range_is_refused(shared: Served, position: str) -> None:
     with shared.client() as client:
         assert client.get(f"/api/retractions/{position}").status_code == 422
         assert client.post(f"/api/retractions/{position}", json={}).status_code == 422
 
 
-def test_a_lesson_goes_its_way_and_says_at_each_step_how_it_stands(house: Served) -> None:
-    with house.client() as client:
+def test_a_lesson_shows_its_gate_checks_at_each_step(server: Served) -> None:
+    with server.client() as client:
         proposed = client.post(
             "/api/lessons",
             json={"description": "Water in the evening", "body": "Plants lose less of it then."},
@@ -193,8 +193,8 @@ def test_a_lesson_goes_its_way_and_says_at_each_step_how_it_stands(house: Served
         assert client.get("/api/lessons/none").status_code == 404
 
 
-def test_who_agrees_to_a_lesson_agrees_to_the_words_on_their_screen(house: Served) -> None:
-    with house.client() as client:
+def test_activating_a_lesson_requires_the_text_that_was_shown(server: Served) -> None:
+    with server.client() as client:
         new = {"description": "Water in the evening", "body": "Plants lose less of it then."}
         lesson = client.post("/api/lessons", json=new).json()["lesson"]
         path, seen = f"/api/lessons/{lesson['lesson_id']}", {"text_digest": lesson["digest"]}
@@ -205,8 +205,8 @@ def test_who_agrees_to_a_lesson_agrees_to_the_words_on_their_screen(house: Serve
         assert client.post(f"{path}/activation", params={"text_digest": now}).is_success
 
 
-def test_one_lesson_takes_the_place_of_another(house: Served) -> None:
-    with house.client() as client:
+def test_a_lesson_replaces_another(server: Served) -> None:
+    with server.client() as client:
         ids = [
             client.post(
                 "/api/lessons", json={"description": f"Rule {number}", "body": f"Do it {number}."}
@@ -217,16 +217,16 @@ def test_one_lesson_takes_the_place_of_another(house: Served) -> None:
         assert done.json()["lesson"]["status"] == "superseded", done.text
 
 
-def test_hosts_are_trusted_and_distrusted(house: Served) -> None:
-    with house.client() as client:
+def test_hosts_are_trusted_and_distrusted(server: Served) -> None:
+    with server.client() as client:
         assert client.put("/api/hosts/claude", json={"trusted": False}).status_code in (200, 404)
         assert client.put("/api/hosts/claude", json={"trusted": True}).json()["trusted"] is True
         assert client.get("/api/hosts").json()[0]["host"] == "claude"
         assert client.put("/api/hosts/claude", json={"trusted": False}).json()["trusted"] is False
 
 
-def test_the_crew_and_the_manifest_are_shown(house: Served) -> None:
-    with house.client() as client:
+def test_the_crew_and_the_manifest_are_shown(server: Served) -> None:
+    with server.client() as client:
         for sort in ("skill", "persona", "team"):
             assert client.get(f"/api/crew/{sort}").json() == []
         assert client.get("/api/crew/pirate").status_code == 422
@@ -235,7 +235,7 @@ def test_the_crew_and_the_manifest_are_shown(house: Served) -> None:
         assert client.get(f"/api/contexts/{told['context_id']}").status_code == 200
 
 
-def test_an_entry_of_the_crew_is_shown_with_all_that_it_says(house: Served) -> None:
+def test_a_crew_entry_is_shown_in_full(server: Served) -> None:
     file = SkillFile("reference.md", "Glue sets slowly.")
     skill = Skill("Glues", "Clamp it.", when_to_use="Wood", allowed_tools=("Read",), files=(file,))
     team = Team("Shop", "The workshop", "Work together.", (Member("persona", "luthier"),))
@@ -244,9 +244,9 @@ def test_an_entry_of_the_crew_is_shown_with_all_that_it_says(house: Served) -> N
         EnlistEntry("persona", "luthier", Persona("Luthier", "Builds", "You build cellos.")),
         EnlistEntry("team", "shop", team),
     )
-    with house.client() as client:
+    with server.client() as client:
         for entry in crew:
-            house.running.engine.crew.enlist(entry, by=USER)
+            server.running.engine.crew.enlist(entry, by=USER)
         glue = client.get("/api/crew/skill/glue").json()
         assert (glue["body"], glue["when_to_use"]) == ("Clamp it.", "Wood")
         assert (glue["allowed_tools"], glue["files"]) == (["Read"], ["reference.md"])
@@ -256,14 +256,14 @@ def test_an_entry_of_the_crew_is_shown_with_all_that_it_says(house: Served) -> N
         assert client.get("/api/crew/skill/nowhere").status_code == 404
 
 
-def test_settings_are_shown_without_secrets_and_some_can_be_changed(house: Served) -> None:
-    with house.client() as client:
+def test_settings_are_shown_without_secrets_and_some_can_be_changed(server: Served) -> None:
+    with server.client() as client:
         told = {one["name"]: one for one in client.get("/api/settings").json()}
         assert told["models.tries"]["changeable"] is True
         assert told["serve.host"]["changeable"] is False
         changed = client.put("/api/settings/models.tries", json={"value": "5"})
         assert changed.json()["value"] == 5
-        assert "tries" in (house.running.settings.folder / "settings.toml").read_text()
+        assert "tries" in (server.running.settings.folder / "settings.toml").read_text()
         for name, value, status in (
             ("models.tries", "0", 422),
             ("models.tries", "many", 422),
@@ -276,8 +276,8 @@ def test_settings_are_shown_without_secrets_and_some_can_be_changed(house: Serve
             assert answer.status_code == status, (name, value)
 
 
-def test_another_model_is_chosen_for_now_and_for_later(house: Served) -> None:
-    with house.client() as client:
+def test_a_chosen_model_takes_effect_and_is_saved(server: Served) -> None:
+    with server.client() as client:
         assert client.get("/api/models").json()["narrative"] == "scripted"
         chosen = client.put("/api/models", json={"slot": "narrative", "models": "offline"}).json()
         assert (chosen["narrative"], chosen["offline"], bool(chosen["hint"])) == (
@@ -286,7 +286,8 @@ def test_another_model_is_chosen_for_now_and_for_later(house: Served) -> None:
             True,
         )
         assert (
-            'narrative = "offline"' in (house.running.settings.folder / "settings.toml").read_text()
+            'narrative = "offline"'
+            in (server.running.settings.folder / "settings.toml").read_text()
         )
         for wrong in ("no service:x", "openai", '"\nx', "a\x7fb", "§:x"):
             answer = client.put("/api/models", json={"slot": "narrative", "models": wrong})
@@ -294,8 +295,8 @@ def test_another_model_is_chosen_for_now_and_for_later(house: Served) -> None:
         assert client.get("/api/models").json()["narrative"] == "offline"
 
 
-def test_the_log_can_be_read_and_proved(house: Served) -> None:
-    with house.client() as client:
+def test_the_log_can_be_read_and_verified(server: Served) -> None:
+    with server.client() as client:
         client.post("/api/memories", json={"text": "Something."})
         newest = client.get("/api/log?limit=1").json()[0]
         before = client.get(f"/api/log?limit=1&before={newest['position']}").json()[0]
@@ -304,14 +305,14 @@ def test_the_log_can_be_read_and_proved(house: Served) -> None:
 
 
 @pytest.mark.parametrize("body", [b'{"text": "\xff"}', b"[" * 100_000])
-def test_a_body_that_cannot_be_read_is_refused_with_a_hint(shared: Served, body: bytes) -> None:
+def test_a_malformed_body_is_refused_with_a_hint(shared: Served, body: bytes) -> None:
     with shared.client() as client:
         kind = {"content-type": "application/json"}
         answer = client.post("/api/memories", content=body, headers=kind)
         assert (answer.status_code, bool(answer.json()["hint"])) == (400, True)
 
 
-def test_an_address_that_is_no_route_says_so_in_json(shared: Served) -> None:
+def test_an_unknown_address_is_a_json_error(shared: Served) -> None:
     with shared.client() as client:
         for method, status in (("GET", 404), ("POST", 405)):
             answer = client.request(method, "/api/nothing")

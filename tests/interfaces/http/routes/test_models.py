@@ -1,4 +1,4 @@
-"""Another model in the middle of a conversation, over HTTP, with real services behind it."""
+"""Switching models during a conversation, with fake model services."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ def _ask(client: httpx.Client, text: str) -> str:
 
 
 def _dialogue(service: FakeService) -> list[tuple[str, str]]:
-    """What the last call told the model of the conversation."""
+    """The conversation in the last model call."""
     messages: list[dict[str, Any]] = service.asked[-1].body["messages"]
     return [(one["role"], _text(one["content"])) for one in messages if one["role"] != "system"]
 
@@ -63,7 +63,7 @@ def _text(content: Any) -> str:
 
 
 @pytest.mark.promise("P-HTTP-11")
-def test_models_are_swapped_in_the_middle_of_a_conversation_and_nothing_is_lost(
+def test_switching_models_during_a_conversation_loses_nothing(
     tmp_path: Path,
 ) -> None:
     with fake_service(BIG) as big, fake_service(SMALL) as small:
@@ -91,7 +91,7 @@ def test_models_are_swapped_in_the_middle_of_a_conversation_and_nothing_is_lost(
             assert _use(client, "").json()["narrative"] == "ollama:phi4"
 
 
-def test_an_answer_under_way_is_finished_by_the_model_that_began_it(tmp_path: Path) -> None:
+def test_a_running_answer_is_finished_by_the_model_that_began_it(tmp_path: Path) -> None:
     stalls = Reply(pieces=("Big ", "thinks"), then="stall")
     with (
         fake_service(stalls) as big,
@@ -109,7 +109,7 @@ def test_an_answer_under_way_is_finished_by_the_model_that_began_it(tmp_path: Pa
         assert ("assistant", "Big thinks") in _dialogue(small)
 
 
-def test_each_slot_is_chosen_by_itself(tmp_path: Path) -> None:
+def test_each_model_slot_is_chosen_independently(tmp_path: Path) -> None:
     with (
         fake_service(BIG) as big,
         fake_service(SMALL) as small,
@@ -120,7 +120,7 @@ def test_each_slot_is_chosen_by_itself(tmp_path: Path) -> None:
         assert (told["narrative"], told["classifier"]) == ("endpoint:big", "offline")
 
 
-def test_what_the_environment_says_wins_and_a_choice_against_it_is_refused_in_words(
+def test_a_model_set_by_the_environment_cannot_be_changed_here(
     tmp_path: Path,
 ) -> None:
     with fake_service(BIG) as big, fake_service(SMALL) as small:
@@ -136,7 +136,7 @@ def test_what_the_environment_says_wins_and_a_choice_against_it_is_refused_in_wo
             assert client.get("/api/models").json()["narrative"] == "endpoint:big"
 
 
-def test_how_long_an_answer_may_be_is_changed_while_it_runs(tmp_path: Path) -> None:
+def test_the_answer_length_limit_can_be_changed_while_serving(tmp_path: Path) -> None:
     with (
         fake_service(BIG) as big,
         fake_service(SMALL) as small,

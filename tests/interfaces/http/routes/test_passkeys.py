@@ -1,4 +1,4 @@
-"""Coming in by a passkey, or because Cloudflare Access vouches for the person."""
+"""Signing in with a passkey or with Cloudflare Access."""
 
 import json
 import threading
@@ -21,10 +21,10 @@ from tests.interfaces.http.serving import Served, plain_settings, served
 from everloop.settings import ServeSettings
 
 
-def _by_name(house: Served, client: httpx.Client) -> Authenticator:
-    """A key for the server under its name; an address can have none."""
-    client.base_url = httpx.URL(f"http://localhost:{house.port}")
-    return Authenticator("localhost", f"http://localhost:{house.port}")
+def _by_name(server: Served, client: httpx.Client) -> Authenticator:
+    """An authenticator for the server's host name; an IP address cannot have one."""
+    client.base_url = httpx.URL(f"http://localhost:{server.port}")
+    return Authenticator("localhost", f"http://localhost:{server.port}")
 
 
 def _added(client: httpx.Client, key: Authenticator) -> httpx.Response:
@@ -33,11 +33,11 @@ def _added(client: httpx.Client, key: Authenticator) -> httpx.Response:
 
 
 @pytest.fixture
-def added(house: Served) -> Authenticator:
-    """A passkey that was added by a signed-in device."""
-    with house.stranger() as client:
-        key = _by_name(house, client)
-        client.headers["authorization"] = f"Bearer {house.credential().text}"
+def added(server: Served) -> Authenticator:
+    """A registered passkey."""
+    with server.stranger() as client:
+        key = _by_name(server, client)
+        client.headers["authorization"] = f"Bearer {server.credential().text}"
         assert _added(client, key).status_code == 201
     return key
 
@@ -48,9 +48,9 @@ def _opened(client: httpx.Client, key: Authenticator) -> httpx.Response:
 
 
 @pytest.mark.promise("P-HTTP-3")
-def test_a_passkey_signs_a_device_in(house: Served, added: Authenticator) -> None:
-    with house.stranger() as client:
-        _by_name(house, client)
+def test_a_passkey_signs_a_device_in(server: Served, added: Authenticator) -> None:
+    with server.stranger() as client:
+        _by_name(server, client)
         let_in = _opened(client, added)
         assert let_in.json()["way"] == "passkey"
         assert "httponly" in let_in.headers["set-cookie"].lower()
@@ -59,25 +59,25 @@ def test_a_passkey_signs_a_device_in(house: Served, added: Authenticator) -> Non
         assert (key["name"], key["site"]) == ("my key", "localhost")
 
 
-def test_what_was_signed_opens_once_and_not_for_long(house: Served, added: Authenticator) -> None:
-    with house.stranger() as client:
-        _by_name(house, client)
+def test_a_passkey_challenge_is_valid_once_and_expires(
+    server: Served, added: Authenticator
+) -> None:
+    with server.stranger() as client:
+        _by_name(server, client)
         options = client.post("/api/session/passkey/options").json()
         signed = {"credential": added.signed(options)}
         assert client.post("/api/session/passkey", json=signed).status_code == 200
         assert client.post("/api/session/passkey", json=signed).status_code == 403
         late = client.post("/api/session/passkey/options").json()
-        house.stage.clock.tick(minutes=6)
+        server.stage.clock.tick(minutes=6)
         signed = {"credential": added.signed(late)}
         assert client.post("/api/session/passkey", json=signed).status_code == 403
 
 
 @pytest.mark.parametrize("wrong", ["challenge", "origin", "site", "copied", "unverified", "key"])
-def test_a_passkey_that_is_not_right_opens_nothing(
-    house: Served, added: Authenticator, wrong: str
-) -> None:
-    with house.stranger() as client:
-        _by_name(house, client)
+def test_an_invalid_passkey_is_refused(server: Served, added: Authenticator, wrong: str) -> None:
+    with server.stranger() as client:
+        _by_name(server, client)
         options: dict[str, Any] = client.post("/api/session/passkey/options").json()
         key = added
         match wrong:
@@ -101,16 +101,16 @@ def test_a_passkey_that_is_not_right_opens_nothing(
         assert client.get("/api/session").status_code == 401
 
 
-def test_a_passkey_that_was_removed_opens_nothing(house: Served, added: Authenticator) -> None:
-    with house.client() as signed_in, house.stranger() as client:
+def test_a_removed_passkey_is_refused(server: Served, added: Authenticator) -> None:
+    with server.client() as signed_in, server.stranger() as client:
         (key,) = signed_in.get("/api/passkeys").json()
         assert signed_in.delete(f"/api/passkeys/{key['credential']}").status_code == 204
-        _by_name(house, client)
+        _by_name(server, client)
         assert _opened(client, added).status_code == 403
 
 
-def test_an_address_has_no_passkeys(house: Served) -> None:
-    with house.client() as client:
+def test_an_ip_address_cannot_have_passkeys(server: Served) -> None:
+    with server.client() as client:
         refused = client.post("/api/passkeys/options")
         assert (refused.status_code, "localhost" in refused.json()["hint"]) == (422, True)
 
@@ -119,7 +119,9 @@ def test_an_address_has_no_passkeys(house: Served) -> None:
     "credential",
     [{}, {"id": 1}, {"response": {}}, {"response": {"clientDataJSON": "e30"}}, {"response": []}],
 )
-def test_what_no_passkey_said_is_refused(shared: Served, credential: dict[str, Any]) -> None:
+def test_a_malformed_passkey_response_is_refused(
+    shared: Served, credential: dict[str, Any]
+) -> None:
     with shared.client() as client:
         for path in ("/api/passkeys", "/api/session/passkey"):
             answer = client.post(path, json={"credential": credential})
@@ -133,7 +135,7 @@ class Voucher:
         self.url, self.audience, self._key = url, "aud-1", key
 
     def token(self, **claims: object) -> str:
-        """A token that is good, but for what is said."""
+        """A valid token, except for the given claims."""
         now = int(time())
         said = {"iss": self.url, "aud": self.audience, "sub": "1", "email": "me@example.org"}
         whole = {**said, "iat": now, "exp": now + 60, **claims}
@@ -154,7 +156,7 @@ def _voucher() -> Generator[Voucher]:
             self.wfile.write(certs)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Do not log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -167,11 +169,11 @@ def _voucher() -> Generator[Voucher]:
         server.server_close()
 
 
-def test_whom_cloudflare_access_vouches_for_is_signed_in_and_nobody_else(tmp_path: Path) -> None:
+def test_only_a_valid_cloudflare_access_token_signs_in(tmp_path: Path) -> None:
     with _voucher() as voucher:
         place = ServeSettings(access_url=voucher.url, access_audience=voucher.audience)
         settings = msgspec.structs.replace(plain_settings(tmp_path), serve=place)
-        with served(tmp_path, settings=settings) as house, house.stranger() as client:
+        with served(tmp_path, settings=settings) as server, server.stranger() as client:
 
             def knock(token: str) -> httpx.Response:
                 headers = {"cf-access-jwt-assertion": token}
@@ -194,8 +196,8 @@ def test_whom_cloudflare_access_vouches_for_is_signed_in_and_nobody_else(tmp_pat
             assert client.get("/api/session").status_code == 200
 
 
-def test_without_being_set_up_no_proxy_vouches_for_anybody(house: Served) -> None:
-    with house.stranger() as client:
+def test_cloudflare_access_tokens_are_ignored_unless_configured(server: Served) -> None:
+    with server.stranger() as client:
         headers = {"cf-access-jwt-assertion": "x.y.z"}
         assert client.post("/api/session/proxy", headers=headers).status_code == 404
         assert client.get("/api/threads", headers=headers).status_code == 401

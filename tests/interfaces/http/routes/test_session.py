@@ -1,4 +1,4 @@
-"""Coming in and going out: codes, cookies, devices, and how often one may try."""
+"""Sessions: pairing codes, cookies, devices and the rate limit."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ def _knock(client: httpx.Client, code: str) -> httpx.Response:
 
 
 @pytest.mark.promise("P-HTTP-3")
-def test_a_code_lets_one_device_in_once(house: Served) -> None:
-    code = house.code()
-    with house.stranger() as first, house.stranger() as second:
+def test_a_pairing_code_works_once(server: Served) -> None:
+    code = server.code()
+    with server.stranger() as first, server.stranger() as second:
         let_in = _knock(first, code)
         assert let_in.json() | {"device_id": "", "since": ""} == {
             "device_id": "",
@@ -34,30 +34,30 @@ def test_a_code_lets_one_device_in_once(house: Served) -> None:
         assert second.get("/api/threads").status_code == 401
 
 
-def test_a_code_may_be_typed_with_spaces_and_small_letters(house: Served) -> None:
-    code = house.code()
-    with house.stranger() as client:
+def test_a_pairing_code_may_be_typed_with_spaces_and_lower_case(server: Served) -> None:
+    code = server.code()
+    with server.stranger() as client:
         assert _knock(client, f" {code[:5].lower()}-{code[5:].lower()} ").status_code == 200
 
 
-def test_a_code_holds_only_for_a_while(house: Served) -> None:
-    code = house.code(lives_s=60)
-    house.stage.clock.tick(seconds=61)
-    with house.stranger() as client:
+def test_a_pairing_code_expires(server: Served) -> None:
+    code = server.code(lives_s=60)
+    server.stage.clock.tick(seconds=61)
+    with server.stranger() as client:
         refused = _knock(client, code)
     assert refused.status_code == 403
     assert "everloop pair" in refused.json()["hint"]
 
 
-def test_before_any_code_was_made_no_code_opens(house: Served) -> None:
-    with house.stranger() as client:
+def test_no_code_is_accepted_before_one_was_made(server: Served) -> None:
+    with server.stranger() as client:
         assert _knock(client, "ABCDEFGHJK").status_code == 403
 
 
 @pytest.mark.promise("P-HTTP-3")
-def test_no_script_can_read_what_a_device_keeps(house: Served) -> None:
-    with house.stranger() as client:
-        let_in = _knock(client, house.code())
+def test_scripts_cannot_read_the_session_cookie(server: Served) -> None:
+    with server.stranger() as client:
+        let_in = _knock(client, server.code())
     kept = let_in.headers["set-cookie"]
     parts = {part.strip().lower() for part in kept.split(";")}
     assert kept.startswith(f"{COOKIE}=")
@@ -69,9 +69,9 @@ def test_no_script_can_read_what_a_device_keeps(house: Served) -> None:
     assert secret not in let_in.text
 
 
-def test_over_tls_the_cookie_is_for_this_host_and_tls_alone(tmp_path: Path) -> None:
-    with served(tmp_path, rules=Rules(secure=True)) as house, house.stranger() as client:
-        kept = _knock(client, house.code()).headers["set-cookie"]
+def test_over_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path: Path) -> None:
+    with served(tmp_path, rules=Rules(secure=True)) as server, server.stranger() as client:
+        kept = _knock(client, server.code()).headers["set-cookie"]
         assert kept.startswith(f"__Host-{COOKIE}=")
         assert "; Secure" in kept
         value = kept.partition(";")[0]
@@ -80,12 +80,12 @@ def test_over_tls_the_cookie_is_for_this_host_and_tls_alone(tmp_path: Path) -> N
         assert client.get("/api/session", headers={"cookie": unguarded}).status_code == 401
 
 
-def test_no_secret_and_no_code_is_in_the_log_or_in_what_is_shown(house: Served) -> None:
-    code = house.code()
-    with house.stranger() as client:
+def test_no_secret_or_code_is_in_the_log_or_in_responses(server: Served) -> None:
+    code = server.code()
+    with server.stranger() as client:
         secret = _knock(client, code).headers["set-cookie"].partition(".")[2].partition(";")[0]
         told = client.get("/api/log?limit=200").text + client.get("/api/devices").text
-    folder = house.engine.log.file.path.parent
+    folder = server.engine.log.file.path.parent
     files = b"".join(one.read_bytes() for one in folder.rglob("*") if one.is_file())
     for hidden in (code, secret):
         assert hidden not in told
@@ -93,20 +93,20 @@ def test_no_secret_and_no_code_is_in_the_log_or_in_what_is_shown(house: Served) 
 
 
 @pytest.mark.promise("P-HTTP-4")
-def test_after_ten_tries_in_a_minute_a_peer_must_wait(house: Served) -> None:
-    code = house.code()
-    with house.stranger() as client:
+def test_sign_in_is_rate_limited_to_ten_attempts_a_minute(server: Served) -> None:
+    code = server.code()
+    with server.stranger() as client:
         tried = [_knock(client, "WRONGCODE9").status_code for _ in range(12)]
         assert tried == [403] * 10 + [429] * 2
         refused = _knock(client, code)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
-        house.stage.clock.tick(seconds=61)
+        server.stage.clock.tick(seconds=61)
         assert _knock(client, code).status_code == 200
 
 
-def test_devices_are_listed_renamed_and_revoked(house: Served) -> None:
-    phone = house.credential("phone")
-    with house.client() as laptop, house.client(phone) as pocket:
+def test_devices_are_listed_renamed_and_revoked(server: Served) -> None:
+    phone = server.credential("phone")
+    with server.client() as laptop, server.client(phone) as pocket:
         named = laptop.put(f"/api/devices/{phone.device_id}", json={"name": " my\n  phone "})
         assert named.json()["name"] == "my phone"
         assert [one["name"] for one in laptop.get("/api/devices").json()][-1] == "my phone"
@@ -117,9 +117,9 @@ def test_devices_are_listed_renamed_and_revoked(house: Served) -> None:
         assert gone.status_code == 404
 
 
-def test_a_revocation_is_not_taken_back(house: Served) -> None:
-    phone = house.credential("phone")
-    with house.client() as laptop, house.client(phone) as pocket:
+def test_a_revocation_cannot_be_retracted(server: Served) -> None:
+    phone = server.credential("phone")
+    with server.client() as laptop, server.client(phone) as pocket:
         laptop.delete(f"/api/devices/{phone.device_id}")
         facts = laptop.get("/api/log").json()
         for fact in facts:
@@ -129,16 +129,16 @@ def test_a_revocation_is_not_taken_back(house: Served) -> None:
         assert pocket.get("/api/threads").status_code == 401
 
 
-def test_a_signed_in_device_lets_the_next_one_in(house: Served) -> None:
-    with house.client() as laptop, house.stranger() as phone:
+def test_a_signed_in_device_can_make_a_code_for_another(server: Served) -> None:
+    with server.client() as laptop, server.stranger() as phone:
         made = laptop.post("/api/devices/code").json()
         assert made["path"] == f"/#pair={made['code']}"
         assert _knock(phone, made["code"]).status_code == 200
 
 
-def test_signing_out_is_for_this_device_alone(house: Served) -> None:
-    other = house.credential()
-    with house.client(house.credential()) as client, house.client(other) as stays:
+def test_signing_out_affects_only_this_device(server: Served) -> None:
+    other = server.credential()
+    with server.client(server.credential()) as client, server.client(other) as stays:
         left = client.delete("/api/session")
         assert left.status_code == 204
         assert "Max-Age=0" in left.headers["set-cookie"]
@@ -147,15 +147,15 @@ def test_signing_out_is_for_this_device_alone(house: Served) -> None:
         assert client.get("/api/session").status_code == 401
 
 
-def test_the_user_speaks_whatever_a_request_says(house: Served) -> None:
-    with house.client() as client:
+def test_the_actor_is_the_user_whatever_a_request_claims(server: Served) -> None:
+    with server.client() as client:
         said = {"title": "A thread", "actor": "agent:x", "by": "system"}
         client.post("/api/threads", json=said)
         told = client.get("/api/log").json()
     assert {fact["actor"] for fact in told if fact["kind"] == "thread.opened"} <= {"user"}
 
 
-def test_anybody_may_ask_whether_it_runs_and_nothing_else(house: Served) -> None:
-    with house.stranger() as client:
+def test_health_is_the_only_public_read(server: Served) -> None:
+    with server.stranger() as client:
         told = client.get("/api/health").json()
     assert set(told) == {"ok", "version"}

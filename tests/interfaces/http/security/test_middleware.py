@@ -1,4 +1,4 @@
-"""The shield: who is let through, from where, by which name, with how much."""
+"""Security middleware: credentials, host names, origins and body size."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ ROUTES = sorted(_routes())
 GUARDED = [route for route in ROUTES if route not in PUBLIC] + [("GET", "/openapi.json")]
 
 
-def test_there_are_routes_to_look_at() -> None:
+def test_the_list_of_routes_is_not_empty() -> None:
     assert len(GUARDED) > 60
     assert set(PUBLIC) - {("GET", "/api/health")} <= set(ROUTES)
     assert all(isinstance(route, APIRoute) for router in ROUTERS for route in router.routes)
@@ -43,7 +43,7 @@ def test_there_are_routes_to_look_at() -> None:
 
 @pytest.mark.promise("P-HTTP-1")
 @pytest.mark.parametrize("credential", ["none", "wrong", "revoked", "foreign", "malformed"])
-def test_no_route_answers_one_who_is_not_let_in(shared: Served, credential: str) -> None:
+def test_every_route_requires_a_credential(shared: Served, credential: str) -> None:
     known = shared.credential()
     if credential == "revoked":
         shared.engine.do(RevokeDevice(known.device_id))
@@ -64,7 +64,7 @@ def test_no_route_answers_one_who_is_not_let_in(shared: Served, credential: str)
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api//threads", "/mcp"])
-def test_an_address_that_is_no_route_tells_a_stranger_nothing(
+def test_an_unknown_address_reveals_nothing_without_a_credential(
     shared: Served, method: str, path: str
 ) -> None:
     with shared.stranger() as client:
@@ -72,23 +72,23 @@ def test_an_address_that_is_no_route_tells_a_stranger_nothing(
 
 
 @pytest.mark.promise("P-HTTP-1")
-def test_a_credential_that_is_too_old_opens_no_route(tmp_path: Path) -> None:
-    with served(tmp_path) as house:
-        known = house.credential()
-        days = house.running.settings.serve.device_lives_days
-        with house.client(known) as client:
-            house.stage.clock.tick(seconds=days * 86_400 - 10)
+def test_an_expired_credential_is_refused_on_every_route(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        known = server.credential()
+        days = server.running.settings.serve.device_lives_days
+        with server.client(known) as client:
+            server.stage.clock.tick(seconds=days * 86_400 - 10)
             assert client.get("/api/session").status_code == 200
-            house.stage.clock.tick(seconds=11)
+            server.stage.clock.tick(seconds=11)
             for method, path in GUARDED:
                 assert client.request(method, path).status_code == 401, (method, path)
-        with house.client(house.credential()) as client:
+        with server.client(server.credential()) as client:
             listed = {one["device_id"]: one["expired"] for one in client.get("/api/devices").json()}
             assert listed[known.device_id] is True
             assert sum(listed.values()) == 1
 
 
-def test_a_device_may_bring_its_credential_as_a_cookie_or_as_a_bearer(shared: Served) -> None:
+def test_a_credential_is_accepted_as_cookie_or_bearer_token(shared: Served) -> None:
     known = shared.credential()
     with shared.client(known) as browser, shared.stranger() as program:
         assert browser.get("/api/session").json()["device_id"] == known.device_id
@@ -96,7 +96,7 @@ def test_a_device_may_bring_its_credential_as_a_cookie_or_as_a_bearer(shared: Se
         assert program.get("/api/session", headers=headers).status_code == 200
 
 
-def test_a_wrong_bearer_is_not_mended_by_a_good_cookie(shared: Served) -> None:
+def test_a_wrong_bearer_token_overrides_a_valid_cookie(shared: Served) -> None:
     with shared.client() as client:
         headers = {"authorization": "Bearer nobody.nothing"}
         assert client.get("/api/session", headers=headers).status_code == 401
@@ -124,7 +124,7 @@ def test_a_wrong_bearer_is_not_mended_by_a_good_cookie(shared: Served) -> None:
         ("user@localhost", 421),
     ],
 )
-def test_it_answers_only_to_its_own_names(shared: Served, host: str, status: int) -> None:
+def test_unknown_host_names_are_refused(shared: Served, host: str, status: int) -> None:
     with shared.client() as client:
         named = {"host": host.format(port=shared.port)}
         for path in ("/api/health", "/api/threads", "/"):
@@ -132,7 +132,7 @@ def test_it_answers_only_to_its_own_names(shared: Served, host: str, status: int
 
 
 @pytest.mark.parametrize("twice", ["Host", "Origin", "Content-Length"])
-def test_what_must_be_said_once_is_refused_if_it_is_said_twice(shared: Served, twice: str) -> None:
+def test_a_repeated_security_header_is_refused(shared: Served, twice: str) -> None:
     ours = f"127.0.0.1:{shared.port}"
     said = {"Host": ours, "Origin": f"http://{ours}", "Content-Length": "0"}
     with closing(HTTPConnection(ours)) as connection:
@@ -166,7 +166,7 @@ ORIGINS = [
 
 @pytest.mark.promise("P-HTTP-2")
 @pytest.mark.parametrize(("origin", "welcome"), ORIGINS)
-def test_another_origin_can_neither_ask_nor_change(
+def test_another_origin_can_neither_read_nor_write(
     shared: Served, origin: str, welcome: bool
 ) -> None:
     with shared.client() as client:
@@ -179,9 +179,7 @@ def test_another_origin_can_neither_ask_nor_change(
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_page_of_another_site_may_lead_here_and_do_nothing_else(
-    shared: Served, site: str
-) -> None:
+def test_another_site_may_link_to_a_page_but_not_call_the_api(shared: Served, site: str) -> None:
     with shared.client() as client:
         headers = {"sec-fetch-site": site}
         assert client.get("/", headers=headers).status_code == 200
@@ -190,10 +188,10 @@ def test_a_page_of_another_site_may_lead_here_and_do_nothing_else(
         assert client.post("/", headers=headers).status_code == 403
 
 
-def test_over_tls_only_origins_with_tls_are_ours(tmp_path: Path) -> None:
-    with served(tmp_path, rules=Rules(secure=True)) as house, house.stranger() as client:
-        client.headers["authorization"] = f"Bearer {house.credential().text}"
-        ours = f"127.0.0.1:{house.port}"
+def test_over_tls_only_https_origins_are_accepted(tmp_path: Path) -> None:
+    with served(tmp_path, rules=Rules(secure=True)) as server, server.stranger() as client:
+        client.headers["authorization"] = f"Bearer {server.credential().text}"
+        ours = f"127.0.0.1:{server.port}"
         for scheme, status in (("https", 200), ("http", 403)):
             answer = client.get("/api/threads", headers={"origin": f"{scheme}://{ours}"})
             assert answer.status_code == status
@@ -207,8 +205,8 @@ def test_over_tls_only_origins_with_tls_are_ours(tmp_path: Path) -> None:
         ("multipart/form-data; boundary=x", b"--x--"),
     ],
 )
-def test_a_form_of_another_site_changes_nothing(shared: Served, kind: str, body: bytes) -> None:
-    """Such a form needs no permission of ours to be sent, and brings the cookie with it."""
+def test_a_cross_site_form_is_refused(shared: Served, kind: str, body: bytes) -> None:
+    """Such a form is sent without a preflight request, with the cookie."""
     with shared.client() as client:
         before = client.get("/api/threads").json()
         for origin in ({}, {"origin": "http://evil.example"}, {"origin": "null"}):
@@ -218,7 +216,7 @@ def test_a_form_of_another_site_changes_nothing(shared: Served, kind: str, body:
         assert client.get("/api/threads").json() == before
 
 
-def test_every_answer_keeps_a_browser_from_running_what_is_not_ours(shared: Served) -> None:
+def test_every_response_has_security_headers(shared: Served) -> None:
     with shared.client() as client:
         answers = [
             client.get("/"),
@@ -238,9 +236,9 @@ def test_every_answer_keeps_a_browser_from_running_what_is_not_ours(shared: Serv
         assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_body_that_is_too_large_is_refused_with_and_without_its_length(tmp_path: Path) -> None:
+def test_a_too_large_body_is_refused_with_and_without_content_length(tmp_path: Path) -> None:
     small = Rules(body_bytes_max=10_000)
-    with served(tmp_path, rules=small) as house, house.client() as client:
+    with served(tmp_path, rules=small) as server, server.client() as client:
         whole = b'{"title": "' + b"x" * 20_000 + b'"}'
         kind = {"content-type": "application/json"}
         stated = client.post("/api/threads", content=whole, headers=kind)
@@ -259,7 +257,7 @@ def _parts(whole: bytes) -> Iterator[bytes]:
     "name",
     ["..%2f..%2fetc%2fpasswd", "..", "%00", "a%00b", "%ff", "x" * 5_000, "%2e%2e%2f", "‮", "'--"],
 )
-def test_no_id_leads_out_of_its_place(shared: Served, name: str) -> None:
+def test_no_id_allows_path_traversal(shared: Served, name: str) -> None:
     paths = [path for method, path in ROUTES if method == "GET" and path.endswith("/1")]
     with shared.client() as client:
         for path in [*paths, "/api/files/1", "/1", "/_app/1"]:
@@ -268,7 +266,7 @@ def test_no_id_leads_out_of_its_place(shared: Served, name: str) -> None:
             assert "root:" not in answer.text
 
 
-def test_a_socket_of_another_kind_is_not_opened(shared: Served) -> None:
+def test_a_websocket_is_refused(shared: Served) -> None:
     wish = {
         "connection": "upgrade",
         "upgrade": "websocket",
@@ -279,7 +277,7 @@ def test_a_socket_of_another_kind_is_not_opened(shared: Served) -> None:
         assert client.get("/api/stream", headers=wish).status_code in (401, 403)
 
 
-def test_what_is_private_stays_in_no_cache_on_the_way(shared: Served) -> None:
+def test_private_responses_are_not_cached(shared: Served) -> None:
     with shared.client() as client:
         for path in (
             "/api/memories",

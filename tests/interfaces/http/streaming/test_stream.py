@@ -1,4 +1,4 @@
-"""The stream: facts and words, without a gap, without a repetition, for as long as one may."""
+"""The event stream: no gaps, no duplicates, and it ends when access does."""
 
 import re
 import socket
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.interfaces.http.serving import WAIT_S, Heard, Served, frames, served
+from tests.interfaces.http.serving import WAIT_S, Served, StreamEvent, frames, served
 from tests.log.samples import Said
 from tests.thread.fixtures import gate, parlour
 
@@ -32,7 +32,7 @@ def _listening(client: httpx.Client, after: int | None = None) -> Generator[http
 
 
 def _until(response: httpx.Response, position: int) -> list[int]:
-    """The positions that come, up to this one."""
+    """The positions received up to this one."""
     found: list[int] = []
     for one in frames(response):
         if one.position is not None:
@@ -43,12 +43,12 @@ def _until(response: httpx.Response, position: int) -> list[int]:
 
 
 @pytest.mark.promise("P-HTTP-5")
-def test_a_turn_comes_as_facts_and_its_answer_word_by_word(house: Served) -> None:
-    with house.client() as client, _listening(client) as stream:
+def test_a_turn_is_streamed_as_facts_and_its_answer_as_text(server: Served) -> None:
+    with server.client() as client, _listening(client) as stream:
         heard = frames(stream)
         assert next(heard).event == "hello"
         sent = client.post("/api/threads/home/messages", json={"text": "Hello?"}).json()
-        told: list[Heard] = []
+        told: list[StreamEvent] = []
         for one in heard:
             told.append(one)
             if one.event == "fact" and one.data["kind"] == "thread.answer_given":
@@ -63,9 +63,9 @@ def test_a_turn_comes_as_facts_and_its_answer_word_by_word(house: Served) -> Non
     assert phases == ["thread.turn_recorded", "thread.turn_sending", "thread.turn_streaming"]
 
 
-def test_one_who_joins_in_the_middle_of_an_answer_gets_all_of_it_once(tmp_path: Path) -> None:
+def test_a_client_that_joins_during_an_answer_gets_the_whole_answer_once(tmp_path: Path) -> None:
     held = gate()
-    with served(tmp_path, [["One ", "two ", held, "three."]]) as house, house.client() as client:
+    with served(tmp_path, [["One ", "two ", held, "three."]]) as server, server.client() as client:
         with _listening(client) as first:
             client.post("/api/threads/home/messages", json={"text": "Count."})
             list(takewhile(lambda one: one.data.get("text") != "two ", frames(first)))
@@ -84,16 +84,16 @@ def test_one_who_joins_in_the_middle_of_an_answer_gets_all_of_it_once(tmp_path: 
 
 
 @pytest.mark.promise("P-HTTP-5")
-def test_resuming_while_others_write_leaves_no_gap_and_repeats_nothing(house: Served) -> None:
+def test_resuming_during_writes_has_no_gaps_and_no_duplicates(server: Served) -> None:
     writers, each = 3, 40
-    start = house.engine.log.head
+    start = server.engine.log.head
     todo = [
-        threading.Thread(target=_write, args=(house, writer, each)) for writer in range(writers)
+        threading.Thread(target=_write, args=(server, writer, each)) for writer in range(writers)
     ]
     for one in todo:
         one.start()
     seen, last = list[int](), start + writers * each
-    with house.client() as client:
+    with server.client() as client:
         while not seen or seen[-1] < last:
             after = seen[-1] if seen else start
             headers = {"last-event-id": str(after)}
@@ -104,86 +104,86 @@ def test_resuming_while_others_write_leaves_no_gap_and_repeats_nothing(house: Se
     assert seen[: last - start] == list(range(start + 1, last + 1))
 
 
-def _write(house: Served, writer: int, count: int) -> None:
+def _write(server: Served, writer: int, count: int) -> None:
     for number in range(count):
-        house.engine.log.append("noise", [Said(f"{writer} {number}")], actor="user")
+        server.engine.log.append("noise", [Said(f"{writer} {number}")], actor="user")
 
 
-def test_the_past_comes_from_any_position_on(house: Served) -> None:
-    _write(house, 1, 600)
-    head = house.engine.log.head
-    with house.client() as client:
-        head = house.engine.log.head
+def test_the_stream_can_start_at_any_past_position(server: Served) -> None:
+    _write(server, 1, 600)
+    head = server.engine.log.head
+    with server.client() as client:
+        head = server.engine.log.head
         for after in (0, 1, head - 550, head - 1):
             with _listening(client, after) as stream:
                 assert _until(stream, head) == list(range(after + 1, head + 1))
 
 
 @pytest.mark.parametrize("name", ["99999999999999999999999", "-1", "x", "²", "", "1e3"])
-def test_a_position_that_nobody_reached_or_wrote_means_from_now_on(
-    house: Served, name: str
-) -> None:
-    with house.client() as client:
+def test_an_invalid_or_future_position_streams_only_new_events(server: Served, name: str) -> None:
+    with server.client() as client:
         headers = [(b"last-event-id", name.encode())]
         with client.stream("GET", "/api/stream", headers=headers) as stream:
             heard = frames(stream)
-            assert next(heard).data == {"position": house.engine.log.head}
-            _write(house, 1, 1)
-            assert next(heard).position == house.engine.log.head
+            assert next(heard).data == {"position": server.engine.log.head}
+            _write(server, 1, 1)
+            assert next(heard).position == server.engine.log.head
 
 
 @pytest.mark.promise("P-HTTP-6")
-def test_revoking_a_device_cuts_its_open_streams_and_no_other(house: Served) -> None:
-    assert min(_cut_after_s(house) for _ in range(3)) < 1  # a busy machine may be late now and then
+def test_revoking_a_device_closes_only_its_own_streams(server: Served) -> None:
+    assert (
+        min(_cut_after_s(server) for _ in range(3)) < 1
+    )  # a busy machine may be late now and then
 
 
-def _cut_after_s(house: Served) -> float:
-    """How long after a device was revoked its streams ended, and no other."""
-    phone, laptop = house.credential("phone"), house.credential("laptop")
+def _cut_after_s(server: Served) -> float:
+    """Seconds until the streams of a revoked device, and no other, ended."""
+    phone, laptop = server.credential("phone"), server.credential("laptop")
     with ExitStack() as stack:
-        opened = [stack.enter_context(house.client(one)) for one in (phone, phone, laptop)]
+        opened = [stack.enter_context(server.client(one)) for one in (phone, phone, laptop)]
         streams = [stack.enter_context(_listening(client)) for client in opened]
         heard = [frames(stream) for stream in streams]
         for one in heard:
             next(one)
         began = time.monotonic()
-        house.engine.do(RevokeDevice(phone.device_id))
+        server.engine.do(RevokeDevice(phone.device_id))
         assert len([*heard[0], *heard[1]]) <= 2  # that it was revoked, and then the end
         took_s = time.monotonic() - began
-        _write(house, 1, 1)
-        assert any(one.position == house.engine.log.head for one in heard[2])
+        _write(server, 1, 1)
+        assert any(one.position == server.engine.log.head for one in heard[2])
         assert opened[0].get("/api/stream").status_code == 401
     return took_s
 
 
 @pytest.mark.promise("P-HTTP-6")
-def test_a_device_that_grows_too_old_is_cut_with_the_next_beat_and_no_other(
+def test_an_expired_device_is_disconnected_at_the_next_heartbeat(
     tmp_path: Path,
 ) -> None:
     settings = Settings(
         home=str(tmp_path), memory=MemorySettings(embedder="none"), serve=ServeSettings(beat_s=0.1)
     )
-    with served(tmp_path, settings=settings) as house, ExitStack() as stack:
-        old = house.credential("old")
-        house.stage.clock.tick(seconds=settings.serve.device_lives_days * 86_400 - 10)
-        clients = [stack.enter_context(house.client(one)) for one in (old, house.credential())]
+    with served(tmp_path, settings=settings) as server, ExitStack() as stack:
+        old = server.credential("old")
+        server.stage.clock.tick(seconds=settings.serve.device_lives_days * 86_400 - 10)
+        clients = [stack.enter_context(server.client(one)) for one in (old, server.credential())]
         streams = [stack.enter_context(_listening(client)) for client in clients]
         lines = [stream.iter_lines() for stream in streams]
         for one in lines:
             assert any(line == ": beat" for line in one)  # while it holds, it goes on
-        house.stage.clock.tick(seconds=11)
+        server.stage.clock.tick(seconds=11)
         list(lines[0])  # ends
         assert clients[0].get("/api/stream").status_code == 401
         assert any(line == ": beat" for line in lines[1])
 
 
-def test_a_heart_beats_as_often_as_is_set_while_nothing_happens(tmp_path: Path) -> None:
+def test_an_idle_stream_sends_heartbeats_at_the_configured_interval(tmp_path: Path) -> None:
     settings = Settings(
         home=str(tmp_path), memory=MemorySettings(embedder="none"), serve=ServeSettings(beat_s=0.2)
     )
     with (
-        served(tmp_path, settings=settings) as house,
-        house.client() as client,
+        served(tmp_path, settings=settings) as server,
+        server.client() as client,
         _listening(client) as stream,
     ):
         beats = (time.monotonic() for line in stream.iter_lines() if line == ": beat")
@@ -193,47 +193,47 @@ def test_a_heart_beats_as_often_as_is_set_while_nothing_happens(tmp_path: Path) 
     assert at[-1] - at[0] > 6.5 * 0.2
 
 
-def test_what_keeps_devices_out_is_not_told(house: Served) -> None:
-    with house.client() as client, _listening(client, 0) as stream:
-        house.credential()
-        told = takewhile(lambda one: one.position != house.engine.log.head, frames(stream))
+def test_access_facts_are_streamed_without_their_data(server: Served) -> None:
+    with server.client() as client, _listening(client, 0) as stream:
+        server.credential()
+        told = takewhile(lambda one: one.position != server.engine.log.head, frames(stream))
         secret = [one for one in told if one.data.get("kind", "").startswith("access.")]
     assert secret
     assert all(one.data["data"] is None for one in secret)
 
 
 @pytest.mark.promise("P-HTTP-6")
-def test_one_who_does_not_read_is_cut_off_and_the_others_notice_nothing(house: Served) -> None:
-    with house.client() as client, _listening(client) as stream, _sleeper(house):
+def test_a_slow_consumer_is_disconnected_without_affecting_others(server: Served) -> None:
+    with server.client() as client, _listening(client) as stream, _sleeper(server):
         heard = frames(stream)
         next(heard)
-        assert house.broadcast.watching == 2
-        _write_much(house, heard, 200)
-        assert house.broadcast.cut_off == 1
+        assert server.broadcast.watching == 2
+        _write_much(server, heard, 200)
+        assert server.broadcast.cut_off == 1
 
 
-def test_one_who_reads_late_gets_all_of_it_in_order(house: Served) -> None:
-    with house.client() as client, _listening(client) as stream, _sleeper(house) as sleeper:
+def test_a_client_that_reads_late_gets_every_event_in_order(server: Served) -> None:
+    with server.client() as client, _listening(client) as stream, _sleeper(server) as sleeper:
         heard = frames(stream)
         next(heard)
-        start = house.engine.log.head
+        start = server.engine.log.head
         for _ in range(3):  # it sleeps, wakes up and keeps up again
-            _write_much(house, heard, 15)
-            positions = _read_on(sleeper, house.engine.log.head)
-            assert positions == list(range(start + 1, house.engine.log.head + 1))
-            start = house.engine.log.head
-        assert house.broadcast.cut_off == 0
+            _write_much(server, heard, 15)
+            positions = _read_on(sleeper, server.engine.log.head)
+            assert positions == list(range(start + 1, server.engine.log.head + 1))
+            start = server.engine.log.head
+        assert server.broadcast.cut_off == 0
 
 
 @contextmanager
-def _sleeper(house: Served) -> Generator[socket.socket]:
-    """A client that has begun to listen, does not read, and has little room for what comes."""
-    lazy = house.credential("lazy")
+def _sleeper(server: Served) -> Generator[socket.socket]:
+    """A slow consumer: it subscribes with a small buffer and does not read."""
+    lazy = server.credential("lazy")
     asked = f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {COOKIE}={lazy.text}\r\n\r\n"
     with socket.socket() as sleeper:
         sleeper.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         sleeper.settimeout(WAIT_S)
-        sleeper.connect(("127.0.0.1", house.port))
+        sleeper.connect(("127.0.0.1", server.port))
         sleeper.sendall(asked.encode())
         greeted = b""
         while b"event: hello" not in greeted:  # before that, nobody knows of it yet
@@ -241,44 +241,44 @@ def _sleeper(house: Served) -> Generator[socket.socket]:
         yield sleeper
 
 
-def _write_much(house: Served, heard: Iterator[Heard], times: int) -> None:
-    """Write long facts; one who reads gets each of them at once."""
+def _write_much(server: Served, heard: Iterator[StreamEvent], times: int) -> None:
+    """Write long facts, which a client that reads gets at once."""
     for number in range(times):
-        house.engine.log.append("noise", [Said("x" * 50_000)], actor="user")
-        seen = next(one for one in heard if one.position == house.engine.log.head)
+        server.engine.log.append("noise", [Said("x" * 50_000)], actor="user")
+        seen = next(one for one in heard if one.position == server.engine.log.head)
         assert seen.data["data"]["text"] == "x" * 50_000, number
 
 
 def _read_on(sleeper: socket.socket, upto: int) -> list[int]:
-    """Read until a position has come; all positions that came."""
+    """Read up to a position and return all positions received."""
     text, last = b"", b"id: %d\n" % upto
     while last not in text or not text.endswith(b"\n\n\r\n"):
         text += sleeper.recv(1_000_000)
     return [int(found) for found in re.findall(rb"id: (\d+)\n", text)]
 
 
-def test_a_client_that_leaves_is_forgotten(house: Served) -> None:
-    with house.client() as client:
+def test_a_client_that_disconnects_is_removed(server: Served) -> None:
+    with server.client() as client:
         for _ in range(3):
             with _listening(client) as stream:
                 next(frames(stream))
         with _listening(client) as stream:
             heard = frames(stream)
             next(heard)
-            _write(house, 1, 1)
-            next(one for one in heard if one.position == house.engine.log.head)
-        assert house.broadcast.cut_off == 0
+            _write(server, 1, 1)
+            next(one for one in heard if one.position == server.engine.log.head)
+        assert server.broadcast.cut_off == 0
 
 
-def test_an_answer_that_another_process_gives_comes_word_by_word_and_is_stopped_from_here(
+def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
     tmp_path: Path,
 ) -> None:
     script: list[Script] = [["Once ", "upon ", gate(), "a time."]]
-    with parlour(tmp_path, script, ids_from=10_000) as chat, served(tmp_path) as house:
-        assert chat.running.turns.conducts.wait(30)
-        for running in (chat.running, house.running):
-            running.relay.start()
-        with house.client() as client, _listening(client) as stream:
+    with parlour(tmp_path, script, ids_from=10_000) as chat, served(tmp_path) as server:
+        assert chat.running.conductor.conducts.wait(30)
+        for running in (chat.running, server.running):
+            running.overhearing.start()
+        with server.client() as client, _listening(client) as stream:
             sent = client.post("/api/threads/home/messages", json={"text": "Tell me."}).json()
             text, heard = "", frames(stream)
             while text != "Once upon ":
@@ -289,25 +289,25 @@ def test_an_answer_that_another_process_gives_comes_word_by_word_and_is_stopped_
             chat.until_ended(sent["turn_id"])
             answer = client.get("/api/threads/home/messages").json()["messages"][-1]
         assert (answer["text"], answer["state"]) == ("Once upon ", "stopped")
-        for running in (chat.running, house.running):
-            running.relay.stop()
+        for running in (chat.running, server.running):
+            running.overhearing.stop()
 
 
 def test_streams_end_when_the_server_does(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        with served(tmp_path) as house:
-            client = stack.enter_context(house.client())
+        with served(tmp_path) as server:
+            client = stack.enter_context(server.client())
             stream = stack.enter_context(_listening(client))
             heard = frames(stream)
             next(heard)
         assert list(heard) == []
 
 
-def test_a_memory_that_is_kept_elsewhere_is_told_at_once(house: Served) -> None:
-    with house.client() as client, _listening(client) as stream:
+def test_a_memory_stored_by_another_process_is_streamed_at_once(server: Served) -> None:
+    with server.client() as client, _listening(client) as stream:
         heard = frames(stream)
         next(heard)
-        house.engine.do(RememberItem("mem-1", "Tea is at five."))
+        server.engine.do(RememberItem("mem-1", "Tea is at five."))
         told = next(one for one in heard if one.event == "fact")
     assert told.data["kind"] == "memory.remembered"
     assert told.data["data"]["text"] == "Tea is at five."

@@ -1,4 +1,4 @@
-"""One who watches: told at once while it keeps up, told all of it in order when it does not."""
+"""A stream subscriber: direct sends while it keeps up, ordered queueing when it does not."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ Scene = Callable[[Line, Client], Awaitable[None]]
 
 
 def _play(scene: Scene, *, seen: int = 0) -> None:
-    """Let a client follow from a position on while something happens."""
+    """Run a scenario while a client follows from a position."""
 
     async def play() -> None:
         line = Line()
@@ -60,7 +60,7 @@ def _put(client: Client, *positions: int) -> list[bool]:
     return [client.put(one, message(one.body)) for one in frames]
 
 
-def test_one_who_keeps_up_is_told_within_the_call() -> None:
+def test_a_client_that_keeps_up_is_sent_events_synchronously() -> None:
     async def scene(line: Line, client: Client) -> None:
         assert _put(client, 1, 2) == [True, True]
         assert line.sent == [b"1 ", b"2 "]
@@ -68,7 +68,7 @@ def test_one_who_keeps_up_is_told_within_the_call() -> None:
     _play(scene)
 
 
-def test_what_there_is_no_room_for_comes_later_in_order_and_then_it_keeps_up_again() -> None:
+def test_events_queue_in_order_while_the_connection_is_full() -> None:
     async def scene(line: Line, client: Client) -> None:
         for first in (1, 11):
             line.room.clear()
@@ -83,7 +83,7 @@ def test_what_there_is_no_room_for_comes_later_in_order_and_then_it_keeps_up_aga
     _play(scene)
 
 
-def test_what_came_while_it_caught_up_is_told_once() -> None:
+def test_events_that_arrive_during_catch_up_are_sent_once() -> None:
     async def play() -> None:
         line = Line()
         client = Client("dev-1", line.send)
@@ -97,7 +97,7 @@ def test_what_came_while_it_caught_up_is_told_once() -> None:
     asyncio.run(play())
 
 
-def test_one_who_has_too_much_to_read_is_cut_off() -> None:
+def test_a_client_whose_queue_is_full_is_disconnected() -> None:
     async def scene(line: Line, client: Client) -> None:
         line.room.clear()
         long = Frame(1, b"x" * (WAITING_BYTES_MAX // 2 + 1))
@@ -109,7 +109,7 @@ def test_one_who_has_too_much_to_read_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("after", ["leaving", "being cut off"])
-def test_one_who_is_gone_is_told_no_more(after: str) -> None:
+def test_a_client_that_left_is_sent_nothing_more(after: str) -> None:
     async def scene(line: Line, client: Client) -> None:
         if after == "leaving":
             line.gone = True

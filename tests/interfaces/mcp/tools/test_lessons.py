@@ -1,9 +1,9 @@
-"""Lessons over MCP: a host proposes, reports and passes on. It can promote nothing."""
+"""Lesson tools: a host proposes, reports use and relays feedback, but cannot promote."""
 
 from typing import Any
 
 import pytest
-from tests.interfaces.mcp.guests import Guest, at
+from tests.interfaces.mcp.clients import McpClient, connect_to
 
 from everloop.app import Engine
 from everloop.interfaces.mcp.tool_context import Room
@@ -39,15 +39,15 @@ def _events(engine: Engine, kind: type[Any]) -> list[Any]:
 
 
 @pytest.mark.promise("P-MCP-1")
-def test_no_tool_promotes_activates_or_trusts(guest: Guest) -> None:
-    names = {tool.name for tool in guest.ask("list_tools").tools}
+def test_no_tool_promotes_activates_or_trusts(mcp_client: McpClient) -> None:
+    names = {tool.name for tool in mcp_client.ask("list_tools").tools}
     forbidden = ("promot", "activat", "trust", "approv", "withdraw", "discard", "edit", "forget")
     assert [name for name in names if any(word in name for word in forbidden)] == []
-    assert guest.refused("promote_lesson", id="les-x").startswith("Unknown tool")
+    assert mcp_client.error("promote_lesson", id="les-x").startswith("Unknown tool")
 
 
-def test_tools_say_whether_they_write(guest: Guest) -> None:
-    tools = {tool.name: tool for tool in guest.ask("list_tools").tools}
+def test_tools_say_whether_they_write(mcp_client: McpClient) -> None:
+    tools = {tool.name: tool for tool in mcp_client.ask("list_tools").tools}
     writing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
     assert writing == {"manifest", "remember", "propose_lesson", "report_use", "give_feedback"}
     for tool in tools.values():
@@ -56,9 +56,9 @@ def test_tools_say_whether_they_write(guest: Guest) -> None:
         assert tool.description
 
 
-def test_a_proposal_is_the_hosts_and_pending(guest: Guest, engine: Engine) -> None:
+def test_a_proposal_is_the_hosts_and_pending(mcp_client: McpClient, engine: Engine) -> None:
     engine.do(RememberItem("mem-tea", "The tea was cold.", scope="project:tea"), by=USER)
-    proposed = guest.call("propose_lesson", **TEA, memories=["mem-tea"], why=WHY)
+    proposed = mcp_client.call("propose_lesson", **TEA, memories=["mem-tea"], why=WHY)
     assert (proposed["status"], proposed["new"]) == ("pending", True)
     assert any("time-floor" in reason for reason in proposed["in_the_way"])
     made = _events(engine, LessonProposed)[0]
@@ -66,77 +66,79 @@ def test_a_proposal_is_the_hosts_and_pending(guest: Guest, engine: Engine) -> No
     assert _events(engine, LessonNarrated)[0].event.narrative.correction == WHY["correction"]
 
 
-def test_a_proposal_may_name_the_skill_that_it_makes_better(guest: Guest, engine: Engine) -> None:
-    guest.call("propose_lesson", **TEA, skill="make-tea")
+def test_a_proposal_may_name_the_skill_it_improves(mcp_client: McpClient, engine: Engine) -> None:
+    mcp_client.call("propose_lesson", **TEA, skill="make-tea")
     assert _events(engine, LessonProposed)[0].event.target_skill == "make-tea"
 
 
-def test_a_description_and_a_title_have_at_most_280_characters(guest: Guest) -> None:
-    guest.call("propose_lesson", **TEA | {"description": "d" * 280})
-    assert "280" in guest.refused("propose_lesson", **TEA | {"description": "d" * 281})
+def test_a_description_and_a_title_have_at_most_280_characters(mcp_client: McpClient) -> None:
+    mcp_client.call("propose_lesson", **TEA | {"description": "d" * 280})
+    assert "280" in mcp_client.error("propose_lesson", **TEA | {"description": "d" * 281})
     told = {"text": "The tea is in the tin.", "scope": "project:tea", "confirmation": "In the tin."}
-    assert "280" in guest.refused("remember", **told, title="t" * 281)
-    guest.call("remember", **told, title="t" * 280)
+    assert "280" in mcp_client.error("remember", **told, title="t" * 281)
+    mcp_client.call("remember", **told, title="t" * 280)
 
 
-def test_the_same_proposal_again_is_the_same_lesson(guest: Guest, engine: Engine) -> None:
-    first = guest.call("propose_lesson", **TEA)
+def test_the_same_proposal_again_is_the_same_lesson(mcp_client: McpClient, engine: Engine) -> None:
+    first = mcp_client.call("propose_lesson", **TEA)
     head = engine.log.head
-    again = guest.call("propose_lesson", **TEA)
+    again = mcp_client.call("propose_lesson", **TEA)
     assert again["id"] == first["id"]
     assert again["new"] is False
     assert engine.log.head == head
 
 
-def test_a_rule_of_the_users_needs_the_users_words(guest: Guest, engine: Engine) -> None:
-    assert "Pass them, verbatim" in guest.refused("propose_lesson", **TEA, author="user")
+def test_a_users_rule_needs_the_users_words(mcp_client: McpClient, engine: Engine) -> None:
+    assert "Pass them, verbatim" in mcp_client.error("propose_lesson", **TEA, author="user")
     words = (
         "Always warm the pot, and I mean always, whatever the weather and whoever is visiting us."
     )
-    guest.call("propose_lesson", **TEA, author="user", quotes=[words], why=WHY)
+    mcp_client.call("propose_lesson", **TEA, author="user", quotes=[words], why=WHY)
     made = _events(engine, LessonProposed)[0]
     assert (made.actor, made.event.author) == (HOST, "user")  # passed on, and recorded as that
 
 
-def test_a_use_counts_once_for_a_name(guest: Guest) -> None:
-    lesson = guest.call("propose_lesson", **TEA)["id"]
+def test_a_use_counts_once_per_name(mcp_client: McpClient) -> None:
+    lesson = mcp_client.call("propose_lesson", **TEA)["id"]
     used = {"id": lesson, "scope": "project:tea", "use": "tuesday"}
-    lines = [guest.call("report_use", **used) for _ in range(2)]
+    lines = [mcp_client.call("report_use", **used) for _ in range(2)]
     assert [line["uses"] for line in lines] == [1, 1]
 
 
-def test_feedback_carries_the_users_words_and_counts_once(guest: Guest, engine: Engine) -> None:
-    lesson = guest.call("propose_lesson", **TEA)["id"]
+def test_feedback_carries_the_users_words_and_counts_once(
+    mcp_client: McpClient, engine: Engine
+) -> None:
+    lesson = mcp_client.call("propose_lesson", **TEA)["id"]
     said = {"id": lesson, "scope": "project:tea", "helpful": True, "words": "That was good tea."}
-    lines = [guest.call("give_feedback", **said) for _ in range(2)]
+    lines = [mcp_client.call("give_feedback", **said) for _ in range(2)]
     assert [line["thumbs_up"] for line in lines] == [1, 1]
     given = _events(engine, FeedbackGiven)
     assert [(each.actor, each.event.relayed) for each in given] == [(HOST, True)]
     note = _events(engine, NoteWritten)[0]
     assert (note.event.text, given[0].event.signal_id) == (said["words"], f"note-{note.position}")
-    assert "needs their words" in guest.refused("give_feedback", **said | {"words": " "})
+    assert "needs the user's own words" in mcp_client.error(
+        "give_feedback", **said | {"words": " "}
+    )
 
 
-def test_thumbs_down_is_told_to_the_gate(guest: Guest) -> None:
-    lesson = guest.call("propose_lesson", **TEA)["id"]
+def test_negative_feedback_reaches_the_gate(mcp_client: McpClient) -> None:
+    lesson = mcp_client.call("propose_lesson", **TEA)["id"]
     said = {"id": lesson, "scope": "project:tea", "helpful": False, "words": "Never do that."}
-    line = guest.call("give_feedback", **said)
+    line = mcp_client.call("give_feedback", **said)
     assert any("thumbs-down-block" in reason for reason in line["in_the_way"])
 
 
 @pytest.mark.promise("P-MCP-1")
-def test_an_agent_that_praises_and_uses_its_own_lesson_does_not_get_it_promoted(
-    room: Room, engine: Engine
-) -> None:
-    with at(room) as guest:
-        remembered = guest.call(
+def test_an_agents_own_praise_and_use_do_not_promote_its_lesson(room: Room, engine: Engine) -> None:
+    with connect_to(room) as mcp_client:
+        remembered = mcp_client.call(
             "remember", text="The tea was cold.", scope="project:tea", confirmation="it was cold"
         )
-        proposed = guest.call("propose_lesson", **TEA, memories=[remembered["id"]], why=WHY)
+        proposed = mcp_client.call("propose_lesson", **TEA, memories=[remembered["id"]], why=WHY)
         where = {"id": proposed["id"], "scope": "project:tea"}
         for number in range(5):
-            guest.call("report_use", **where, use=str(number))
-            guest.call("give_feedback", **where, helpful=True, words=f"Praise number {number}")
+            mcp_client.call("report_use", **where, use=str(number))
+            mcp_client.call("give_feedback", **where, helpful=True, words=f"Praise number {number}")
     asked = engine.lessons.promote(proposed["id"], by=Context(actor=HOST))
     assert asked.passed is False
     codes = {reason.partition(":")[0] for reason in asked.reasons}
@@ -148,40 +150,40 @@ def test_an_agent_that_praises_and_uses_its_own_lesson_does_not_get_it_promoted(
     }
 
 
-def test_recall_and_browse_show_lessons_of_the_scope_alone(guest: Guest) -> None:
-    tea = guest.call("propose_lesson", **TEA)["id"]
-    other = guest.call("propose_lesson", **TEA | {"scope": "project:coffee"})["id"]
-    found = guest.call("recall", query="warm the pot", scope="project:tea")["lessons"]
+def test_recall_and_browse_show_only_lessons_of_the_scope(mcp_client: McpClient) -> None:
+    tea = mcp_client.call("propose_lesson", **TEA)["id"]
+    other = mcp_client.call("propose_lesson", **TEA | {"scope": "project:coffee"})["id"]
+    found = mcp_client.call("recall", query="warm the pot", scope="project:tea")["lessons"]
     assert [hit["lesson"]["id"] for hit in found] == [tea]
-    page = guest.call("browse", what="lessons", scope="project:coffee", status=["pending"])
+    page = mcp_client.call("browse", what="lessons", scope="project:coffee", status=["pending"])
     assert [lesson["id"] for lesson in page["lessons"]] == [other]
-    assert guest.call("browse", what="lessons", scope="project:tea", id=tea)["total"] == 1
+    assert mcp_client.call("browse", what="lessons", scope="project:tea", id=tea)["total"] == 1
     wrong = {"scope": "project:tea", "id": other}
-    assert "no lesson" in guest.refused("browse", what="lessons", **wrong)
-    assert "no lesson" in guest.refused("report_use", **wrong)
-    assert "no lesson" in guest.refused("give_feedback", **wrong, helpful=True, words="x")
+    assert "no lesson" in mcp_client.error("browse", what="lessons", **wrong)
+    assert "no lesson" in mcp_client.error("report_use", **wrong)
+    assert "no lesson" in mcp_client.error("give_feedback", **wrong, helpful=True, words="x")
 
 
-def test_a_lesson_out_of_a_hosts_scopes_does_not_exist_for_it(room: Room, engine: Engine) -> None:
-    with at(room, name="insider") as guest:
-        lesson = guest.call("propose_lesson", **TEA)["id"]
+def test_a_lesson_outside_a_hosts_scopes_is_not_found(room: Room, engine: Engine) -> None:
+    with connect_to(room, name="insider") as mcp_client:
+        lesson = mcp_client.call("propose_lesson", **TEA)["id"]
     engine.do(GrantAudience(HOST, ("user",)), by=USER)
-    with at(room) as guest:
-        answer = guest.call("browse", what="lessons", scope="project:tea")
+    with connect_to(room) as mcp_client:
+        answer = mcp_client.call("browse", what="lessons", scope="project:tea")
         assert answer["lessons"] == []
-        assert "unknown here" in answer["notices"][0]
-        assert "no lesson" in guest.refused("report_use", id=lesson, scope="project:tea")
+        assert "is unknown" in answer["notices"][0]
+        assert "no lesson" in mcp_client.error("report_use", id=lesson, scope="project:tea")
 
 
 def test_the_manifest_shows_the_lessons_of_the_scope_and_records_that_it_did(
-    guest: Guest, engine: Engine
+    mcp_client: McpClient, engine: Engine
 ) -> None:
     engine.do(RememberItem("mem-tea", "The tea was cold.", scope="project:tea"), by=USER)
-    tea = guest.call("propose_lesson", **TEA)["id"]
-    coffee = guest.call("propose_lesson", **TEA | {"scope": "project:coffee"})["id"]
+    tea = mcp_client.call("propose_lesson", **TEA)["id"]
+    coffee = mcp_client.call("propose_lesson", **TEA | {"scope": "project:coffee"})["id"]
     for lesson in (tea, coffee):
         engine.lessons.activate(lesson, by=USER)
-    shown = guest.call("manifest", scope="project:tea", query="cold tea")
+    shown = mcp_client.call("manifest", scope="project:tea", query="cold tea")
     assert shown["lessons"] == [tea]
     assert shown["memories"] == ["mem-tea"]
     assert TEA["description"] in shown["text"]
@@ -194,51 +196,59 @@ def test_the_manifest_shows_the_lessons_of_the_scope_and_records_that_it_did(
     assert engine.lessons.find("user", tea).uses == 0  # shown is not used
 
 
-def test_the_manifest_of_an_unknown_project_is_empty_and_says_so(guest: Guest) -> None:
-    shown = guest.call("manifest", scope="project:none")
+def test_the_manifest_of_an_unknown_project_is_empty_and_says_so(mcp_client: McpClient) -> None:
+    shown = mcp_client.call("manifest", scope="project:none")
     assert shown["text"] == ""
     assert "NOTHING was searched" in shown["notices"][0]
 
 
 @pytest.mark.parametrize("field", ["trigger", "failure_mode", "correction"])
-def test_a_narrative_keeps_to_its_lengths(guest: Guest, field: str) -> None:
-    said = guest.refused("propose_lesson", **TEA, why=WHY | {field: "x" * 201})
+def test_a_narrative_respects_its_length_limits(mcp_client: McpClient, field: str) -> None:
+    said = mcp_client.error("propose_lesson", **TEA, why=WHY | {field: "x" * 201})
     assert "at most" in said
 
 
-def test_a_resource_is_a_memory_or_a_lesson_by_its_id(guest: Guest, engine: Engine) -> None:
+def test_a_resource_is_a_memory_or_a_lesson_by_its_id(
+    mcp_client: McpClient, engine: Engine
+) -> None:
     engine.do(RememberItem("mem-tea", "The tea was cold.", scope="project:tea"), by=USER)
-    lesson = guest.call("propose_lesson", **TEA)["id"]
-    templates = guest.ask("list_resource_templates").resource_templates
+    lesson = mcp_client.call("propose_lesson", **TEA)["id"]
+    templates = mcp_client.ask("list_resource_templates").resource_templates
     assert {each.uri_template for each in templates} == {
         "everloop://memory/{id}",
         "everloop://lesson/{id}",
         "everloop://manifest/{scope}",
     }
-    memory = guest.ask("read_resource", "everloop://memory/mem-tea").contents[0]
+    memory = mcp_client.ask("read_resource", "everloop://memory/mem-tea").contents[0]
     assert '"The tea was cold."' in memory.text
-    assert TEA["body"] in guest.ask("read_resource", f"everloop://lesson/{lesson}").contents[0].text
+    assert (
+        TEA["body"]
+        in mcp_client.ask("read_resource", f"everloop://lesson/{lesson}").contents[0].text
+    )
     engine.lessons.activate(lesson, by=USER)
-    manifest = guest.ask("read_resource", "everloop://manifest/project:tea").contents[0]
+    manifest = mcp_client.ask("read_resource", "everloop://manifest/project:tea").contents[0]
     assert TEA["description"] in manifest.text
-    nothing = guest.ask("read_resource", "everloop://manifest/project:none").contents[0]
+    nothing = mcp_client.ask("read_resource", "everloop://manifest/project:none").contents[0]
     assert "NOTHING was searched" in nothing.text
     with pytest.raises(Exception, match="is not a scope"):
-        guest.ask("read_resource", "everloop://manifest/tea")
+        mcp_client.ask("read_resource", "everloop://manifest/tea")
     with pytest.raises(Exception, match="no item 'mem-none'"):
-        guest.ask("read_resource", "everloop://memory/mem-none")
+        mcp_client.ask("read_resource", "everloop://memory/mem-none")
 
 
-def test_prompts_are_filled_with_what_is_known(guest: Guest, engine: Engine) -> None:
+def test_prompts_contain_matching_memories_and_lessons(
+    mcp_client: McpClient, engine: Engine
+) -> None:
     engine.do(RememberItem("mem-tea", "The tea was cold.", scope="project:tea"), by=USER)
-    lesson = guest.call("propose_lesson", **TEA)["id"]
+    lesson = mcp_client.call("propose_lesson", **TEA)["id"]
     where = {"scope": "project:tea"}
-    known = guest.ask("get_prompt", "what_do_we_know", {"topic": "tea", **where})
+    known = mcp_client.ask("get_prompt", "what_do_we_know", {"topic": "tea", **where})
     assert "mem-tea" in known.messages[0].content.text
-    review = guest.ask("get_prompt", "review_pending_lessons", where)
+    review = mcp_client.ask("get_prompt", "review_pending_lessons", where)
     assert lesson in review.messages[0].content.text
     assert (
-        "project:tea" in guest.ask("get_prompt", "learn_from_this", where).messages[0].content.text
+        "project:tea"
+        in mcp_client.ask("get_prompt", "learn_from_this", where).messages[0].content.text
     )
     with pytest.raises(Exception, match="is not a scope"):
-        guest.ask("get_prompt", "what_do_we_know", {"topic": "tea", "scope": "tea"})
+        mcp_client.ask("get_prompt", "what_do_we_know", {"topic": "tea", "scope": "tea"})

@@ -1,4 +1,4 @@
-"""Memories over MCP: what is taken in, and on whose words; what is found, and where."""
+"""Memory tools: remember with the user's confirmation, recall and browse by scope."""
 
 import threading
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.interfaces.mcp.guests import Guest, at
+from tests.interfaces.mcp.clients import McpClient, connect_to
 
 from everloop.app import Engine
 from everloop.interfaces.mcp.tool_context import Room
@@ -40,8 +40,10 @@ def _fact(engine: Engine, position: int) -> Fact:
     return fact_of(engine.log.record(position))
 
 
-def test_remembering_records_the_host_and_the_users_words(guest: Guest, engine: Engine) -> None:
-    kept = guest.call("remember", **TABS)
+def test_remembering_records_the_host_and_the_users_words(
+    mcp_client: McpClient, engine: Engine
+) -> None:
+    kept = mcp_client.call("remember", **TABS)
     assert kept["new"] is True
     item = engine.memory.find("user", kept["id"])
     assert (item.author, item.origin.host) == (HOST, "test-host")
@@ -52,23 +54,25 @@ def test_remembering_records_the_host_and_the_users_words(guest: Guest, engine: 
     assert note.actor == HOST
 
 
-def test_the_same_words_again_are_the_same_memory_and_record_nothing(
-    guest: Guest, engine: Engine
+def test_remembering_the_same_text_again_records_nothing(
+    mcp_client: McpClient, engine: Engine
 ) -> None:
-    first = guest.call("remember", **TABS)
+    first = mcp_client.call("remember", **TABS)
     head = engine.log.head
-    again = guest.call("remember", **TABS | {"confirmation": "I said so"})
+    again = mcp_client.call("remember", **TABS | {"confirmation": "I said so"})
     assert again["id"] == first["id"]
     assert again["new"] is False
     assert engine.log.head == head
 
 
-def test_a_host_that_asks_many_times_at_once_is_heard_once(guest: Guest, engine: Engine) -> None:
-    guest.call("browse", what="memories", scope="user")  # it is admitted
+def test_concurrent_duplicates_are_remembered_once(mcp_client: McpClient, engine: Engine) -> None:
+    mcp_client.call("browse", what="memories", scope="user")  # it is admitted
     head, facts = engine.log.head, [f"Drawer {number} holds tools." for number in range(20)]
     with ThreadPoolExecutor(16) as pool:
         for fact in facts:
-            told = [pool.submit(guest.call, "remember", **TABS | {"text": fact}) for _ in range(16)]
+            told = [
+                pool.submit(mcp_client.call, "remember", **TABS | {"text": fact}) for _ in range(16)
+            ]
             answers = [one.result() for one in told]
             assert len({answer["id"] for answer in answers}) == 1
             assert [answer["new"] for answer in answers].count(True) == 1
@@ -76,58 +80,60 @@ def test_a_host_that_asks_many_times_at_once_is_heard_once(guest: Guest, engine:
 
 
 @pytest.mark.parametrize("until", ["2090-01-01T00:00:00Z", "2020-01-01T00:00:00Z"])
-def test_what_holds_for_a_while_is_remembered_once_too(
-    guest: Guest, engine: Engine, until: str
+def test_a_temporary_memory_is_remembered_once_too(
+    mcp_client: McpClient, engine: Engine, until: str
 ) -> None:
-    first = guest.call("remember", **TABS, holds_until=until)
+    first = mcp_client.call("remember", **TABS, holds_until=until)
     head = engine.log.head
-    again = guest.call("remember", **TABS, holds_until=until)
+    again = mcp_client.call("remember", **TABS, holds_until=until)
     assert (again["id"], again["new"]) == (first["id"], False)
     assert engine.log.head == head
 
 
 @pytest.mark.promise("P-MCP-3")
-def test_without_the_users_words_nothing_is_remembered(guest: Guest, engine: Engine) -> None:
-    said = guest.refused("remember", **TABS | {"confirmation": "  "})
+def test_without_the_users_words_nothing_is_remembered(
+    mcp_client: McpClient, engine: Engine
+) -> None:
+    said = mcp_client.error("remember", **TABS | {"confirmation": "  "})
     assert "Ask the user" in said
-    assert "Field required" in guest.refused("remember", text="x", scope="user")
-    assert guest.call("browse", what="memories", scope="user")["total"] == 0
+    assert "Field required" in mcp_client.error("remember", text="x", scope="user")
+    assert mcp_client.call("browse", what="memories", scope="user")["total"] == 0
     assert engine.log.head <= 1  # the admission alone
 
 
-def test_for_what_cannot_be_remembered_the_users_words_are_not_recorded(
-    guest: Guest, engine: Engine
+def test_the_confirmation_of_an_invalid_memory_is_not_recorded(
+    mcp_client: McpClient, engine: Engine
 ) -> None:
-    guest.call("remember", **TABS)
+    mcp_client.call("remember", **TABS)
     head = engine.log.head
-    assert "nothing to remember" in guest.refused("remember", **TABS | {"text": " "})
+    assert "nothing to remember" in mcp_client.error("remember", **TABS | {"text": " "})
     other = TABS | {"text": "The user is away."}
-    refused = guest.refused("remember", **other, holds_until="tomorrow")
+    refused = mcp_client.error("remember", **other, holds_until="tomorrow")
     assert "holds_until 'tomorrow' is not a time" in refused
     assert engine.log.head == head
 
 
 @pytest.mark.promise("P-MCP-3")
-def test_taking_back_the_users_words_takes_the_memory_with_them(
-    guest: Guest, engine: Engine
+def test_retracting_the_confirmation_retracts_the_memory(
+    mcp_client: McpClient, engine: Engine
 ) -> None:
-    kept = guest.call("remember", **TABS)
+    kept = mcp_client.call("remember", **TABS)
     item = engine.memory.find("user", kept["id"])
     words = _fact(engine, item.position).because[0]
     engine.log.retract([words], reason="I never said that", actor="user")
-    assert guest.call("recall", query="tabs", scope="user")["memories"] == []
-    assert guest.call("remember", **TABS)["new"] is True  # said again, it counts again
+    assert mcp_client.call("recall", query="tabs", scope="user")["memories"] == []
+    assert mcp_client.call("remember", **TABS)["new"] is True  # said again, it counts again
 
 
-def test_what_was_retired_is_not_brought_back_by_a_host(guest: Guest, engine: Engine) -> None:
-    kept = guest.call("remember", **TABS)
+def test_a_host_cannot_restore_a_retired_memory(mcp_client: McpClient, engine: Engine) -> None:
+    kept = mcp_client.call("remember", **TABS)
     engine.do(RetireItem(kept["id"]), by=USER)
-    assert "Only the user can bring it back" in guest.refused("remember", **TABS)
+    assert "Only the user can restore it" in mcp_client.error("remember", **TABS)
     later = {"holds_until": "2090-01-01T00:00:00Z"}
-    assert "Only the user can bring it back" in guest.refused("remember", **TABS, **later)
+    assert "Only the user can restore it" in mcp_client.error("remember", **TABS, **later)
 
 
-def test_what_the_user_changed_or_moved_since_is_taken_in_as_new(
+def test_a_memory_edited_or_moved_by_the_user_is_stored_again_as_new(
     room: Room, engine: Engine
 ) -> None:
     engine.do(GrantAudience(HOST, ("user", "project:zoo")), by=USER)
@@ -137,45 +143,43 @@ def test_what_the_user_changed_or_moved_since_is_taken_in_as_new(
         (TABS["text"], "project:hush"),
         ("It is a secret.", "project:hush"),
     ):
-        with at(room) as guest:
-            first = guest.call("remember", **TABS)
+        with connect_to(room) as mcp_client:
+            first = mcp_client.call("remember", **TABS)
             engine.do(ReviseItem(first["id"], text=text, scope=scope), by=USER)
-            second = guest.call("remember", **TABS)
+            second = mcp_client.call("remember", **TABS)
             assert (second["new"], second["id"] == first["id"]) == (True, False)
-            found = guest.call("browse", what="memories", scope="user", id=second["id"])
+            found = mcp_client.call("browse", what="memories", scope="user", id=second["id"])
             assert found["memories"][0]["text"] == TABS["text"]
-            assert guest.call("remember", **TABS)["id"] == second["id"]
+            assert mcp_client.call("remember", **TABS)["id"] == second["id"]
         for item_id in (first["id"], second["id"]):
             position = engine.memory.find("user", item_id).position
             engine.log.retract([position], reason="from the beginning", actor="user")
 
 
-def test_what_held_for_a_while_can_hold_again(guest: Guest) -> None:
+def test_an_expired_memory_can_be_remembered_again(mcp_client: McpClient) -> None:
     away = TABS | {"text": "The user is away."}
-    first = guest.call("remember", **away, holds_until="2020-01-01T00:00:00Z")
-    again = guest.call("remember", **away, holds_until="2090-01-01T00:00:00Z")
+    first = mcp_client.call("remember", **away, holds_until="2020-01-01T00:00:00Z")
+    again = mcp_client.call("remember", **away, holds_until="2090-01-01T00:00:00Z")
     assert (again["new"], again["id"] == first["id"]) == (True, False)
 
 
-def test_a_contradiction_is_told(guest: Guest) -> None:
-    first = guest.call("remember", **TABS | {"text": "The release is on 3 May 2026."})
-    second = guest.call("remember", **TABS | {"text": "The release is on 9 May 2026."})
+def test_a_contradiction_is_reported(mcp_client: McpClient) -> None:
+    first = mcp_client.call("remember", **TABS | {"text": "The release is on 3 May 2026."})
+    second = mcp_client.call("remember", **TABS | {"text": "The release is on 9 May 2026."})
     assert second["contradicts"] == [first["id"]]
 
 
-def test_recall_finds_in_the_scope_and_in_global_and_nowhere_else(
-    guest: Guest, engine: Engine
-) -> None:
+def test_recall_searches_only_the_scope_and_global(mcp_client: McpClient, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
     _say(engine, "mem-b", "Parrots are birds.", "global")
     _say(engine, "mem-c", "My own parrot is ill.", "user")
-    answer = guest.call("recall", query="parrot", scope="project:zoo", mode="text")
+    answer = mcp_client.call("recall", query="parrot", scope="project:zoo", mode="text")
     assert {hit["memory"]["id"] for hit in answer["memories"]} == {"mem-a", "mem-b"}
     assert answer["notices"] == []
 
 
 class _LateBeside(WordEmbedder):
-    """An embedder that is done in the background only after an answer was given."""
+    """An embedder that finishes in the background only after a response."""
 
     def __init__(self) -> None:
         self.answered = threading.Event()
@@ -187,104 +191,106 @@ class _LateBeside(WordEmbedder):
 
 
 @pytest.mark.parametrize("tool", ["recall", "manifest"])
-def test_who_asks_first_waits_until_meaning_can_be_searched(
+def test_the_first_semantic_search_waits_for_embeddings(
     room: Room, engine: Engine, tmp_path: Path, tool: str
 ) -> None:
     embedder = _LateBeside()
     engine.memory.memory.space = VectorSpace(VectorCache(tmp_path / "vectors.db"), embedder)
     _say(engine, "mem-a", "The parrot eats apples.")
-    with at(room) as guest:
-        answer = guest.call(tool, query="apples", scope="user")
+    with connect_to(room) as mcp_client:
+        answer = mcp_client.call(tool, query="apples", scope="user")
     embedder.answered.set()
     assert answer["notices"] == []
 
 
 @pytest.mark.promise("P-MCP-2")
-def test_an_unknown_project_finds_nothing_and_says_so_loudly(guest: Guest, engine: Engine) -> None:
+def test_an_unknown_project_gives_no_results_and_a_notice(
+    mcp_client: McpClient, engine: Engine
+) -> None:
     _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
     _say(engine, "mem-b", "Parrots are birds.", "global")
     for answer in (
-        guest.call("recall", query="parrot", scope="project:zooo"),
-        guest.call("browse", what="memories", scope="project:zooo"),
+        mcp_client.call("recall", query="parrot", scope="project:zooo"),
+        mcp_client.call("browse", what="memories", scope="project:zooo"),
     ):
         assert answer["memories"] == []
-        assert "'project:zooo' is unknown here, so NOTHING was searched" in answer["notices"][0]
+        assert "'project:zooo' is unknown, so NOTHING was searched" in answer["notices"][0]
         assert "project:zoo" in answer["notices"][0]
 
 
 @pytest.mark.parametrize("what", ["memories", "lessons"])
-def test_to_pass_over_more_than_there_can_be_is_refused_with_the_most(
-    guest: Guest, what: str
-) -> None:
-    said = guest.refused("browse", what=what, scope="user", offset=2**63)
+def test_a_too_large_offset_is_refused_with_the_maximum(mcp_client: McpClient, what: str) -> None:
+    said = mcp_client.error("browse", what=what, scope="user", offset=2**63)
     assert "less than or equal to 10000000" in said
 
 
 @pytest.mark.parametrize("scope", ["", "zoo", "*", "project:*", "project:"])
-def test_a_scope_that_is_none_is_refused_with_what_is_one(guest: Guest, scope: str) -> None:
-    assert "project:NAME" in guest.refused("recall", query="x", scope=scope)
+def test_an_invalid_scope_is_refused_with_a_valid_example(
+    mcp_client: McpClient, scope: str
+) -> None:
+    assert "project:NAME" in mcp_client.error("recall", query="x", scope=scope)
 
 
 @pytest.mark.promise("P-MCP-2")
-def test_every_tool_wants_a_scope(guest: Guest) -> None:
-    for tool in guest.ask("list_tools").tools:
+def test_every_tool_requires_a_scope(mcp_client: McpClient) -> None:
+    for tool in mcp_client.ask("list_tools").tools:
         assert "scope" in tool.input_schema["required"], tool.name
 
 
-def test_a_host_that_was_shut_out_sees_nothing_and_is_told_why(room: Room, engine: Engine) -> None:
+def test_a_revoked_host_gets_no_results_and_a_notice(room: Room, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.")
     engine.do(GrantAudience(HOST, ("*",)), by=USER)
     engine.do(RevokeAudience(HOST), by=USER)
-    with at(room) as guest:
-        answer = guest.call("recall", query="parrot", scope="user")
+    with connect_to(room) as mcp_client:
+        answer = mcp_client.call("recall", query="parrot", scope="user")
         assert answer["memories"] == []
-        assert f"nobody has let {HOST} in" in answer["notices"][0]
-        assert "was not let into" in guest.refused("remember", **TABS)
+        assert f"{HOST} has no access to any scope" in answer["notices"][0]
+        assert "has no access to" in mcp_client.error("remember", **TABS)
 
 
 def test_a_host_sees_only_the_scopes_it_was_granted(room: Room, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
     _say(engine, "mem-b", "The parrot is secret.", "project:hush")
     engine.do(GrantAudience(HOST, ("project:zoo",)), by=USER)
-    with at(room) as guest:
-        hidden = guest.call("recall", query="parrot", scope="project:hush")
+    with connect_to(room) as mcp_client:
+        hidden = mcp_client.call("recall", query="parrot", scope="project:hush")
         assert hidden["memories"] == []
-        assert "project:hush," not in hidden["notices"][0].partition("Scopes with")[2]
-        assert "was not let into" in guest.refused("remember", **TABS)
-        found = guest.call("recall", query="parrot", scope="project:zoo")["memories"]
+        assert "project:hush," not in hidden["notices"][0].partition("Scopes in use")[2]
+        assert "has no access to" in mcp_client.error("remember", **TABS)
+        found = mcp_client.call("recall", query="parrot", scope="project:zoo")["memories"]
         assert [hit["memory"]["id"] for hit in found] == ["mem-a"]
 
 
-def test_a_memory_is_opened_by_the_end_of_its_id(guest: Guest, engine: Engine) -> None:
+def test_a_memory_is_found_by_the_end_of_its_id(mcp_client: McpClient, engine: Engine) -> None:
     _say(engine, "mem-0123456789abcdef", "word " * 1_000)
-    listed = guest.call("browse", what="memories", scope="user")["memories"][0]
+    listed = mcp_client.call("browse", what="memories", scope="user")["memories"][0]
     assert listed["cut"] is True
     assert len(listed["text"]) == 1_000
-    whole = guest.call("browse", what="memories", scope="user", id="89abcdef")["memories"][0]
+    whole = mcp_client.call("browse", what="memories", scope="user", id="89abcdef")["memories"][0]
     assert whole["cut"] is False
     assert len(whole["text"]) == 5_000
 
 
-def test_a_memory_of_another_scope_is_not_there(guest: Guest, engine: Engine) -> None:
+def test_a_memory_of_another_scope_is_not_found(mcp_client: McpClient, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.", "project:zoo")
     _say(engine, "mem-b", "It is mine.", "user")
     for said in (
-        guest.refused("browse", what="memories", scope="user", id="mem-a"),
-        guest.refused("zoom", scope="user", id="mem-a"),
-        guest.refused("zoom", scope="project:unheard-of", id="mem-a"),
+        mcp_client.error("browse", what="memories", scope="user", id="mem-a"),
+        mcp_client.error("zoom", scope="user", id="mem-a"),
+        mcp_client.error("zoom", scope="project:unheard-of", id="mem-a"),
     ):
         assert "no memory 'mem-a'" in said
-        assert "It is in 'project:zoo'; use that scope." in said
+        assert "It is in 'project:zoo'; ask there." in said
     missing = mcp_client.error("zoom", scope="user", id="mem-none")
     assert missing.endswith("no item 'mem-none'. Look up which there are.")
 
 
-def test_zoom_opens_what_a_summary_was_made_of(guest: Guest, engine: Engine) -> None:
+def test_zoom_shows_the_sources_of_a_summary(mcp_client: McpClient, engine: Engine) -> None:
     _say(engine, "mem-a", "The parrot eats apples.")
     _say(engine, "mem-b", "The parrot eats pears.")
     made = RememberItem("mem-s", "The parrot eats fruit.", derived_from=("mem-a", "mem-b"))
     engine.do(made, by=USER)
-    levels = guest.call("zoom", scope="user", id="mem-s")["levels"]
+    levels = mcp_client.call("zoom", scope="user", id="mem-s")["levels"]
     assert [(level["depth"], level["memory"]["id"]) for level in levels] == [
         (0, "mem-s"),
         (1, "mem-a"),
@@ -292,27 +298,27 @@ def test_zoom_opens_what_a_summary_was_made_of(guest: Guest, engine: Engine) -> 
     ]
 
 
-def test_a_list_goes_page_by_page(guest: Guest, engine: Engine) -> None:
+def test_lists_are_paginated(mcp_client: McpClient, engine: Engine) -> None:
     for number in range(5):
         _say(engine, f"mem-{number}", f"Number {number} of the list.")
-    page = guest.call("browse", what="memories", scope="user", limit=2, offset=2)
+    page = mcp_client.call("browse", what="memories", scope="user", limit=2, offset=2)
     assert page["total"] == 5
     assert [memory["id"] for memory in page["memories"]] == ["mem-2", "mem-1"]
 
 
 def test_too_much_text_is_refused(mcp_client: McpClient) -> None:
-    assert "the limit is 50,000" in mcp_client.error("remember", **TABS | {"text": "a " * 50_000})
+    assert "too many" in mcp_client.error("remember", **TABS | {"text": "a " * 50_000})
 
 
 def test_a_new_scope_gives_a_notice(mcp_client: McpClient) -> None:
     kept = mcp_client.call("remember", **TABS | {"scope": "project:brand-new"})
-    assert "'project:brand-new' is a new scope" in kept["notices"][0]
+    assert "'project:brand-new' is new here" in kept["notices"][0]
 
 
 def test_a_host_is_admitted_once(room: Room, engine: Engine) -> None:
     for _ in range(2):
-        with at(room) as guest:
-            guest.call("browse", what="memories", scope="user")
+        with connect_to(room) as mcp_client:
+            mcp_client.call("browse", what="memories", scope="user")
     facts = [fact_of(record) for record in engine.log.records()]
     grants = [fact.actor for fact in facts if isinstance(fact.event, AudienceGranted)]
     assert grants == ["engine"]

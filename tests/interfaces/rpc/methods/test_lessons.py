@@ -1,4 +1,4 @@
-"""What a host can and cannot do to lessons; the rest is in the recordings."""
+"""Lesson methods: what a host may not do. The rest is in the golden conversations."""
 
 import pytest
 from tests.interfaces.rpc.clients import Indoors, Refused
@@ -19,7 +19,7 @@ def test_a_skill_in_use_is_in_the_manifest(inside: Indoors) -> None:
     assert told == [{"id": "deploy", "name": "deploy", "description": "Ships it"}]
 
 
-def test_a_lesson_out_of_bounds_is_as_if_it_were_not_there(inside: Indoors) -> None:
+def test_a_lesson_outside_a_hosts_scopes_is_not_found(inside: Indoors) -> None:
     inside.engine.do(GrantAudience("agent:rpc", ("user",)), by=USER)
     hidden = ProposeLesson("les-hidden", "Hidden", "The vault opens at nine.", scope="team:x")
     inside.engine.lessons.propose(hidden, by=USER)
@@ -32,14 +32,14 @@ def test_a_lesson_out_of_bounds_is_as_if_it_were_not_there(inside: Indoors) -> N
         assert (refused.value.code, refused.value.data["id"]) == (-32002, "les-hidden")
 
 
-def test_three_manifests_are_no_use(inside: Indoors) -> None:
+def test_being_shown_in_manifests_does_not_count_as_use(inside: Indoors) -> None:
     made = inside.call("lesson.create", **RULE)
     for _ in range(3):
         inside.call("manifest.assemble", statuses=["pending"])
     assert inside.call("lesson.get", id=made["id"])["applied_count"] == 0
 
 
-def test_sessions_that_a_host_makes_up_are_one_origin(inside: Indoors) -> None:
+def test_sessions_invented_by_a_host_count_as_one_origin(inside: Indoors) -> None:
     made = inside.call("lesson.create", **RULE)
     for number in range(5):
         inside.call("lesson.used", id=made["id"], session_id=f"made-up-{number}")
@@ -48,7 +48,7 @@ def test_sessions_that_a_host_makes_up_are_one_origin(inside: Indoors) -> None:
     assert not any(reason.startswith("insufficient-applied-count") for reason in reasons)
 
 
-def test_a_host_that_is_no_longer_trusted_speaks_for_nobody(inside: Indoors) -> None:
+def test_a_distrusted_host_cannot_relay_the_users_words(inside: Indoors) -> None:
     made = inside.call("lesson.create", **RULE)
     inside.engine.lessons.trust("rpc", by=USER)
     inside.engine.lessons.distrust("rpc", by=USER)
@@ -57,7 +57,7 @@ def test_a_host_that_is_no_longer_trusted_speaks_for_nobody(inside: Indoors) -> 
     assert refused.value.code == -32005
 
 
-def test_a_host_that_nobody_let_in_sees_no_ledger(inside: Indoors) -> None:
+def test_a_host_without_access_sees_no_ledger(inside: Indoors) -> None:
     inside.call("task.log_phase", "squid", task_id="t-1", phase="learn")
     inside.engine.do(GrantAudience("agent:rpc", ()), by=USER)
     assert inside.call("task.get_ledger", "rpc", task_id="t-1")["entries"] == []
@@ -65,13 +65,13 @@ def test_a_host_that_nobody_let_in_sees_no_ledger(inside: Indoors) -> None:
 
 
 @pytest.mark.parametrize("granted", [(), ("project:zoo",)])
-def test_a_host_writes_no_lesson_where_it_may_not_ask(
+def test_a_host_cannot_propose_a_lesson_in_a_scope_without_access(
     inside: Indoors, granted: tuple[str, ...]
 ) -> None:
     inside.engine.do(GrantAudience("agent:rpc", granted), by=USER)
     head = inside.engine.log.head
     for scope in ("user", "global", {"team": "x"}):
-        with pytest.raises(Refused, match="may not ask within") as refused:
+        with pytest.raises(Refused, match="has no access to") as refused:
             inside.call("lesson.create", description="Tea", body="At four.", scope=scope)
         assert refused.value.code == -32005
     assert inside.engine.log.head == head

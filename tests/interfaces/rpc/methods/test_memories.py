@@ -1,4 +1,4 @@
-"""What a host may see and change through the door, and what it may not."""
+"""Memory methods: what a host may see and change."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ HIDDEN = "mem-hidden"
 
 
 def _narrowed(inside: Indoors) -> None:
-    """The host may ask within `user` alone; there is one item beyond that."""
+    """Give the host access to `user` only, with one item outside of it."""
     inside.engine.do(GrantAudience("agent:rpc", ("user",)), by=USER)
     inside.engine.do(RememberItem(HIDDEN, "The vault opens at nine.", scope="team:x"), by=USER)
 
 
 @pytest.mark.promise("P-RPC-3")
-def test_what_is_out_of_bounds_is_as_if_it_were_not_there(inside: Indoors) -> None:
+def test_memories_outside_a_hosts_scopes_are_not_found(inside: Indoors) -> None:
     _narrowed(inside)
     assert inside.call("memory.list")["total"] == 0
     assert inside.call("memory.search", query="vault", mode="text")["returned"] == 0
@@ -33,7 +33,7 @@ def test_what_is_out_of_bounds_is_as_if_it_were_not_there(inside: Indoors) -> No
     assert not inside.engine.memory.find("user", HIDDEN).retired
 
 
-def test_a_host_cannot_write_where_it_cannot_read(inside: Indoors) -> None:
+def test_a_host_cannot_write_to_a_scope_it_cannot_read(inside: Indoors) -> None:
     _narrowed(inside)
     mine = inside.call("memory.create", description="mine", content="Tea at four.")["id"]
     for method, params in (
@@ -45,7 +45,7 @@ def test_a_host_cannot_write_where_it_cannot_read(inside: Indoors) -> None:
         assert refused.value.code == -32005
 
 
-def test_what_a_user_wrote_a_host_neither_changes_nor_deletes(inside: Indoors) -> None:
+def test_a_host_cannot_change_or_delete_a_users_memory(inside: Indoors) -> None:
     inside.engine.do(RememberItem("mem-1", "Tea at four."), by=USER)
     for method in ("memory.update", "memory.delete"):
         with pytest.raises(Refused) as refused:
@@ -56,7 +56,7 @@ def test_what_a_user_wrote_a_host_neither_changes_nor_deletes(inside: Indoors) -
     assert inside.call("memory.get", id="mem-1")["content"] == "Tea at four."
 
 
-def test_a_memory_that_a_users_lesson_cites_is_counted_and_immune(inside: Indoors) -> None:
+def test_a_memory_cited_by_a_users_lesson_is_counted_and_immune(inside: Indoors) -> None:
     mine = inside.call("memory.create", description="tea", content="Tea at four.")["id"]
     lesson = ProposeLesson("", "Tea", "Tea at four.", evidence=(MemoryEvidence(mine),))
     inside.engine.lessons.propose(lesson, by=USER)
@@ -67,7 +67,7 @@ def test_a_memory_that_a_users_lesson_cites_is_counted_and_immune(inside: Indoor
 
 
 @pytest.mark.promise("P-RPC-3")
-def test_a_users_lesson_out_of_bounds_protects_a_memory_and_is_not_counted(
+def test_an_invisible_users_lesson_protects_a_memory_without_being_counted(
     inside: Indoors,
 ) -> None:
     mine = inside.call("memory.create", description="tea", content="Tea at four.")["id"]
@@ -83,12 +83,12 @@ def test_a_users_lesson_out_of_bounds_protects_a_memory_and_is_not_counted(
     assert (refused.value.code, refused.value.data["cited_by"]) == (-32003, 0)
 
 
-def test_two_hosts_share_what_their_scopes_share(inside: Indoors) -> None:
+def test_two_hosts_share_the_memories_of_common_scopes(inside: Indoors) -> None:
     made = inside.call("memory.create", "squid", description="tea", content="Tea at four.")
     assert inside.call("memory.get", "heron", id=made["id"])["description"] == "tea"
 
 
-def test_a_preview_is_cut_and_the_body_is_not(inside: Indoors) -> None:
+def test_a_preview_is_shortened_and_the_body_is_not(inside: Indoors) -> None:
     text = "heron " * 100
     inside.call("memory.create", description="birds", content=text)
     cut = inside.call("memory.search", query="heron", mode="text")["results"][0]
@@ -100,13 +100,13 @@ def test_a_preview_is_cut_and_the_body_is_not(inside: Indoors) -> None:
 @pytest.mark.parametrize(
     ("folder", "told"), [("apollo", "apollo"), ("/home/ada/apollo/", "apollo"), ("C:\\w\\a", "a")]
 )
-def test_never_a_whole_path_is_kept(inside: Indoors, folder: str, told: str) -> None:
+def test_only_the_last_folder_of_a_path_is_stored(inside: Indoors, folder: str, told: str) -> None:
     origin = {"cwd_basename": folder}
     made = inside.call("memory.create", description="a", content="b", origin=origin)
     assert made["origin"] == {"cwd_basename": told}
 
 
-def test_meaning_is_searched_right_after_a_memory_was_made(tmp_path: Path) -> None:
+def test_semantic_search_finds_a_memory_right_after_it_was_created(tmp_path: Path) -> None:
     with serving(tmp_path / "home", EVERLOOP_MEMORY_EMBEDDER="granite") as host:
         text = "Our physician sees patients on weekday mornings."
         made = host.call("memory.create", description="Surgery hours", content=text)

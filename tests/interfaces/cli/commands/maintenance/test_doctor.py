@@ -26,7 +26,7 @@ def test_a_good_home_is_verified_in_passing(everloop: CommandLine) -> None:
     assert answer.code == 0
     assert {verdicts[topic] for topic in ("SQLite", "log", "views", "backup")} == {"fine"}
     drawn = everloop("doctor").out
-    assert "every digest verified" in drawn
+    assert "all verified" in drawn
     assert "Everloop can work here." in drawn
 
 
