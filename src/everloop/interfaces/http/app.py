@@ -60,16 +60,18 @@ def application(
     A caller that passes its own broadcast can close it before the server shuts down.
     """
     chosen = rules or Rules()
-    broadcast = broadcast or Broadcast(running.engine.log, running.turns.live)
-    house = House(running, chosen, broadcast)
+    broadcast = broadcast or Broadcast(running.engine.log, running.conductor.live)
+    deps = House(running, chosen, broadcast)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             for annex in annexes:
                 await stack.enter_async_context(annex.running())
-            broadcast.start(house.lets_in)
+            broadcast.start(deps.lets_in)
             stack.callback(broadcast.close)
+            deps.porter.start()
+            stack.callback(deps.porter.close)
             yield
 
     app = FastAPI(
@@ -80,7 +82,7 @@ def application(
         redoc_url=None,
         openapi_url="/openapi.json",
     )
-    app.state.house = house
+    app.state.dependencies = deps
     teach_errors(app)
 
     @app.get("/api/health", tags=["health"])
@@ -96,5 +98,5 @@ def application(
     serve_pages(app, built())
     log = running.engine.log
     return Shield(
-        app, chosen, lambda text: credentials.device_of(log, text, since_us=house.paired_since_us)
+        app, chosen, lambda text: credentials.device_of(log, text, since_us=deps.paired_since_us)
     )

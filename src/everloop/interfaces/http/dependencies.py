@@ -49,7 +49,7 @@ class House:
 
 async def house(request: Request) -> House:
     """The dependencies of the application that serves this request."""
-    return cast("House", request.app.state.house)
+    return cast("House", request.app.state.dependencies)
 
 
 async def device(request: Request) -> Device:

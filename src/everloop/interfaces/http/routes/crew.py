@@ -94,34 +94,34 @@ class ManifestOut(Shown):
 @router.get("/crew/{sort}")
 def crew(
     sort: Literal["skill", "persona", "team"],
-    house: HouseDep,
+    deps: HouseDep,
     status: Annotated[list[Literal["draft", "active", "archived"]], Query()] = ["draft", "active"],  # noqa: B006 - FastAPI copies it
 ) -> list[EntryOut]:
     """List skills, personas or teams, by name."""
-    entries = house.engine.crew.headlines(OWNER, sort, tuple(status))
+    entries = deps.engine.crew.headlines(OWNER, sort, tuple(status))
     return [EntryOut.model_validate(one) for one in entries]
 
 
 @router.get("/crew/{sort}/{name}")
 def crew_entry(
-    sort: Literal["skill", "persona", "team"], name: str, house: HouseDep
+    sort: Literal["skill", "persona", "team"], name: str, deps: HouseDep
 ) -> WholeEntryOut:
     """One skill, persona or team in full, archived ones included."""
-    return _entry_out(house.engine.crew.whole(OWNER, sort, name))
+    return _entry_out(deps.engine.crew.whole(OWNER, sort, name))
 
 
 @router.get("/hosts")
-def hosts(house: HouseDep) -> list[HostOut]:
+def hosts(deps: HouseDep) -> list[HostOut]:
     """List hosts, and whether each is trusted to relay the user's words."""
-    return [HostOut.model_validate(host) for host in house.engine.lessons.hosts()]
+    return [HostOut.model_validate(host) for host in deps.engine.lessons.hosts()]
 
 
 @router.put("/hosts/{host}")
-def trust(host: str, trust: Trust, house: HouseDep, by: SpeakerDep) -> HostOut:
+def trust(host: str, trust: Trust, deps: HouseDep, by: SpeakerDep) -> HostOut:
     """Trust a host to relay the user's words, or stop trusting it."""
-    act = house.engine.lessons.trust if trust.trusted else house.engine.lessons.distrust
+    act = deps.engine.lessons.trust if trust.trusted else deps.engine.lessons.distrust
     act(host, by=by)
-    known = next((one for one in house.engine.lessons.hosts() if one.host == host), None)
+    known = next((one for one in deps.engine.lessons.hosts() if one.host == host), None)
     if known is None:
         raise NotFound(
             f"{host!r} was never trusted",
@@ -137,10 +137,10 @@ class Wanted(BaseModel):
 
 
 @router.post("/manifest")
-def manifest(wanted: Wanted, house: HouseDep, by: SpeakerDep) -> ManifestOut:
+def manifest(wanted: Wanted, deps: HouseDep, by: SpeakerDep) -> ManifestOut:
     """Build the manifest that a host's model would get now. It is stored like every prompt."""
     wish = Wish(memory_query=wanted.query, record=False)
-    return ManifestOut.model_validate(house.engine.herald.manifest(wish, by=by))
+    return ManifestOut.model_validate(deps.engine.herald.manifest(wish, by=by))
 
 
 def _entry_out(found: Whole) -> WholeEntryOut:

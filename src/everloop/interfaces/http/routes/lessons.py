@@ -181,19 +181,19 @@ class Successor(Body):
 
 @router.get("/lessons")
 def lessons(
-    house: HouseDep,
+    deps: HouseDep,
     status: Annotated[list[StatusName], Query()] = [],  # noqa: B006 - FastAPI copies it
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> LessonsOut:
     """List lessons by status; by default all but discarded ones."""
-    page = house.engine.lessons.page(OWNER, tuple(status), limit=limit, offset=offset)
+    page = deps.engine.lessons.page(OWNER, tuple(status), limit=limit, offset=offset)
     shown = [LessonOut.model_validate(lesson) for lesson in page.lessons]
     return LessonsOut(lessons=shown, total=page.total)
 
 
 @router.post("/lessons", status_code=201)
-def propose(new: NewLesson, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def propose(new: NewLesson, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Propose a lesson."""
     command = ProposeLesson(
         "",
@@ -203,26 +203,26 @@ def propose(new: NewLesson, house: HouseDep, by: SpeakerDep) -> StandingOut:
         author="user",
         evidence=_evidence(new.memories, new.quotes),
     )
-    proposed = house.engine.lessons.propose(command, by=by, request_id=new.request_id)
-    return one_lesson(proposed.lesson_id, house)
+    proposed = deps.engine.lessons.propose(command, by=by, request_id=new.request_id)
+    return one_lesson(proposed.lesson_id, deps)
 
 
 @router.get("/lessons/{lesson_id}")
-def one_lesson(lesson_id: str, house: HouseDep) -> StandingOut:
+def one_lesson(lesson_id: str, deps: HouseDep) -> StandingOut:
     """A lesson with every check of the promotion gate, and what would meet each check."""
-    return _standing_out(house, house.engine.lessons.standing(OWNER, lesson_id))
+    return _standing_out(deps, deps.engine.lessons.standing(OWNER, lesson_id))
 
 
 @router.patch("/lessons/{lesson_id}")
-def edit(lesson_id: str, change: LessonChange, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def edit(lesson_id: str, change: LessonChange, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Edit a lesson's text. Feedback on the older text no longer counts."""
     command = EditLesson(lesson_id, change.description, change.body)
-    house.engine.lessons.edit(command, by=by, request_id=change.request_id)
-    return one_lesson(lesson_id, house)
+    deps.engine.lessons.edit(command, by=by, request_id=change.request_id)
+    return one_lesson(lesson_id, deps)
 
 
 @router.post("/lessons/{lesson_id}/narrative")
-def narrate(lesson_id: str, said: NarrativeIn, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def narrate(lesson_id: str, said: NarrativeIn, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Explain the reason for a lesson."""
     narrative = Narrative(
         said.trigger,
@@ -231,61 +231,61 @@ def narrate(lesson_id: str, said: NarrativeIn, house: HouseDep, by: SpeakerDep) 
         said.confidence,
         _evidence(said.memories, said.quotes),
     )
-    house.engine.lessons.narrate(lesson_id, by=by, narrative=narrative, request_id=said.request_id)
-    return one_lesson(lesson_id, house)
+    deps.engine.lessons.narrate(lesson_id, by=by, narrative=narrative, request_id=said.request_id)
+    return one_lesson(lesson_id, deps)
 
 
 @router.post("/lessons/{lesson_id}/activation")
 def activate(
     lesson_id: str,
-    house: HouseDep,
+    deps: HouseDep,
     by: SpeakerDep,
     text_digest: str = "",
     asked: Body = NOTHING,
 ) -> StandingOut:
     """Put a lesson on trial. `text_digest` is the digest of the text that you saw."""
-    house.engine.lessons.activate(
+    deps.engine.lessons.activate(
         lesson_id, by=by, text_digest=text_digest, request_id=asked.request_id
     )
-    return one_lesson(lesson_id, house)
+    return one_lesson(lesson_id, deps)
 
 
 @router.post("/lessons/{lesson_id}/promotion")
-def promote(lesson_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> PromotionOut:
+def promote(lesson_id: str, deps: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> PromotionOut:
     """Ask the gate to promote a lesson. A refusal is not an error; it lists every reason."""
-    decision = house.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
+    decision = deps.engine.lessons.promote(lesson_id, by=by, request_id=asked.request_id)
     return PromotionOut.model_validate(decision)
 
 
 @router.post("/lessons/{lesson_id}/feedback")
-def feedback(lesson_id: str, said: Feedback, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def feedback(lesson_id: str, said: Feedback, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Give feedback: the lesson helped, or it did harm."""
     command = GiveFeedback(lesson_id, said.helpful, said.signal_id, text_digest=said.text_digest)
-    house.engine.lessons.feedback(command, by=by, request_id=said.request_id)
-    return one_lesson(lesson_id, house)
+    deps.engine.lessons.feedback(command, by=by, request_id=said.request_id)
+    return one_lesson(lesson_id, deps)
 
 
 @router.delete("/lessons/{lesson_id}/feedback/{signal_id}")
-def withdraw(lesson_id: str, signal_id: str, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def withdraw(lesson_id: str, signal_id: str, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Withdraw a piece of feedback."""
-    house.engine.lessons.withdraw(WithdrawFeedback(lesson_id, signal_id), by=by)
-    return one_lesson(lesson_id, house)
+    deps.engine.lessons.withdraw(WithdrawFeedback(lesson_id, signal_id), by=by)
+    return one_lesson(lesson_id, deps)
 
 
 @router.post("/lessons/{lesson_id}/discard")
-def discard(lesson_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def discard(lesson_id: str, letting: Letting, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Discard a lesson."""
     command = DiscardLesson(lesson_id, letting.reason, letting.force)
-    house.engine.lessons.discard(command, by=by, request_id=letting.request_id)
-    return one_lesson(lesson_id, house)
+    deps.engine.lessons.discard(command, by=by, request_id=letting.request_id)
+    return one_lesson(lesson_id, deps)
 
 
 @router.post("/lessons/{lesson_id}/successor")
-def supersede(lesson_id: str, by_: Successor, house: HouseDep, by: SpeakerDep) -> StandingOut:
+def supersede(lesson_id: str, by_: Successor, deps: HouseDep, by: SpeakerDep) -> StandingOut:
     """Replace a lesson by another one."""
     command = SupersedeLesson(lesson_id, by_.by, by_.force)
-    house.engine.lessons.supersede(command, by=by, request_id=by_.request_id)
-    return one_lesson(lesson_id, house)
+    deps.engine.lessons.supersede(command, by=by, request_id=by_.request_id)
+    return one_lesson(lesson_id, deps)
 
 
 def _evidence(
@@ -294,9 +294,9 @@ def _evidence(
     return (*(MemoryEvidence(one) for one in memories), *(QuoteEvidence(one) for one in quotes))
 
 
-def _standing_out(house: House, standing: Standing) -> StandingOut:
+def _standing_out(deps: House, standing: Standing) -> StandingOut:
     lesson = standing.lesson
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         feedback = heard_of(reader, lesson.position, lesson.digest)
         cited = [one.item_id for one in lesson.evidence if isinstance(one, MemoryEvidence)]
         texts = {item.item_id: item.text for item in these(reader, asker(reader, OWNER), cited)}

@@ -104,15 +104,15 @@ class ProofOut(Shown):
 
 
 @router.get("/settings")
-def settings(house: HouseDep) -> list[SettingOut]:
+def settings(deps: HouseDep) -> list[SettingOut]:
     """List all settings with their values. Secrets are hidden."""
-    return [_setting(one) for one in described(house.running.settings)]
+    return [_setting(one) for one in described(deps.running.settings)]
 
 
 @router.put("/settings/{name}")
-def change(name: str, new: NewValue, house: HouseDep) -> SettingOut:
+def change(name: str, new: NewValue, deps: HouseDep) -> SettingOut:
     """Change a setting that is `changeable`. It takes effect at once and is saved."""
-    running = house.running
+    running = deps.running
     known = next((one for one in described(running.settings) if one.name == name), None)
     if known is None or name not in CHANGEABLE:
         raise NotFound(f"{name!r} cannot be changed here", hint="Edit settings.toml and restart.")
@@ -126,9 +126,9 @@ def change(name: str, new: NewValue, house: HouseDep) -> SettingOut:
 
 
 @router.get("/models")
-def models(house: HouseDep) -> ModelsOut:
+def models(deps: HouseDep) -> ModelsOut:
     """The available models, and the ones in use."""
-    running = house.running
+    running = deps.running
     narrative = running.narrative().name
     return ModelsOut(
         found=[FoundModel(name=one.name, words=one.words) for one in running.found],
@@ -140,32 +140,32 @@ def models(house: HouseDep) -> ModelsOut:
 
 
 @router.put("/models")
-def choose(choice: Choice, house: HouseDep) -> ModelsOut:
+def choose(choice: Choice, deps: HouseDep) -> ModelsOut:
     """Choose other models. Conversations continue without loss."""
-    running = house.running
+    running = deps.running
     _check_not_overridden(f"{PREFIX}MODELS_{choice.slot.upper()}")
     found = running.found if not choice.models else ()
     candidate = msgspec.structs.replace(running.settings.models, **{choice.slot: choice.models})
     chosen_model(candidate, choice.slot, found)  # raises if a name is not a model
     write_setting(running.settings.folder, "models", choice.slot, choice.models)
     running.choose(load(home=running.settings.home))
-    return models(house)
+    return models(deps)
 
 
 @router.get("/tools")
-def tool_servers(house: HouseDep) -> list[ToolServerOut]:
+def tool_servers(deps: HouseDep) -> list[ToolServerOut]:
     """The configured MCP servers, and the current state of each."""
-    return [ToolServerOut.model_validate(one) for one in house.running.tool_servers.health()]
+    return [ToolServerOut.model_validate(one) for one in deps.running.tool_servers.health()]
 
 
 @router.get("/log")
 def tail(
-    house: HouseDep,
+    deps: HouseDep,
     before: Annotated[int | None, Query(ge=1)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> list[FactOut]:
     """Recorded facts, newest first."""
-    log = house.engine.log
+    log = deps.engine.log
     upto = log.head if before is None else min(before - 1, log.head)
     records = list(log.records(after=max(0, upto - limit), upto=upto))
     return [
@@ -183,9 +183,9 @@ def tail(
 
 
 @router.post("/log/proof")
-def prove(house: HouseDep) -> ProofOut:
+def prove(deps: HouseDep) -> ProofOut:
     """Verify the log: check the digest of every record."""
-    found = verify(house.engine.log)
+    found = verify(deps.engine.log)
     problems = [f"{one.first} to {one.last}: {one.problem}" for one in found.damage]
     return ProofOut(ok=found.ok, records=found.records, problems=problems)
 

@@ -114,10 +114,10 @@ class Letting(Body):
 
 
 @router.get("/memories")
-def memories(house: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
+def memories(deps: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
     """List memories by the time they happened, newest first."""
     only = wanted.only(retired=wanted.retired)
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         items, total = queries.page(
             reader,
             asker(reader, OWNER),
@@ -130,23 +130,23 @@ def memories(house: HouseDep, wanted: Annotated[Listing, Query()]) -> ItemsOut:
 
 
 @router.post("/memories", status_code=201)
-def remember(new: New, house: HouseDep, by: SpeakerDep) -> KeptOut:
+def remember(new: New, deps: HouseDep, by: SpeakerDep) -> KeptOut:
     """Remember something. A duplicate of an existing memory is not stored twice."""
-    item, memory = RememberItem("", new.text, new.title, scope=new.scope), house.engine.memory
+    item, memory = RememberItem("", new.text, new.title, scope=new.scope), deps.engine.memory
     if not new.request_id:
         return KeptOut.model_validate(memory.remember(item, by=by))
     return KeptOut.model_validate(remember_once(memory, item, by=by, request_id=new.request_id))
 
 
 @router.get("/memories/{item_id}")
-def one_memory(item_id: str, house: HouseDep) -> LifeOut:
+def one_memory(item_id: str, deps: HouseDep) -> LifeOut:
     """A memory with its versions, repeats, citations, contradictions and variants."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         return LifeOut.model_validate(queries.life(reader, asker(reader, OWNER), item_id))
 
 
 @router.patch("/memories/{item_id}")
-def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> ChangedOut:
+def change(item_id: str, change: Change, deps: HouseDep, by: SpeakerDep) -> ChangedOut:
     """Edit, rate or pin a memory. Changes without effect are not recorded."""
     wanted: list[Command] = []
     if not (change.text is None and change.title is None and change.scope is None):
@@ -159,18 +159,18 @@ def change(item_id: str, change: Change, house: HouseDep, by: SpeakerDep) -> Cha
     if change.pinned is not None:
         wanted.append((PinItem if change.pinned else UnpinItem)(item_id))
     receipts = [
-        do_once(house.engine.do, command, MEMORY_TRACES, by=by, request_id=change.request_id)
+        do_once(deps.engine.do, command, MEMORY_TRACES, by=by, request_id=change.request_id)
         for command in wanted
     ]
     # The other facts of a receipt depend on the first one, and are retracted with it.
     done = [receipt.facts[0].position for receipt in receipts if receipt.facts]
-    return ChangedOut(**dict(one_memory(item_id, house)), done=done)
+    return ChangedOut(**dict(one_memory(item_id, deps)), done=done)
 
 
 @router.get("/memories/{item_id}/retirement")
-def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
+def preview_retire(item_id: str, deps: HouseDep) -> StandsOut:
     """Preview retiring a memory: what cites it, and whether `force` is required."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         links = standing(reader, asker(reader, OWNER), item_id)
     return StandsOut(
         cited_by=[LinkOut.model_validate(link) for link in links],
@@ -179,38 +179,38 @@ def preview_retire(item_id: str, house: HouseDep) -> StandsOut:
 
 
 @router.post("/memories/{item_id}/retirement")
-def retire(item_id: str, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
+def retire(item_id: str, letting: Letting, deps: HouseDep, by: SpeakerDep) -> DoneOut:
     """Retire a memory, so that search skips it. Retract the position to undo."""
     command = RetireItem(item_id, letting.reason, letting.force)
     request_id = letting.request_id
-    done = do_once(house.engine.do, command, MEMORY_TRACES, by=by, request_id=request_id)
+    done = do_once(deps.engine.do, command, MEMORY_TRACES, by=by, request_id=request_id)
     return DoneOut(position=done.position)
 
 
 @router.get("/memories/{item_id}/below")
-def below(item_id: str, house: HouseDep) -> list[ZoomedOut]:
+def below(item_id: str, deps: HouseDep) -> list[ZoomedOut]:
     """The memories that a summary was made from, at every level."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         found = zoom(reader, asker(reader, OWNER), item_id)
     return [ZoomedOut.model_validate(one) for one in found]
 
 
 @router.get("/recall")
-def recall(house: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
+def recall(deps: HouseDep, wanted: Annotated[Question, Query()]) -> AnswerOut:
     """Search memories by keyword and meaning, with an explanation of each rank."""
     asked = Asked(wanted.query, wanted.limit, wanted.mode, wanted.only())
-    answer = house.engine.memory.recall(OWNER, asked)
+    answer = deps.engine.memory.recall(OWNER, asked)
     groups = [group_out(group, wanted.query) for group in side_by_side(answer.hits)]
     return AnswerOut(groups=groups, notes=list(answer.notes))
 
 
 @router.get("/reading")
-def reading(house: HouseDep) -> ReadingOut:
+def reading(deps: HouseDep) -> ReadingOut:
     """Progress of embedding memories for semantic search; 0 of 0 when all are embedded.
 
     Memories that are not embedded yet are found by keywords only.
     """
-    space, embedding = house.engine.memory.memory.space, house.running.embedding
+    space, embedding = deps.engine.memory.memory.space, deps.running.embedding
     done, total = embedding.stands if embedding else (0, 0)
     problem = embedding.problem if embedding else None
     return ReadingOut(
@@ -224,7 +224,7 @@ def reading(house: HouseDep) -> ReadingOut:
 @router.get("/memories/{item_id}/path")
 def why(
     item_id: str,
-    house: HouseDep,
+    deps: HouseDep,
     query: Annotated[str, Query(min_length=1, max_length=2_000)],
     principal: Annotated[str, Query(max_length=100)] = OWNER,
     mode: Mode = "hybrid",
@@ -232,22 +232,22 @@ def why(
 ) -> PathOut:
     """Explain why a search finds a memory, or at which step it was dropped."""
     asked = Asked(query, limit, mode)
-    return PathOut.model_validate(path(house.engine.memory, OWNER, principal, item_id, asked))
+    return PathOut.model_validate(path(deps.engine.memory, OWNER, principal, item_id, asked))
 
 
 @router.get("/retractions/{position}")
-def preview(position: Position, house: HouseDep) -> ImpactOut:
+def preview(position: Position, deps: HouseDep) -> ImpactOut:
     """Preview retracting a fact."""
-    return impact_out(house.engine.log.preview_retract([position]))
+    return impact_out(deps.engine.log.preview_retract([position]))
 
 
 @router.post("/retractions/{position}")
-def retract(position: Position, letting: Letting, house: HouseDep, by: SpeakerDep) -> DoneOut:
+def retract(position: Position, letting: Letting, deps: HouseDep, by: SpeakerDep) -> DoneOut:
     """Retract a fact and everything derived from it.
 
     Returns the position of the retraction; retract that to undo it.
     """
-    log = house.engine.log
+    log = deps.engine.log
     if log.record(position).kind.startswith(ACCESS):
         raise Forbidden(
             "facts about device access cannot be retracted", hint="Revoke or rename the device."

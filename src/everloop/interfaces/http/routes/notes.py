@@ -87,19 +87,19 @@ class Place(BaseModel):
 
 
 @router.get("/threads/{thread_id}/notes")
-def notes(thread_id: str, house: HouseDep, closed: bool = False) -> list[NoteOut]:
+def notes(thread_id: str, deps: HouseDep, closed: bool = False) -> list[NoteOut]:
     """List topics, decisions and intents, newest first."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         threads.thread(reader, thread_id)
         found = note_queries.notes(reader, thread_id, closed=closed)
     return [NoteOut.model_validate(note) for note in found]
 
 
 @router.post("/threads/{thread_id}/notes", status_code=201)
-def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteOut:
+def note(thread_id: str, new: NewNote, deps: HouseDep, by: SpeakerDep) -> NoteOut:
     """Add a topic, decision or intent."""
     request_id = new.request_id
-    name = new_id(house.engine.log.ids, new.sort[:3], request_id)
+    name = new_id(deps.engine.log.ids, new.sort[:3], request_id)
     match new.sort:
         case "topic":
             command: OpenTopic | NoteDecision | NoteIntent = OpenTopic(thread_id, name, new.text)
@@ -107,16 +107,16 @@ def note(thread_id: str, new: NewNote, house: HouseDep, by: SpeakerDep) -> NoteO
             command = NoteDecision(thread_id, name, new.text)
         case "intent":
             command = NoteIntent(thread_id, name, new.text)
-    do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=request_id)
-    return _find_note(house, thread_id, name)
+    do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=request_id)
+    return _find_note(deps, thread_id, name)
 
 
 @router.patch("/threads/{thread_id}/notes/{note_id}")
 def change_note(
-    thread_id: str, note_id: str, change: NoteChange, house: HouseDep, by: SpeakerDep
+    thread_id: str, note_id: str, change: NoteChange, deps: HouseDep, by: SpeakerDep
 ) -> NoteOut:
     """Update a topic, or close a topic or intent."""
-    current = _find_note(house, thread_id, note_id)
+    current = _find_note(deps, thread_id, note_id)
     wanted: list[Command] = []
     if change.text is not None:
         wanted.append(NoteTopic(thread_id, note_id, change.text))
@@ -125,18 +125,18 @@ def change_note(
             (SettleIntent if current.sort == "intent" else CloseTopic)(thread_id, note_id)
         )
     for command in wanted:
-        do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
-    return _find_note(house, thread_id, note_id)
+        do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
+    return _find_note(deps, thread_id, note_id)
 
 
 @router.get("/usage")
 def usage(
-    house: HouseDep,
+    deps: HouseDep,
     by: Literal["day", "week", "month"] = "week",
     limit: Annotated[int, Query(ge=1, le=5_000)] = 1_000,
 ) -> list[SpentOut]:
     """Model usage by period, model and purpose, newest first."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         rows = reader.rows(_USAGE.format(period=_PERIOD[by]), (limit,))
     names = list(SpentOut.model_fields)
     return [SpentOut.model_validate(dict(zip(names, row, strict=True))) for row in rows]
@@ -145,13 +145,13 @@ def usage(
 @router.put("/files", status_code=201, openapi_extra=RAW_BODY)
 async def upload(
     request: Request,
-    house: HouseDep,
+    deps: HouseDep,
     name: Annotated[str, Query(min_length=1, max_length=500)],
 ) -> AttachmentOut:
     """Upload a file as the request body, to attach to a message later."""
     kind = request.headers.get("content-type", "application/octet-stream").partition(";")[0]
     body = await request.body()
-    files = house.running.files
+    files = deps.running.files
     kept = await run_in_threadpool(files.keep, name, kind.strip().lower()[:100], _parts(body))
     return AttachmentOut.model_validate(kept)
 
@@ -159,12 +159,12 @@ async def upload(
 @router.get("/files/{digest}", response_class=FileResponse)
 def download(
     digest: str,
-    house: HouseDep,
+    deps: HouseDep,
     name: Annotated[str, Query(max_length=500)] = "file",
     media_type: Annotated[str, Query(max_length=100)] = "application/octet-stream",
 ) -> FileResponse:
     """Download an attached file. Images are shown inline, everything else is a download."""
-    path = house.running.files.path(digest)
+    path = deps.running.files.path(digest)
     inline = media_type in INLINE
     quoted_name = quote(plain_name(name), safe="")
     return FileResponse(
@@ -180,7 +180,7 @@ def download(
 
 
 @router.put("/place", status_code=204)
-def place(place: Place, house: HouseDep, by: SpeakerDep) -> None:
+def place(place: Place, deps: HouseDep, by: SpeakerDep) -> None:
     """Set the user's time zone; from now on, days end at its midnight."""
     try:
         zone = ZoneInfo(place.zone).key
@@ -188,15 +188,15 @@ def place(place: Place, house: HouseDep, by: SpeakerDep) -> None:
         raise Invalid(
             f"{place.zone!r} is not a time zone", hint="Use a name such as Europe/Berlin."
         ) from problem
-    house.engine.do(SetZone(zone), by=by)
+    deps.engine.do(SetZone(zone), by=by)
 
 
 def _parts(body: bytes) -> Iterator[bytes]:
     yield body
 
 
-def _find_note(house: HouseDep, thread_id: str, note_id: str) -> NoteOut:
-    with house.engine.reading() as reader:
+def _find_note(deps: HouseDep, thread_id: str, note_id: str) -> NoteOut:
+    with deps.engine.reading() as reader:
         found = note_queries.notes(reader, thread_id, closed=True)
     for one in found:
         if one.note_id == note_id:

@@ -62,23 +62,23 @@ class NewPasskey(BaseModel):
 
 
 @router.get("/passkeys")
-def passkeys(house: HouseDep) -> list[PasskeyOut]:
+def passkeys(deps: HouseDep) -> list[PasskeyOut]:
     """List passkeys, newest first."""
-    known = credentials.doors(house.engine.log).passkeys.values()
+    known = credentials.doors(deps.engine.log).passkeys.values()
     return [_passkey_out(one) for one in sorted(known, key=lambda one: -one.position)]
 
 
 @router.post("/passkeys/options")
-def registering(request: Request, house: HouseDep) -> dict[str, Any]:
+def registering(request: Request, deps: HouseDep) -> dict[str, Any]:
     """WebAuthn options for creating a passkey."""
     site = _site(request)
-    known = credentials.doors(house.engine.log).passkeys.values()
+    known = credentials.doors(deps.engine.log).passkeys.values()
     options = generate_registration_options(
         rp_id=site,
         rp_name="Everloop",
         user_name="you",
         user_id=b"everloop",
-        challenge=house.challenges.new(),
+        challenge=deps.challenges.new(),
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED,  # sign-in does not name a key
             user_verification=UserVerificationRequirement.REQUIRED,
@@ -89,15 +89,15 @@ def registering(request: Request, house: HouseDep) -> dict[str, Any]:
 
 
 @router.post("/passkeys", status_code=201)
-def register(new: NewPasskey, request: Request, house: HouseDep, by: SpeakerDep) -> PasskeyOut:
+def register(new: NewPasskey, request: Request, deps: HouseDep, by: SpeakerDep) -> PasskeyOut:
     """Register a passkey. Any browser that has it can then sign in."""
     site = _site(request)
     try:
         made = verify_registration_response(
             credential=new.credential,
-            expected_challenge=_challenge(house, new.credential),
+            expected_challenge=_challenge(deps, new.credential),
             expected_rp_id=site,
-            expected_origin=_origin(request, house),
+            expected_origin=_origin(request, deps),
             require_user_verification=True,
         )
     except (WebAuthnException, ValueError, TypeError, KeyError) as problem:
@@ -107,23 +107,23 @@ def register(new: NewPasskey, request: Request, house: HouseDep, by: SpeakerDep)
     credential = bytes_to_base64url(made.credential_id)
     public_key = bytes_to_base64url(made.credential_public_key)
     command = AddPasskey(credential, public_key, made.sign_count, new.name or "a passkey", site)
-    house.engine.do(command, by=by)
-    return _passkey_out(credentials.doors(house.engine.log).passkeys[credential])
+    deps.engine.do(command, by=by)
+    return _passkey_out(credentials.doors(deps.engine.log).passkeys[credential])
 
 
 @router.delete("/passkeys/{credential}", status_code=204)
-def remove(credential: str, house: HouseDep, by: SpeakerDep) -> None:
+def remove(credential: str, deps: HouseDep, by: SpeakerDep) -> None:
     """Remove a passkey. Devices that signed in with it stay until they are revoked."""
-    house.engine.do(RemovePasskey(credential), by=by)
+    deps.engine.do(RemovePasskey(credential), by=by)
 
 
 @router.post("/session/passkey/options")
-def opening(request: Request, house: HouseDep) -> dict[str, Any]:
+def opening(request: Request, deps: HouseDep) -> dict[str, Any]:
     """WebAuthn options for signing in. They do not reveal which passkeys exist."""
-    house.knocks.count(request)
+    deps.knocks.count(request)
     options = generate_authentication_options(
         rp_id=_site(request),
-        challenge=house.challenges.new(),
+        challenge=deps.challenges.new(),
         user_verification=UserVerificationRequirement.REQUIRED,
     )
     return options_to_json_dict(options)
@@ -131,12 +131,12 @@ def opening(request: Request, house: HouseDep) -> dict[str, Any]:
 
 @router.post("/session/passkey")
 def open_by_passkey(
-    new: NewPasskey, request: Request, response: Response, house: HouseDep
+    new: NewPasskey, request: Request, response: Response, deps: HouseDep
 ) -> DeviceOut:
     """Sign this device in with a passkey."""
-    house.knocks.count(request)
-    key = credentials.doors(house.engine.log).passkeys.get(str(new.credential.get("id", "")))
-    challenge = _challenge(house, new.credential)
+    deps.knocks.count(request)
+    key = credentials.doors(deps.engine.log).passkeys.get(str(new.credential.get("id", "")))
+    challenge = _challenge(deps, new.credential)
     if key is None or key.site != _site(request):
         raise Forbidden(REFUSED, hint="Add it from a device that is signed in.")
     try:
@@ -144,7 +144,7 @@ def open_by_passkey(
             credential=new.credential,
             expected_challenge=challenge,
             expected_rp_id=key.site,
-            expected_origin=_origin(request, house),
+            expected_origin=_origin(request, deps),
             credential_public_key=base64url_to_bytes(key.public_key),
             credential_current_sign_count=key.sign_count,
             require_user_verification=True,
@@ -152,20 +152,20 @@ def open_by_passkey(
     except (WebAuthnException, ValueError, TypeError, KeyError) as problem:
         raise Forbidden(REFUSED, hint="Pair the device with a code instead.") from problem
     command = UsePasskey(key.credential, signed.new_sign_count)
-    house.engine.do(command, by=Context(actor="user"))
-    return _sign_in(house, request, response, new.name, way="passkey", via=key.credential)
+    deps.engine.do(command, by=Context(actor="user"))
+    return _sign_in(deps, request, response, new.name, way="passkey", via=key.credential)
 
 
 @router.post("/session/proxy")
 def open_by_proxy(
     request: Request,
     response: Response,
-    house: HouseDep,
+    deps: HouseDep,
     cf_access_jwt_assertion: Annotated[str, Header()] = "",
 ) -> DeviceOut:
     """Sign this device in with a Cloudflare Access token."""
-    house.knocks.count(request)
-    place = house.running.settings.serve
+    deps.knocks.count(request)
+    place = deps.running.settings.serve
     if not (place.access_url and place.access_audience):
         raise NotFound(
             "Cloudflare Access is not set up",
@@ -174,19 +174,19 @@ def open_by_proxy(
     person = _verify_access_token(
         cf_access_jwt_assertion, place.access_url.rstrip("/"), place.access_audience
     )
-    house.engine.log.plant(STREAM, actor="user")
-    return _sign_in(house, request, response, "", way="proxy", via=person)
+    deps.engine.log.plant(STREAM, actor="user")
+    return _sign_in(deps, request, response, "", way="proxy", via=person)
 
 
 def _sign_in(
-    house: House, request: Request, response: Response, name: str, *, way: str, via: str
+    deps: House, request: Request, response: Response, name: str, *, way: str, via: str
 ) -> DeviceOut:
-    engine = house.engine
+    engine = deps.engine
     device_name = name or guess(request.headers.get("user-agent", ""))
     credential = credentials.pair(engine.do, engine.world, device_name, way=way, via=via)
-    keep(response, house, credential)
+    keep(response, deps, credential)
     paired = credentials.doors(engine.log).devices[credential.device_id]
-    return shown(paired, credential.device_id, house)
+    return shown(paired, credential.device_id, deps)
 
 
 def _verify_access_token(token: str, issuer: str, audience: str) -> str:
@@ -230,19 +230,19 @@ def _site(request: Request) -> str:
     )
 
 
-def _origin(request: Request, house: House) -> str:
-    scheme = "https" if house.rules.secure else "http"
+def _origin(request: Request, deps: House) -> str:
+    scheme = "https" if deps.rules.secure else "http"
     return f"{scheme}://{request.headers['host'].lower()}"
 
 
-def _challenge(house: House, credential: dict[str, Any]) -> bytes:
+def _challenge(deps: House, credential: dict[str, Any]) -> bytes:
     """The signed challenge; it must be one that was issued here and not used yet."""
     try:
         client_data = base64url_to_bytes(credential["response"]["clientDataJSON"])
         challenge = parse_client_data_json(client_data).challenge
     except (WebAuthnException, ValueError, TypeError, KeyError, AttributeError) as problem:
         raise Invalid("this is not a WebAuthn response", hint="Try again.") from problem
-    if not house.challenges.take(challenge):
+    if not deps.challenges.take(challenge):
         raise Forbidden("the passkey challenge has expired or was already used", hint="Try again.")
     return challenge
 

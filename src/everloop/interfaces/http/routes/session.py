@@ -65,86 +65,86 @@ class Renamed(BaseModel):
 
 
 @router.post("/session")
-def pair(knock: Knock, request: Request, response: Response, house: HouseDep) -> DeviceOut:
+def pair(knock: Knock, request: Request, response: Response, deps: HouseDep) -> DeviceOut:
     """Pair this device with a one-time code. Its credential is set as a cookie."""
-    house.knocks.count(request)
+    deps.knocks.count(request)
     name = knock.name or guess(request.headers.get("user-agent", ""))
-    engine = house.engine
+    engine = deps.engine
     credential = credentials.pair(engine.do, engine.world, name, way="code", via=knock.code)
-    keep(response, house, credential)
+    keep(response, deps, credential)
     paired = credentials.doors(engine.log).devices[credential.device_id]
-    return shown(paired, credential.device_id, house)
+    return shown(paired, credential.device_id, deps)
 
 
 @router.get("/session")
-def who(device: DeviceDep, house: HouseDep) -> DeviceOut:
+def who(device: DeviceDep, deps: HouseDep) -> DeviceOut:
     """The device that sends this request."""
-    return shown(device, device.device_id, house)
+    return shown(device, device.device_id, deps)
 
 
 @router.delete("/session", status_code=204)
-def leave(response: Response, house: HouseDep, device: DeviceDep, by: SpeakerDep) -> None:
+def leave(response: Response, deps: HouseDep, device: DeviceDep, by: SpeakerDep) -> None:
     """Sign this device out."""
-    house.engine.do(RevokeDevice(device.device_id), by=by)
-    response.delete_cookie(house.rules.cookie, path="/")
+    deps.engine.do(RevokeDevice(device.device_id), by=by)
+    response.delete_cookie(deps.rules.cookie, path="/")
 
 
 @router.get("/devices")
-def devices(house: HouseDep, device: DeviceDep) -> list[DeviceOut]:
+def devices(deps: HouseDep, device: DeviceDep) -> list[DeviceOut]:
     """List paired devices and tokens, newest first."""
-    paired = credentials.doors(house.engine.log).devices.values()
+    paired = credentials.doors(deps.engine.log).devices.values()
     newest = sorted(paired, key=lambda one: -one.position)
-    return [shown(one, device.device_id, house) for one in newest]
+    return [shown(one, device.device_id, deps) for one in newest]
 
 
 @router.post("/devices/code")
-def code(house: HouseDep, by: SpeakerDep) -> CodeOut:
+def code(deps: HouseDep, by: SpeakerDep) -> CodeOut:
     """Make a pairing code for another device, valid once and for `lives_s` seconds."""
-    engine, lives_s = house.engine, house.running.settings.serve.code_lives_s
+    engine, lives_s = deps.engine, deps.running.settings.serve.code_lives_s
     made = credentials.new_code(engine.log, engine.do, engine.world, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
 
 
 @router.post("/devices/token", status_code=201)
-def token(named: HostName, house: HouseDep, by: SpeakerDep) -> TokenOut:
+def token(named: HostName, deps: HouseDep, by: SpeakerDep) -> TokenOut:
     """Make a token with which a program uses MCP as this host, never as the user."""
-    engine = house.engine
+    engine = deps.engine
     given = credentials.give_token(engine.log, engine.do, engine.world, named.host, by)
     return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
 
 
 @router.put("/devices/{device_id}")
 def rename(
-    device_id: str, renamed: Renamed, house: HouseDep, device: DeviceDep, by: SpeakerDep
+    device_id: str, renamed: Renamed, deps: HouseDep, device: DeviceDep, by: SpeakerDep
 ) -> DeviceOut:
     """Rename a device."""
-    house.engine.do(RenameDevice(device_id, renamed.name), by=by)
-    found = credentials.doors(house.engine.log).devices.get(device_id)
+    deps.engine.do(RenameDevice(device_id, renamed.name), by=by)
+    found = credentials.doors(deps.engine.log).devices.get(device_id)
     if found is None:
         raise NotFound(f"no device {device_id!r}", hint="It was just revoked.")
-    return shown(found, device.device_id, house)
+    return shown(found, device.device_id, deps)
 
 
 @router.delete("/devices/{device_id}", status_code=204)
-def revoke(device_id: str, house: HouseDep, by: SpeakerDep) -> None:
+def revoke(device_id: str, deps: HouseDep, by: SpeakerDep) -> None:
     """Revoke a device or token. Its open streams end within a second."""
-    house.engine.do(RevokeDevice(device_id), by=by)
+    deps.engine.do(RevokeDevice(device_id), by=by)
 
 
-def keep(response: Response, house: House, credential: credentials.Credential) -> None:
+def keep(response: Response, deps: House, credential: credentials.Credential) -> None:
     """Set a device's credential as a cookie that scripts cannot read."""
     response.set_cookie(
-        house.rules.cookie,
+        deps.rules.cookie,
         credential.text,
-        max_age=house.running.settings.serve.device_lives_days * DAY_S,
+        max_age=deps.running.settings.serve.device_lives_days * DAY_S,
         path="/",
-        secure=house.rules.secure,
+        secure=deps.rules.secure,
         httponly=True,
         samesite="strict",
     )
 
 
-def shown(device: Device, here: str, house: House) -> DeviceOut:
+def shown(device: Device, here: str, deps: House) -> DeviceOut:
     """A device as a response body; `here` is the id of the requesting device."""
     return DeviceOut(
         device_id=device.device_id,
@@ -153,7 +153,7 @@ def shown(device: Device, here: str, house: House) -> DeviceOut:
         since=moment(device.since_us),
         this=device.device_id == here,
         host=device.host,
-        expired=device.since_us < house.paired_since_us,
+        expired=device.since_us < deps.paired_since_us,
     )
 
 

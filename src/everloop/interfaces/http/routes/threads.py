@@ -176,29 +176,29 @@ class Folded(Body):
 
 
 @router.get("/threads", response_model=list[ThreadOut])
-def threads(house: HouseDep, archived: bool = False) -> Response:
+def threads(deps: HouseDep, archived: bool = False) -> Response:
     """List threads, most recently active first."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         found = browsing.threads(reader, archived=archived)
     return written(_THREADS, [ThreadOut.model_validate(one) for one in found])
 
 
 @router.post("/threads", status_code=201)
-def open_thread(titled: Titled, house: HouseDep, by: SpeakerDep) -> ThreadOut:
+def open_thread(titled: Titled, deps: HouseDep, by: SpeakerDep) -> ThreadOut:
     """Start a thread."""
-    thread_id = house.running.talk.open(titled.title, by, titled.request_id)
-    return _thread(house, thread_id)
+    thread_id = deps.running.talk.open(titled.title, by, titled.request_id)
+    return _thread(deps, thread_id)
 
 
 @router.get("/threads/{thread_id}")
-def one_thread(thread_id: str, house: HouseDep) -> ThreadOut:
+def one_thread(thread_id: str, deps: HouseDep) -> ThreadOut:
     """One thread."""
-    return _thread(house, thread_id)
+    return _thread(deps, thread_id)
 
 
 @router.patch("/threads/{thread_id}")
 def change_thread(
-    thread_id: str, change: ThreadChange, house: HouseDep, by: SpeakerDep
+    thread_id: str, change: ThreadChange, deps: HouseDep, by: SpeakerDep
 ) -> ThreadOut:
     """Rename, archive or restore a thread."""
     wanted: list[Command] = []
@@ -207,14 +207,14 @@ def change_thread(
     if change.archived is not None:
         wanted.append((ArchiveThread if change.archived else RestoreThread)(thread_id))
     for command in wanted:
-        do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
-    return _thread(house, thread_id)
+        do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
+    return _thread(deps, thread_id)
 
 
 @router.get("/threads/{thread_id}/messages", response_model=PageOut)
 def messages(
     thread_id: str,
-    house: HouseDep,
+    deps: HouseDep,
     at: Annotated[
         str | None, Query(description="Id of a message; by default the end of the thread.")
     ] = None,
@@ -223,7 +223,7 @@ def messages(
     branch: BranchName | None = None,
 ) -> Response:
     """One page of messages before or after a message."""
-    with house.engine.reading(branch=branch) as reader:
+    with deps.engine.reading(branch=branch) as reader:
         browsing.thread(reader, thread_id)
         page = browsing.around(reader, thread_id, at, limit, way)
     return written(_PAGE, PageOut.model_validate(page))
@@ -233,116 +233,114 @@ def messages(
 def jump(
     thread_id: str,
     day: date,
-    house: HouseDep,
+    deps: HouseDep,
     limit: Annotated[int, Query(ge=1, le=browsing.PAGE_MAX)] = 50,
 ) -> PageOut:
     """Messages from a day on, or from the next day that has any; else the last messages."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         browsing.thread(reader, thread_id)
         page = from_day_on(reader, thread_id, day.isoformat(), limit)
     return PageOut.model_validate(page)
 
 
 @router.get("/messages/{message_id}/siblings")
-def siblings(message_id: str, house: HouseDep) -> list[VersionOut]:
+def siblings(message_id: str, deps: HouseDep) -> list[VersionOut]:
     """All answers to the same message, on any branch, oldest first."""
-    return [VersionOut.model_validate(one) for one in versions(house.engine.log, message_id)]
+    return [VersionOut.model_validate(one) for one in versions(deps.engine.log, message_id)]
 
 
 @router.post("/threads/{thread_id}/messages", status_code=201)
-def send(thread_id: str, said: Said, house: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
+def send(thread_id: str, said: Said, deps: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
     """Send a message. It is stored when this returns; the answer arrives on the event stream."""
-    sent: Sent = house.running.talk.send(thread_id, _letter(said, device.device_id), by)
+    sent: Sent = deps.running.talk.send(thread_id, _letter(said, device.device_id), by)
     return SentOut.model_validate(sent)
 
 
 @router.get("/messages/{message_id}")
-def one_message(message_id: str, house: HouseDep, branch: BranchName | None = None) -> MessageOut:
+def one_message(message_id: str, deps: HouseDep, branch: BranchName | None = None) -> MessageOut:
     """One message."""
-    with house.engine.reading(branch=branch) as reader:
+    with deps.engine.reading(branch=branch) as reader:
         return MessageOut.model_validate(browsing.message(reader, message_id))
 
 
 @router.post("/messages/{message_id}/again", status_code=201)
-def again(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> SentOut:
+def again(message_id: str, deps: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> SentOut:
     """Regenerate: ask for another answer, keeping the existing ones."""
-    return SentOut.model_validate(house.running.talk.again(message_id, by, asked.request_id))
+    return SentOut.model_validate(deps.running.talk.again(message_id, by, asked.request_id))
 
 
 @router.post("/messages/{message_id}/edit", status_code=201)
-def edit(
-    message_id: str, said: Said, house: HouseDep, device: DeviceDep, by: SpeakerDep
-) -> SentOut:
+def edit(message_id: str, said: Said, deps: HouseDep, device: DeviceDep, by: SpeakerDep) -> SentOut:
     """Edit a message: send another in its place, on a new branch."""
     letter = _letter(said, device.device_id)
-    return SentOut.model_validate(house.running.talk.edit(message_id, letter, by))
+    return SentOut.model_validate(deps.running.talk.edit(message_id, letter, by))
 
 
 @router.get("/messages/{message_id}/rewind")
-def preview_rewind(message_id: str, house: HouseDep) -> ImpactOut:
+def preview_rewind(message_id: str, deps: HouseDep) -> ImpactOut:
     """Preview rewinding the thread to this message."""
-    return impact_out(house.running.talk.preview_rewind(message_id))
+    return impact_out(deps.running.talk.preview_rewind(message_id))
 
 
 @router.post("/messages/{message_id}/rewind")
-def rewind(message_id: str, house: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> GoneOut:
+def rewind(message_id: str, deps: HouseDep, by: SpeakerDep, asked: Body = NOTHING) -> GoneOut:
     """Rewind the thread to this message. Later messages stay on their branch."""
-    gone: Gone = house.running.talk.rewind(message_id, by, asked.request_id)
+    gone: Gone = deps.running.talk.rewind(message_id, by, asked.request_id)
     return GoneOut.model_validate(gone)
 
 
 @router.get("/messages/{message_id}/retraction")
-def preview_retract(message_id: str, house: HouseDep) -> ImpactOut:
+def preview_retract(message_id: str, deps: HouseDep) -> ImpactOut:
     """Preview retracting this message."""
-    return impact_out(house.running.talk.preview_retract(message_id))
+    return impact_out(deps.running.talk.preview_retract(message_id))
 
 
 @router.post("/messages/{message_id}/retraction")
-def retract(message_id: str, reason: Reason, house: HouseDep, by: SpeakerDep) -> DoneOut:
+def retract(message_id: str, reason: Reason, deps: HouseDep, by: SpeakerDep) -> DoneOut:
     """Retract this message and everything derived from it."""
-    receipt = house.running.talk.retract(message_id, reason.reason, by, reason.request_id)
+    receipt = deps.running.talk.retract(message_id, reason.reason, by, reason.request_id)
     return DoneOut(position=receipt.position)
 
 
 @router.put("/messages/{message_id}/hidden")
-def fold(message_id: str, folded: Folded, house: HouseDep, by: SpeakerDep) -> MessageOut:
+def fold(message_id: str, folded: Folded, deps: HouseDep, by: SpeakerDep) -> MessageOut:
     """Hide a message from readers and prompts, or show it again."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         thread_id = browsing.message(reader, message_id).thread_id
     command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
-    do_once(house.engine.do, command, THREAD_TRACES, by=by, request_id=folded.request_id)
-    return one_message(message_id, house)
+    do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=folded.request_id)
+    return one_message(message_id, deps)
 
 
 @router.post("/threads/{thread_id}/branch")
-def stand(thread_id: str, standing: Standing, house: HouseDep, by: SpeakerDep) -> GoneOut:
+def stand(thread_id: str, standing: Standing, deps: HouseDep, by: SpeakerDep) -> GoneOut:
     """Switch to another branch of this thread, for example to undo a rewind."""
-    talk, request_id = house.running.talk, standing.request_id
+    talk, request_id = deps.running.talk, standing.request_id
     return GoneOut.model_validate(talk.stand(thread_id, standing.branch, by, request_id))
 
 
 @router.get("/threads/{thread_id}/turns")
-def open_turns(thread_id: str, house: HouseDep) -> list[TurnOut]:
+def open_turns(thread_id: str, deps: HouseDep) -> list[TurnOut]:
     """The turns that have not ended, in queue order."""
-    return [TurnOut.model_validate(one) for one in house.running.talk.open_turns(thread_id)]
+    return [TurnOut.model_validate(one) for one in deps.running.talk.open_turns(thread_id)]
 
 
 @router.get("/turns/{turn_id}")
-def one_turn(turn_id: str, house: HouseDep, branch: BranchName | None = None) -> TurnOut:
+def one_turn(turn_id: str, deps: HouseDep, branch: BranchName | None = None) -> TurnOut:
     """A turn and its current phase."""
-    with house.engine.reading(branch=branch) as reader:
+    with deps.engine.reading(branch=branch) as reader:
         return TurnOut.model_validate(browsing.turn(reader, turn_id))
 
 
 @router.post("/turns/{turn_id}/stop", status_code=202)
-def stop(turn_id: str, house: HouseDep, by: SpeakerDep) -> TurnOut:
+def stop(turn_id: str, deps: HouseDep, by: SpeakerDep) -> TurnOut:
     """Stop a running or queued turn. The partial answer is kept."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         turn = browsing.turn(reader, turn_id)
-    house.running.turns.stop_turn(
-        turn.thread_id, turn_id, lambda command: house.engine.do(command, by=by)
+    deps.running.conductor.stop_turn(
+        turn.thread_id, turn_id, lambda command: deps.engine.do(command, by=by)
     )
-    return one_turn(turn_id, house)
+    return one_turn(turn_id, deps)
 
 
 @router.get(
@@ -351,7 +349,7 @@ def stop(turn_id: str, house: HouseDep, by: SpeakerDep) -> TurnOut:
     responses={200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}},
 )
 async def stream(
-    house: HouseDep,
+    deps: HouseDep,
     device: DeviceDep,
     after: Annotated[
         int | None,
@@ -363,7 +361,7 @@ async def stream(
     resumed = last_event_id or ""
     position = int(resumed) if resumed.isascii() and resumed.isdigit() else after
     return Watching(
-        lambda send: house.broadcast.watch(Client(device.device_id, send), after=position)
+        lambda send: deps.broadcast.watch(Client(device.device_id, send), after=position)
     )
 
 
@@ -371,8 +369,8 @@ _THREADS = TypeAdapter(list[ThreadOut])
 _PAGE = TypeAdapter(PageOut)
 
 
-def _thread(house: HouseDep, thread_id: str) -> ThreadOut:
-    with house.engine.reading() as reader:
+def _thread(deps: HouseDep, thread_id: str) -> ThreadOut:
+    with deps.engine.reading() as reader:
         return ThreadOut.model_validate(browsing.thread(reader, thread_id))
 
 

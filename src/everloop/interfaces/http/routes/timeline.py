@@ -150,11 +150,11 @@ class Mark(BaseModel):
 @router.get("/threads/{thread_id}/timeline")
 def timeline(
     thread_id: str,
-    house: HouseDep,
+    deps: HouseDep,
     tier: Annotated[list[TierName], Query(max_length=5)] = ["month", "week", "day"],  # noqa: B006 - copied
 ) -> list[BandOut]:
     """List a thread's non-empty time windows, oldest first."""
-    engine = house.engine
+    engine = deps.engine
     day = today(engine.log, engine.world.clock)
     with engine.reading() as reader:
         threads.thread(reader, thread_id)
@@ -163,24 +163,24 @@ def timeline(
 
 
 @router.get("/threads/{thread_id}/windows/{key}")
-def window(thread_id: str, key: str, house: HouseDep) -> CloserOut:
+def window(thread_id: str, key: str, deps: HouseDep) -> CloserOut:
     """One time window with the windows one tier below; for a day, its messages."""
-    engine = house.engine
+    engine = deps.engine
     day = today(engine.log, engine.world.clock)
     with engine.reading() as reader:
         return CloserOut.model_validate(closer(reader, thread_id, day, key))
 
 
 @router.put("/threads/{thread_id}/days/{day}", status_code=204)
-def mark(thread_id: str, day: date, marked: Mark, house: HouseDep, by: SpeakerDep) -> None:
+def mark(thread_id: str, day: date, marked: Mark, deps: HouseDep, by: SpeakerDep) -> None:
     """Mark a day as important, or not."""
-    house.engine.do(MarkDay(thread_id, day.isoformat(), marked.important), by=by)
+    deps.engine.do(MarkDay(thread_id, day.isoformat(), marked.important), by=by)
 
 
 @router.get("/contexts/{context_id}")
-def prompt(context_id: str, house: HouseDep) -> PromptOut:
+def prompt(context_id: str, deps: HouseDep) -> PromptOut:
     """The content of a prompt, and what was left out and why."""
-    with house.engine.reading() as reader:
+    with deps.engine.reading() as reader:
         opened, calls = inspect(reader, context_id), reader.rows(_CALLS, (context_id,))
     names = list(CallOut.model_fields)
     model_calls = [CallOut(**dict(zip(names, row, strict=True))) for row in calls]
@@ -197,25 +197,25 @@ def prompt(context_id: str, house: HouseDep) -> PromptOut:
 
 
 @router.get("/threads/{thread_id}/branches")
-def branches(thread_id: str, house: HouseDep) -> list[LineOut]:
+def branches(thread_id: str, deps: HouseDep) -> list[LineOut]:
     """List the branches of a thread."""
-    return [LineOut.model_validate(line) for line in tree.lines(house.engine.log, thread_id)]
+    return [LineOut.model_validate(line) for line in tree.lines(deps.engine.log, thread_id)]
 
 
 @router.get("/threads/{thread_id}/branches/compare")
-def compare(thread_id: str, first: str, second: str, house: HouseDep) -> ComparedOut:
+def compare(thread_id: str, first: str, second: str, deps: HouseDep) -> ComparedOut:
     """Compare two branches from the point where they diverge."""
-    found = tree.compared(house.engine.log, thread_id, first, second)
+    found = tree.compared(deps.engine.log, thread_id, first, second)
     return ComparedOut.model_validate(found)
 
 
 @router.get("/search")
-def search(house: HouseDep, wanted: Annotated[Searched, Query()]) -> SearchOut:
+def search(deps: HouseDep, wanted: Annotated[Searched, Query()]) -> SearchOut:
     """Search messages by keyword, meaning, date, thread and author."""
     chosen = wanted.only()
     only = Filter(since=chosen.since, before=chosen.before)
     asked = Asked(wanted.query, wanted.limit, wanted.mode, only)
-    answer = house.running.talk.search(asked, Narrow(wanted.thread_id, wanted.role))
+    answer = deps.running.talk.search(asked, Narrow(wanted.thread_id, wanted.role))
     hits = [
         FoundOut(
             message=MessageOut.model_validate(one.message),

@@ -180,7 +180,7 @@ def discard(host: Host, asked: Discard) -> dict[str, Any]:
     return {**result, "reason": asked.reason}
 
 
-def listed(host: Host, asked: List) -> dict[str, Any]:
+def list_lessons(host: Host, asked: List) -> dict[str, Any]:
     """One page of lessons, by status and then by id."""
     limit = min(asked.limit, PAGE_MAX)
     page = host.engine.lessons.page(host.actor, asked.statuses, limit=limit, offset=asked.offset)
@@ -218,7 +218,7 @@ def supersede(host: Host, asked: Supersede) -> dict[str, Any]:
     return {**result, "old_status": old.status}
 
 
-def used(host: Host, asked: Used) -> dict[str, Any]:
+def report_use(host: Host, asked: Used) -> dict[str, Any]:
     """Record that a lesson was used."""
     command = UseLesson(asked.id, asked.use_id)
     lesson = host.engine.lessons.use(command, by=host.within(asked.session_id))

@@ -145,7 +145,7 @@ def get(host: Host, asked: One) -> dict[str, Any]:
     }
 
 
-def listed(host: Host, asked: List) -> dict[str, Any]:
+def list_memories(host: Host, asked: List) -> dict[str, Any]:
     """One page of memories, by id."""
     limit = min(asked.limit, PAGE_MAX)
     with host.engine.reading() as reader:
