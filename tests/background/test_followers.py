@@ -7,7 +7,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.lessons.fixtures import Classroom
+from tests.lessons.fixtures import LessonHarness
 from tests.log.postgres.nodes import Nodes, Place
 
 from everloop.app import USER, Engine
@@ -114,7 +114,7 @@ engine.do(RetireItem(sys.argv[2], "it was wrong"), by=USER)
 
 
 def test_a_process_killed_between_a_fact_and_its_reaction_is_made_up_for(tmp_path: Path) -> None:
-    room = Classroom(tmp_path)
+    room = LessonHarness(tmp_path)
     room.promoted()
     room.log.close()
     died = subprocess.run(  # noqa: S603 - our own program

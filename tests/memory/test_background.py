@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.memory.retrieval.test_search import Failing
+from tests.memory.retrieval.test_search import FailingEmbedder
 from tests.memory.test_ghosts import Diary
 
 from everloop.errors import ModelFailed
@@ -40,7 +40,7 @@ def test_items_get_their_vectors_in_the_background_now_and_as_they_come(tmp_path
 def test_a_failing_embedder_is_noted_and_does_not_end_the_background(tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary")
     diary.say_all()
-    set_embedder(diary, Failing())
+    set_embedder(diary, FailingEmbedder())
     embedding = EmbeddingTask(diary.keeper)
     embedding.start()
     embedding.stop()

@@ -13,6 +13,7 @@ from everloop.memory.near_duplicates import detect
 from everloop.memory.projections import fts_index
 from everloop.memory.retrieval.results import Asked
 from everloop.memory.service import Keeper
+from everloop.memory.text import analysis
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
     text = "The gate creaks in the wind."
     others = ["The barn is red.", "The shed is locked."]
     analysed: list[tuple[str, str]] = []
-    terms_of, document = detect.terms_of, fts_index.document
+    terms_of, document = detect.terms_of, analysis.document
 
     def counted_terms_of(text: str) -> tuple[str, ...]:
         analysed.append(("terms_of", text))

@@ -73,11 +73,11 @@ class ClaudeHome:
 
 @pytest.fixture
 def claude_home(tmp_path: Path) -> ClaudeHome:
-    house = ClaudeHome(tmp_path)
-    with Engine.open(claude_home.data) as engine:
+    home = ClaudeHome(tmp_path)
+    with Engine.open(home.data) as engine:
         engine.do(RememberItem("mem-kettle", "The kettle whistles at noon."), by=USER)
-    claude_home.everloop("--yes", "install", "claude-code")
-    return house
+    home.everloop("--yes", "install", "claude-code")
+    return home
 
 
 def test_the_model_is_offered_our_tools_and_calls_one(claude_home: ClaudeHome) -> None:

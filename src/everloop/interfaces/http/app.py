@@ -60,7 +60,7 @@ def application(
     A caller that passes its own broadcast can close it before the server shuts down.
     """
     chosen = rules or Rules()
-    broadcast = broadcast or Broadcast(running.engine.log, running.conductor.live)
+    broadcast = broadcast or Broadcast(running.engine.log, running.turns.live)
     deps = House(running, chosen, broadcast)
 
     @asynccontextmanager
@@ -70,8 +70,6 @@ def application(
                 await stack.enter_async_context(annex.running())
             broadcast.start(deps.lets_in)
             stack.callback(broadcast.close)
-            deps.porter.start()
-            stack.callback(deps.porter.close)
             yield
 
     app = FastAPI(

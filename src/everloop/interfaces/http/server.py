@@ -41,7 +41,7 @@ def serve(asked: Namespace, annexes: Sequence[MakeAnnex] = ()) -> int:
         Running(engine, settings) as running,
     ):
         rules, beat_s = rules_of(place), settings.serve.beat_s
-        broadcast = Broadcast(engine.log, running.conductor.live, beat_s=beat_s)
+        broadcast = Broadcast(engine.log, running.turns.live, beat_s=beat_s)
         mounted = [make(engine, settings, rules.hosts) for make in annexes]
         config = uvicorn.Config(
             application(running, rules, broadcast, mounted),

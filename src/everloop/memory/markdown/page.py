@@ -172,8 +172,8 @@ def read(page: str) -> Sheet:
     front_matter, body = split_page(page)
     if not front_matter:
         return Sheet(text=page.removesuffix("\n"))
-    fields = _fields(field_lines(front_matter).split("\n"))
-    return _sheet(body.removeprefix("\n").removesuffix("\n"), fields)
+    fields = _parse_fields(field_lines(front_matter).split("\n"))
+    return _convert_fields(body.removeprefix("\n").removesuffix("\n"), fields)
 
 
 # -- parsing ---------------------------------------------------------------------------------------

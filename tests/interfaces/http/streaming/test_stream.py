@@ -275,9 +275,9 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
 ) -> None:
     script: list[Script] = [["Once ", "upon ", gate(), "a time."]]
     with parlour(tmp_path, script, ids_from=10_000) as chat, served(tmp_path) as server:
-        assert chat.running.conductor.conducts.wait(30)
+        assert chat.running.turns.conducts.wait(30)
         for running in (chat.running, server.running):
-            running.overhearing.start()
+            running.relay.start()
         with server.client() as client, _listening(client) as stream:
             sent = client.post("/api/threads/home/messages", json={"text": "Tell me."}).json()
             text, heard = "", frames(stream)
@@ -290,7 +290,7 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
             answer = client.get("/api/threads/home/messages").json()["messages"][-1]
         assert (answer["text"], answer["state"]) == ("Once upon ", "stopped")
         for running in (chat.running, server.running):
-            running.overhearing.stop()
+            running.relay.stop()
 
 
 def test_streams_end_when_the_server_does(tmp_path: Path) -> None:

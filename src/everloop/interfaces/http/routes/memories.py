@@ -211,7 +211,7 @@ def reading(deps: HouseDep) -> ReadingOut:
     Memories that are not embedded yet are found by keywords only.
     """
     space, embedding = deps.engine.memory.memory.space, deps.running.embedding
-    done, total = embedding.stands if embedding else (0, 0)
+    done, total = embedding.progress if embedding else (0, 0)
     problem = embedding.problem if embedding else None
     return ReadingOut(
         embedder=space.embedder.name if space else "",

@@ -337,7 +337,7 @@ def stop(turn_id: str, deps: HouseDep, by: SpeakerDep) -> TurnOut:
     """Stop a running or queued turn. The partial answer is kept."""
     with deps.engine.reading() as reader:
         turn = browsing.turn(reader, turn_id)
-    deps.running.conductor.stop_turn(
+    deps.running.turns.stop_turn(
         turn.thread_id, turn_id, lambda command: deps.engine.do(command, by=by)
     )
     return one_turn(turn_id, deps)
