@@ -18,9 +18,9 @@ from docs import promises
 from msgspec import inspect
 
 from everloop.interfaces.cli.output.exit_codes import MEANINGS
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec
+from everloop.interfaces.cli.parsing.command_table import COMMANDS
 from everloop.interfaces.cli.parsing.parser import COMMAND, parser
-from everloop.interfaces.cli.parsing.verb import Verb
-from everloop.interfaces.cli.parsing.verbs import VERBS
 from everloop.log import Event, catalogue
 from everloop.settings import FILE, described
 
@@ -98,7 +98,7 @@ def commands() -> str:
         "```\neverloop [options] COMMAND\n```",
         _table(
             ("command", "what it does"),
-            [(_link(_name(verb)), verb.summary) for verb in VERBS],
+            [(_link(_name(spec)), spec.summary) for spec in COMMANDS],
         ),
         "## Options of every command",
         "They may stand before or after the command.",
@@ -109,8 +109,8 @@ def commands() -> str:
         "## Exit codes",
         _table(("code", "meaning"), [(str(code), words) for code, words in MEANINGS.items()]),
     ]
-    for verb in VERBS:
-        lines += _command(verb, _find(top, verb.words))
+    for spec in COMMANDS:
+        lines += _command(spec, _find(top, spec.words))
     return _page(lines)
 
 
@@ -138,14 +138,14 @@ def _read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def _command(verb: Verb, found: ArgumentParser) -> list[str]:
+def _command(spec: CommandSpec, found: ArgumentParser) -> list[str]:
     arguments = [(_spelling(action), _meaning(action)) for action in _own_actions(found)]
-    usage = " ".join(["everloop", *verb.words, *(_brief(action) for action in _own_actions(found))])
-    lines = [f"## `{_name(verb)}`", _sentence(verb.summary), f"```\n{usage}\n```"]
+    usage = " ".join(["everloop", *spec.words, *(_brief(action) for action in _own_actions(found))])
+    lines = [f"## `{_name(spec)}`", _sentence(spec.summary), f"```\n{usage}\n```"]
     if arguments:
         lines.append(_table(("argument", "meaning"), arguments))
-    if verb.notes:
-        lines.append(verb.notes)
+    if spec.notes:
+        lines.append(spec.notes)
     return lines
 
 
@@ -196,7 +196,7 @@ def _meaning(action: Action) -> str:
     words = str(action.help)
     if action.choices:
         words += f": {', '.join(f'`{choice}`' for choice in action.choices)}"
-    if action.default not in (None, False, []) and action.default != SUPPRESS:
+    if action.default not in (None, False, [], "", SUPPRESS) and "default" not in words:
         words += f" (default: `{action.default}`)"
     return words
 
@@ -235,8 +235,8 @@ def _default(value: str | float) -> str:
     return f"`{value}`" if value != "" else "empty"
 
 
-def _name(verb: Verb) -> str:
-    return f"everloop {' '.join(verb.words)}"
+def _name(spec: CommandSpec) -> str:
+    return f"everloop {' '.join(spec.words)}"
 
 
 def _link(heading: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docs.generate import FOLDER, PAGES
 
-from everloop.interfaces.cli.parsing.verbs import VERBS
+from everloop.interfaces.cli.parsing.command_table import COMMANDS
 from everloop.settings import described
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -25,8 +25,8 @@ def test_no_generated_page_is_stale() -> None:
 
 def test_every_command_setting_and_event_has_its_place() -> None:
     pages = {name: (FOLDER / name).read_text() for name in PAGES}
-    for verb in VERBS:
-        assert f"## `everloop {' '.join(verb.words)}`" in pages["cli.md"]
+    for spec in COMMANDS:
+        assert f"## `everloop {' '.join(spec.words)}`" in pages["cli.md"]
     for setting in described():
         assert f"`{setting.variable}`" in pages["settings.md"]
     assert "## `log.retracted`" in pages["events.md"]

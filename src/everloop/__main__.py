@@ -1,15 +1,22 @@
-"""`python -m everloop`, and what the console command `everloop` calls.
+"""The console command `everloop`, also run by `python -m everloop`.
 
-The command line reads the words; a command that opens another door is handed on to it.
+The command line parses the arguments; a command that starts another interface is passed on to it.
 """
 
+# pyright: reportUnusedImport=false
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from everloop.interfaces.cli.entry import run
 from everloop.interfaces.cli.streams import Streams
 
-DOORS = {  # command to module, loaded when chosen; its `serve(asked)` gives the exit code
+if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the import linter
+    import everloop.interfaces.mcp.entry
+    import everloop.interfaces.rpc.entry
+    import everloop.serve  # noqa: F401 - covers the whole block
+
+DOORS = {  # command to module, loaded on use; its `serve(args)` returns the exit code
     "mcp": "everloop.interfaces.mcp.entry",
     "rpc": "everloop.interfaces.rpc.entry",
     "serve": "everloop.serve",

@@ -15,7 +15,7 @@ from tests.interfaces.cli.commandline import CommandLine
 from everloop.access import credentials
 from everloop.app import Engine
 from everloop.interfaces.cli.entry import run
-from everloop.interfaces.cli.parsing.verbs import VERBS
+from everloop.interfaces.cli.parsing.command_table import COMMANDS
 from everloop.interfaces.cli.streams import Streams
 
 SECRET = "Zanzibar"  # noqa: S105 - a word that only the user wrote
@@ -259,7 +259,7 @@ def test_no_command_shows_whom_nobody_let_in_what_the_user_wrote(home: Home, wor
 
 
 def test_every_command_is_swept_or_left_out_for_a_reason() -> None:
-    named = [" ".join(verb.words) for verb in VERBS if not verb.opens_door]
+    named = [" ".join(spec.words) for spec in COMMANDS if not spec.opens_door]
     reached = {max((n for n in named if f"{words} ".startswith(f"{n} ")), key=len, default="")
                for words in SWEPT}  # fmt: skip
     assert reached | set(ELSEWHERE) == set(named)

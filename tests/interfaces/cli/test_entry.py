@@ -1,15 +1,18 @@
 """From words to exit codes: help, mistakes, faults."""
 
+import ast
 import importlib
 import io
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
 import everloop as package
+from everloop import __main__ as everloop_main
 from everloop.__main__ import DOORS, main
 from everloop.errors import (
     Conflict,
@@ -22,9 +25,11 @@ from everloop.errors import (
     Rejected,
     Unavailable,
 )
-from everloop.interfaces.cli.entry import run
+from everloop.interfaces.cli import entry
+from everloop.interfaces.cli.entry import COMMANDS_PACKAGE, run
 from everloop.interfaces.cli.output.exit_codes import MEANINGS, exit_code
-from everloop.interfaces.cli.parsing.verbs import VERBS
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec
+from everloop.interfaces.cli.parsing.command_table import COMMANDS
 from everloop.interfaces.cli.streams import Streams
 
 HEAVY = {"rich", "apsw", "msgspec", "asyncio", "everloop.log", "everloop.app"}
@@ -52,22 +57,36 @@ def test_each_error_has_its_exit_code(error: type[EverloopError], code: int) -> 
 def test_help_lists_every_command(everloop: CommandLine) -> None:
     answer = everloop("--help")
     assert answer.code == 0
-    for verb in VERBS:
-        assert " ".join(verb.words) in answer.out
+    for spec in COMMANDS:
+        assert " ".join(spec.words) in answer.out
     assert "tail" in everloop("log", "--help").out
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: " ".join(verb.words))
-def test_every_command_has_help_and_somebody_to_carry_it_out(
-    everloop: CommandLine, verb: tuple[tuple[str, ...], str, str, str]
-) -> None:
-    words, _, module, function, *_ = verb
-    answer = everloop(*words, "--help")
+@pytest.mark.parametrize("spec", COMMANDS, ids=lambda spec: " ".join(spec.words))
+def test_every_command_has_help_and_a_handler(everloop: CommandLine, spec: CommandSpec) -> None:
+    answer = everloop(*spec.words, "--help")
     assert answer.code == 0
     assert "--json" in answer.out
-    name = f"everloop.interfaces.cli.commands.{module}" if module else DOORS[words[0]]
-    loaded = importlib.import_module(name)
-    assert callable(getattr(loaded, function))
+    name = f"{COMMANDS_PACKAGE}.{spec.module}" if spec.module else DOORS[spec.words[0]]
+    assert callable(getattr(importlib.import_module(name), spec.function))
+
+
+def test_the_import_linter_sees_every_module_that_is_loaded_by_name() -> None:
+    commands = {f"{COMMANDS_PACKAGE}.{spec.module}" for spec in COMMANDS if spec.module}
+    assert _type_checking_imports(entry) == commands
+    assert _type_checking_imports(everloop_main) == set(DOORS.values())
+
+
+def _type_checking_imports(module: ModuleType) -> set[str]:
+    """The modules that the `if TYPE_CHECKING:` block of a module imports."""
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    blocks = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    ]
+    statements = [line for block in blocks for line in block.body if isinstance(line, ast.Import)]
+    return {alias.name for line in statements for alias in line.names}
 
 
 def test_the_version_is_the_packages(everloop: CommandLine) -> None:

@@ -1,5 +1,6 @@
 """The command line.
 
-`verbs.py` lists every command, `grammar.py` parses, `entry.py` carries out and gives the exit code.
-A command's own module is loaded only when it was chosen, so `everloop --help` stays quick.
+`parsing/command_table.py` lists every command, `parsing/parser.py` parses, and `entry.py` runs the
+command and returns the exit code. The module of a command is loaded only when that command runs, so
+`everloop --help` stays fast.
 """

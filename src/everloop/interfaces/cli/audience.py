@@ -38,13 +38,13 @@ def speaker(session: Session) -> Context:
     return Context(actor=session.actor, tenant=session.tenant)
 
 
-def principal_of(session: Session, asked: Namespace) -> str:
+def principal_of(session: Session, args: Namespace) -> str:
     """Through whose eyes to look.
 
     Raises:
         Forbidden: someone other than the owner wants to look through another's.
     """
-    wanted: str = asked.principal or session.actor
+    wanted: str = args.principal or session.actor
     if wanted != session.actor and session.actor != OWNER:
         raise Forbidden(
             f"{session.actor} cannot look through the eyes of {wanted!r}",
@@ -105,7 +105,7 @@ class Standpoint(TypedDict):
     as_of: int | datetime | None
 
 
-def standpoint(session: Session, engine: Engine, asked: Namespace) -> Standpoint:
+def standpoint(session: Session, engine: Engine, args: Namespace) -> Standpoint:
     """From where memory is looked at.
 
     Only the owner looks from elsewhere. Whoever else may ask is a question of today: what they were
@@ -115,34 +115,34 @@ def standpoint(session: Session, engine: Engine, asked: Namespace) -> Standpoint
         Forbidden: somebody else asks for how it stood, or for another branch.
         Invalid: the log does not reach that far.
     """
-    if session.actor != OWNER and (asked.as_of is not None or asked.branch):
+    if session.actor != OWNER and (args.as_of is not None or args.branch):
         raise Forbidden(
             f"{session.actor} may ask for what there is, not for what there was",
             hint="The user can, at a terminal.",
         )
-    as_of = None if asked.as_of is None else position_or_moment(asked.as_of, session.now)
+    as_of = None if args.as_of is None else position_or_moment(args.as_of, session.now)
     if isinstance(as_of, int) and as_of > (head := engine.log.head):
         raise Invalid(f"the log has no position {as_of} yet", hint=f"The newest is {head}.")
-    return Standpoint(branch=asked.branch, as_of=as_of)
+    return Standpoint(branch=args.branch, as_of=as_of)
 
 
-def only(session: Session, asked: Namespace) -> Filter:
+def only(session: Session, args: Namespace) -> Filter:
     """What to look among."""
-    scopes, sorts = _scopes(asked.scope)
-    since, before = getattr(asked, "since", None), getattr(asked, "before", None)
+    scopes, sorts = _scopes(args.scope)
+    since, before = getattr(args, "since", None), getattr(args, "before", None)
     return Filter(
         scopes=scopes,
         scope_kinds=sorts,
-        kinds=tuple(asked.kind),
+        kinds=tuple(args.kind),
         since=None if since is None else moment_of(since, session.now),
         before=None if before is None else moment_of(before, session.now),
-        retired=getattr(asked, "retired", False),
+        retired=getattr(args, "retired", False),
     )
 
 
-def narrowed(asked: Namespace) -> bool:
+def narrowed(args: Namespace) -> bool:
     """Whether only some of what there is was asked for."""
-    return any(getattr(asked, name, None) for name in FILTERS)
+    return any(getattr(args, name, None) for name in FILTERS)
 
 
 def the_item(session: Session, engine: Engine, name: str) -> Item:

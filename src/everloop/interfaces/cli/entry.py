@@ -1,95 +1,142 @@
-"""From words to an exit code: parse, load the chosen command, carry it out, report what went wrong.
+"""The entry point of the command line: parse, load and run a command, report errors.
 
-Only this file knows that errors become exit codes. With `--json` there is exactly one document on
-standard output, whatever happens; otherwise an error is a message and a hint on standard error.
+Only this module maps errors to exit codes. With `--json`, standard output is exactly one document,
+also when the command fails; otherwise an error is a message and a hint on standard error.
 """
 
+# pyright: reportUnusedImport=false
 import contextlib
 import importlib
 import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from everloop.errors import EverloopError, Unavailable
 from everloop.interfaces.cli.output.exit_codes import DONE, INTERRUPTED, exit_code
 from everloop.interfaces.cli.parsing import parser
 from everloop.interfaces.cli.streams import Streams
 
-PACKAGE = "everloop.interfaces.cli"
+if TYPE_CHECKING:  # loaded by name when the command runs; listed here for the import linter
+    import everloop.interfaces.cli.commands.crew.browse
+    import everloop.interfaces.cli.commands.crew.manifest
+    import everloop.interfaces.cli.commands.crew.packs
+    import everloop.interfaces.cli.commands.crew.write
+    import everloop.interfaces.cli.commands.lessons.browse
+    import everloop.interfaces.cli.commands.lessons.capture
+    import everloop.interfaces.cli.commands.lessons.lifecycle
+    import everloop.interfaces.cli.commands.lessons.write
+    import everloop.interfaces.cli.commands.log.archive
+    import everloop.interfaces.cli.commands.log.purge
+    import everloop.interfaces.cli.commands.log.read
+    import everloop.interfaces.cli.commands.log.sink
+    import everloop.interfaces.cli.commands.log.write
+    import everloop.interfaces.cli.commands.maintenance.backup
+    import everloop.interfaces.cli.commands.maintenance.demo
+    import everloop.interfaces.cli.commands.maintenance.doctor
+    import everloop.interfaces.cli.commands.maintenance.tour
+    import everloop.interfaces.cli.commands.maintenance.verify
+    import everloop.interfaces.cli.commands.memory.browse
+    import everloop.interfaces.cli.commands.memory.explain
+    import everloop.interfaces.cli.commands.memory.forget
+    import everloop.interfaces.cli.commands.memory.grants
+    import everloop.interfaces.cli.commands.memory.markdown_folder
+    import everloop.interfaces.cli.commands.memory.recall
+    import everloop.interfaces.cli.commands.memory.remember
+    import everloop.interfaces.cli.commands.memory.revise
+    import everloop.interfaces.cli.commands.server.devices
+    import everloop.interfaces.cli.commands.server.hook
+    import everloop.interfaces.cli.commands.server.hosts
+    import everloop.interfaces.cli.commands.server.install
+    import everloop.interfaces.cli.commands.threads.browse
+    import everloop.interfaces.cli.commands.threads.chat
+    import everloop.interfaces.cli.commands.threads.transfer  # noqa: F401 - covers the whole block
+
+COMMANDS_PACKAGE = "everloop.interfaces.cli.commands"
 NO_DOORS: Mapping[str, str] = {}
 
 
 def run(words: Sequence[str], streams: Streams, doors: Mapping[str, str] = NO_DOORS) -> int:
-    """Carry out one command. `doors` says which module serves a command that opens another door."""
-    _survive_odd_characters(streams)
+    """Run one command and return its exit code.
+
+    `doors` maps each command that starts another interface to the module that serves it.
+    """
+    _replace_unencodable_characters(streams)
     try:
-        return _carry_out(words, streams, doors)
+        return _run_command(words, streams, doors)
     except EverloopError as problem:
         return _report(problem, words, streams)
     except BrokenPipeError:
-        return _reader_left(streams)
+        return _discard_output(streams)
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as problem:
-        return _report(_outside(problem), words, streams)
+        return _report(_system_error(problem), words, streams)
     except Exception as problem:  # noqa: BLE001 - the outermost frame of this door
-        return _report(_complaint().fault(problem, streams.stderr), words, streams)
+        return _report_fault(problem, words, streams)
 
 
-def _carry_out(words: Sequence[str], streams: Streams, doors: Mapping[str, str]) -> int:
+def _run_command(words: Sequence[str], streams: Streams, doors: Mapping[str, str]) -> int:
     with contextlib.redirect_stdout(streams.stdout):
         try:
-            asked = parser.parse(words)
-        except SystemExit:  # --help and --version say what they say and leave
+            args = parser.parse(words)
+        except SystemExit:  # --help and --version print and exit
             return DONE
-    if asked.verb.opens_door:
-        return _open(asked, doors)
-    session = importlib.import_module(f"{PACKAGE}.session").Session(asked, streams)
-    command = importlib.import_module(f"{PACKAGE}.commands.{asked.verb.module}")
-    code: int | None = getattr(command, asked.verb.function)(session, asked)
+    if args.spec.opens_door:
+        return _serve(args, doors)
+    from everloop.interfaces.cli.session import Session  # noqa: PLC0415 - keeps --help fast
+
+    session = Session(args, streams)
+    command = importlib.import_module(f"{COMMANDS_PACKAGE}.{args.spec.module}")
+    code: int | None = getattr(command, args.spec.function)(session, args)
     streams.stdout.flush()
     return code or DONE
 
 
-def _open(asked: Namespace, doors: Mapping[str, str]) -> int:
-    """Hand the process on to another door. This one knows its words and nothing else of it."""
-    word = asked.verb.words[0]
+def _serve(args: Namespace, doors: Mapping[str, str]) -> int:
+    """Start another interface, of which this one knows only the command."""
+    word = args.spec.words[0]
     if word not in doors:
-        raise Unavailable(f"there is no door {word!r} here", hint=f"Run `everloop {word}`.")
-    code: int = importlib.import_module(doors[word]).serve(asked)
+        raise Unavailable(
+            f"{word!r} is not available from this program", hint=f"Run `everloop {word}`."
+        )
+    code: int = importlib.import_module(doors[word]).serve(args)
     return code
 
 
 def _report(problem: EverloopError, words: Sequence[str], streams: Streams) -> int:
+    from everloop.interfaces.cli.output import errors  # noqa: PLC0415 - most runs have no error
+
     if "--json" in words:
-        streams.stdout.write(_complaint().as_json(problem))
+        streams.stdout.write(errors.as_json(problem))
     else:
-        _complaint().show(problem, streams.stderr)
+        errors.show(problem, streams.stderr)
     return exit_code(problem)
 
 
-def _complaint() -> ModuleType:
-    """Loaded only when needed: most runs have nothing to report."""
-    return importlib.import_module(f"{PACKAGE}.output.errors")
+def _report_fault(problem: Exception, words: Sequence[str], streams: Streams) -> int:
+    from everloop.interfaces.cli.output import errors  # noqa: PLC0415 - most runs have no error
+
+    return _report(errors.fault(problem, streams.stderr), words, streams)
 
 
-def _outside(problem: OSError) -> EverloopError:
+def _system_error(problem: OSError) -> EverloopError:
     where = f"{problem.filename}: " if problem.filename else ""
     return Unavailable(
-        f"{where}{problem.strerror or problem}", hint="See that it is there, yours, and has room."
+        f"{where}{problem.strerror or problem}",
+        hint="Check that the path exists, that you may access it, and that the disk is not full.",
     )
 
 
-def _reader_left(streams: Streams) -> int:
-    """Whoever read our output has seen enough, as with `| head`. Nothing more can be written."""
+def _discard_output(streams: Streams) -> int:
+    """Send all further output to the null device: the reader closed the pipe, as `head` does."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), streams.stdout.fileno())
     return DONE
 
 
-def _survive_odd_characters(streams: Streams) -> None:
-    """A terminal that cannot show a character gets a question mark, not a crash."""
+def _replace_unencodable_characters(streams: Streams) -> None:
+    """Print a question mark for a character that the terminal cannot encode, instead of failing."""
     for stream in (streams.stdout, streams.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -31,13 +31,13 @@ ON_STANDARD_INPUT = "-"
 class Session:
     """What a command is given to work with."""
 
-    def __init__(self, asked: Namespace, streams: Streams) -> None:
-        self.json: bool = asked.json
-        self.tenant: str = asked.tenant
+    def __init__(self, args: Namespace, streams: Streams) -> None:
+        self.json: bool = args.json
+        self.tenant: str = args.tenant
         self.stdin = streams.stdin
         self.stdout = streams.stdout
-        self._yes: bool = asked.yes
-        self._home: str | None = asked.home
+        self._yes: bool = args.yes
+        self._home: str | None = args.home
         self._environment = streams.environment
         self._stderr = streams.stderr
 

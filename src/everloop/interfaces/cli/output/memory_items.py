@@ -8,7 +8,7 @@ from rich.text import Text
 from everloop.interfaces.cli.output.escape import one_line
 from everloop.interfaces.cli.output.screen import FAINT, GOOD, NAME, STRONG, WARNING, Screen, styled
 from everloop.interfaces.cli.output.times import age, is_day, local_short
-from everloop.interfaces.cli.parsing.verb import spans
+from everloop.interfaces.cli.parsing.argument_types import spans
 from everloop.log import Reader, Receipt
 from everloop.memory.browse.queries import handle, these
 from everloop.memory.browse.snippet import snippet

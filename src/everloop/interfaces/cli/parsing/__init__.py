@@ -1,1 +1,1 @@
-"""Parsing the command line: the table of commands and their arguments."""
+"""Command-line parsing: the table of commands, their arguments, and the parser built from it."""

@@ -1,28 +1,27 @@
-"""The parser, built from the rows of `verbs.py`.
+"""The argument parser, built from the table of commands.
 
-The options every command shares may stand before or after the command's words. A mistake is raised
-as `Invalid`, so it is reported like any other error, as JSON too.
+Global options may come before or after the command. A usage error is raised as `Invalid`, so it is
+reported like every other error, also as JSON.
 """
 
-import importlib
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from everloop import __version__
 from everloop.errors import Invalid
-from everloop.interfaces.cli.parsing.verb import Verb
-from everloop.interfaces.cli.parsing.verbs import GROUPS, VERBS
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec
+from everloop.interfaces.cli.parsing.command_table import COMMANDS, GROUPS
 
 DESCRIPTION = """\
 Everloop: a local-first home for long-lived AI, on one append-only log that you own.
 """
 EPILOG = """\
-`everloop COMMAND --help` says more about each. `everloop tour` shows an engine at work.
+Run `everloop COMMAND --help` for details, or `everloop tour` for an introduction.
 """
 NAME_WIDTH = 19
 COMMAND = "COMMAND"
-VALUED = ("--home", "--tenant")  # options before a command that take the next word
+VALUED = ("--home", "--tenant")  # global options that take the next word as value
 
 
 class Parser(ArgumentParser):
@@ -30,25 +29,27 @@ class Parser(ArgumentParser):
 
     def _check_value(self, action: Action, value: Any) -> None:
         if action.dest == COMMAND and action.choices is not None and value not in action.choices:
-            difflib = importlib.import_module("difflib")  # only a mistake needs it
-            near = difflib.get_close_matches(value, list(action.choices), n=1)
-            meant = f"Did you mean `{self.prog} {near[0]}`? " if near else ""
+            from difflib import get_close_matches  # noqa: PLC0415 - slow to load, rarely needed
+
+            similar = get_close_matches(value, list(action.choices), n=1)
+            suggestion = f"Did you mean `{self.prog} {similar[0]}`? " if similar else ""
             raise Invalid(
-                f"{value!r} is not a command", hint=f"{meant}`{self.prog} --help` lists them."
+                f"unknown command {value!r}",
+                hint=f"{suggestion}Run `{self.prog} --help` for a list of commands.",
             )
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
-        """A mistake in the arguments.
+        """Raise a usage error.
 
         Raises:
             Invalid: always.
         """
-        raise Invalid(message, hint=f"`{self.prog} --help` shows how it is used.")
+        raise Invalid(message, hint=f"Run `{self.prog} --help` for usage.")
 
 
 def parser(only: str | None = None) -> Parser:
-    """The parser for the whole command line, or for the commands that begin with one word."""
+    """Build the parser of the whole command line, or of the commands that start with one word."""
     top = Parser(
         prog="everloop",
         usage="everloop [options] COMMAND",
@@ -57,9 +58,14 @@ def parser(only: str | None = None) -> Parser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    top.add_argument("--version", action="version", version=f"everloop {__version__}")
-    _share(top)
-    top.set_defaults(home=None, tenant="local", json=False, yes=False, verb=None)
+    top.add_argument(
+        "--version",
+        action="version",
+        version=f"everloop {__version__}",
+        help="show the version and exit",
+    )
+    _add_global_options(top)
+    top.set_defaults(home=None, tenant="local", json=False, yes=False, spec=None)
     commands = top.add_subparsers(dest=COMMAND, metavar=COMMAND, help=SUPPRESS)
     groups: dict[str, Any] = {}
     for word, summary in GROUPS.items():
@@ -73,79 +79,79 @@ def parser(only: str | None = None) -> Parser:
             formatter_class=RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        _share(group)
+        _add_global_options(group)
         groups[word] = group.add_subparsers(dest=COMMAND, metavar=COMMAND, help=SUPPRESS)
-        if alone := next((verb for verb in VERBS if verb.words == (word,)), None):
-            alone.arguments(group)  # a group's own word may be a command too
-            group.set_defaults(verb=alone)
+        if alone := next((spec for spec in COMMANDS if spec.words == (word,)), None):
+            alone.arguments(group)  # the word of a group may also be a command
+            group.set_defaults(spec=alone)
             group.usage = f"everloop {word} [COMMAND] [options]"
-    for verb in VERBS:
-        first, *rest = verb.words
+    for spec in COMMANDS:
+        first, *rest = spec.words
         if only not in (None, first):
             continue
         if rest:
-            add_verb(groups[first], verb)
+            _add_command(groups[first], spec)
         elif first not in groups:
-            add_verb(commands, verb)
+            _add_command(commands, spec)
     return top
 
 
-def add_verb(commands: Any, verb: Verb) -> Parser:
-    """Add one command to a parser's commands."""
+def parse(words: Sequence[str]) -> Namespace:
+    """Parse a command line; `spec` of the result is the chosen command.
+
+    Raises:
+        Invalid: no such command, or wrong arguments.
+    """
+    args = parser(_first_word(words)).parse_args(words)
+    if args.spec is None:
+        raise Invalid("no command given", hint="Run `everloop --help` for a list of commands.")
+    return args
+
+
+def _add_command(commands: Any, spec: CommandSpec) -> Parser:
+    """Add the parser of one command."""
     made: Parser = commands.add_parser(
-        verb.words[-1],
-        prog=f"everloop {' '.join(verb.words)}",
-        description=_sentence(verb.summary),
-        epilog=verb.notes or None,
+        spec.words[-1],
+        prog=f"everloop {' '.join(spec.words)}",
+        description=_sentence(spec.summary),
+        epilog=spec.notes or None,
         allow_abbrev=False,
     )
-    verb.arguments(made)
-    _share(made)
-    made.set_defaults(verb=verb)
+    spec.arguments(made)
+    _add_global_options(made)
+    made.set_defaults(spec=spec)
     return made
 
 
-def parse(words: Sequence[str]) -> Namespace:
-    """What was asked; its `verb` is the chosen row.
-
-    Raises:
-        Invalid: the words make no command.
-    """
-    asked = parser(_first(words)).parse_args(words)
-    if asked.verb is None:
-        raise Invalid("which command?", hint="`everloop --help` lists them.")
-    return asked
-
-
-def _first(words: Sequence[str]) -> str | None:
-    """The word that a command begins with, if it is one; then no other has to be prepared."""
+def _first_word(words: Sequence[str]) -> str | None:
+    """The first word of a known command; then only the commands that start with it are built."""
     rest = iter(words)
     for word in rest:
         if word in VALUED:
             next(rest, None)
         elif not word.startswith("-"):
-            return word if any(verb.words[0] == word for verb in VERBS) else None
+            return word if any(spec.words[0] == word for spec in COMMANDS) else None
     return None
 
 
-def _share(target: ArgumentParser) -> None:
-    """Add the options every command has. Suppressed defaults let them stand on either side."""
-    shared = target.add_argument_group("options of every command")
-    shared.add_argument("--home", default=SUPPRESS, metavar="FOLDER", help="the data home")
-    shared.add_argument("--tenant", default=SUPPRESS, metavar="NAME", help="whose log")
+def _add_global_options(target: ArgumentParser) -> None:
+    """Add the options of every command; without defaults, so that they work in either place."""
+    shared = target.add_argument_group("global options")
+    shared.add_argument("--home", default=SUPPRESS, metavar="FOLDER", help="data home")
     shared.add_argument(
-        "--json", action="store_true", default=SUPPRESS, help="answer with one JSON document"
+        "--tenant", default=SUPPRESS, metavar="NAME", help="tenant whose log to use"
     )
+    shared.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON")
     shared.add_argument(
-        "--yes", action="store_true", default=SUPPRESS, help="go ahead without asking"
+        "--yes", action="store_true", default=SUPPRESS, help="do not ask for confirmation"
     )
 
 
 def _overview(group: str | None = None) -> str:
     rows = [
-        (" ".join(verb.words[1:] if group else verb.words) or "(alone)", verb.summary)
-        for verb in VERBS
-        if group is None or verb.words[0] == group
+        (" ".join(spec.words[1:] if group else spec.words) or "(no command)", spec.summary)
+        for spec in COMMANDS
+        if group is None or spec.words[0] == group
     ]
     return "commands:\n" + "\n".join(f"  {name:<{NAME_WIDTH}}{summary}" for name, summary in rows)
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
 
-from everloop.interfaces.cli.parsing.verb import spans
+from everloop.interfaces.cli.parsing.argument_types import spans
 
 
 def texts(everloop: CommandLine) -> list[str]:

@@ -18,15 +18,15 @@ from everloop.lessons.crew.queries import Headline, Whole
 SORTS: Final[dict[str, Sort]] = {"skills": "skill", "personas": "persona", "teams": "team"}
 
 
-def sort_of(asked: Namespace) -> Sort:
+def sort_of(args: Namespace) -> Sort:
     """Which of the three a command is about: its first word says so."""
-    return SORTS[asked.verb.words[0]]
+    return SORTS[args.spec.words[0]]
 
 
-def listed(session: Session, asked: Namespace) -> None:
+def list_entries(session: Session, args: Namespace) -> None:
     """List entries by name."""
-    principal, sort = principal_of(session, asked), sort_of(asked)
-    statuses = tuple(asked.status or ("draft", "active"))
+    principal, sort = principal_of(session, args), sort_of(args)
+    statuses = tuple(args.status or ("draft", "active"))
     with session.looking() as engine:
         found = engine.crew.headlines(principal, sort, statuses)
         notes = not_let_in(engine, principal)
@@ -41,34 +41,34 @@ def listed(session: Session, asked: Namespace) -> None:
     session.answer({f"{sort}s": found, "notes": notes}, draw)
 
 
-def show(session: Session, asked: Namespace) -> None:
+def show(session: Session, args: Namespace) -> None:
     """Show one entry with all that it says."""
-    principal = principal_of(session, asked)
+    principal = principal_of(session, args)
     with session.looking() as engine:
-        found = engine.crew.whole(principal, sort_of(asked), asked.name)
+        found = engine.crew.whole(principal, sort_of(args), args.name)
     session.answer(found, lambda screen: _draw(screen, session, found))
 
 
-def activate(session: Session, asked: Namespace) -> None:
+def activate(session: Session, args: Namespace) -> None:
     """Put an entry to use."""
-    _change(session, asked, ActivateEntry(sort_of(asked), asked.name), "in use")
+    _change(session, args, ActivateEntry(sort_of(args), args.name), "in use")
 
 
-def archive(session: Session, asked: Namespace) -> None:
+def archive(session: Session, args: Namespace) -> None:
     """Put an entry out of use."""
-    command = ArchiveEntry(sort_of(asked), asked.name, asked.reason, asked.force)
-    _change(session, asked, command, "out of use")
+    command = ArchiveEntry(sort_of(args), args.name, args.reason, args.force)
+    _change(session, args, command, "out of use")
 
 
-def remove(session: Session, asked: Namespace) -> None:
+def remove(session: Session, args: Namespace) -> None:
     """Let an entry go."""
-    command = RemoveEntry(sort_of(asked), asked.name, asked.reason, asked.force)
-    _change(session, asked, command, "gone")
+    command = RemoveEntry(sort_of(args), args.name, args.reason, args.force)
+    _change(session, args, command, "gone")
 
 
 def _change(
     session: Session,
-    asked: Namespace,
+    args: Namespace,
     command: ActivateEntry | ArchiveEntry | RemoveEntry,
     done: str,
 ) -> None:
@@ -77,9 +77,9 @@ def _change(
 
     def draw(screen: Screen) -> None:
         if not receipt.facts:
-            screen.say("It is so already: ", (asked.name, NAME), f" is {done}.")
+            screen.say("It is so already: ", (args.name, NAME), f" is {done}.")
             return
-        screen.say(("Recorded", GOOD), ": ", (asked.name, NAME), f" is {done}.")
+        screen.say(("Recorded", GOOD), ": ", (args.name, NAME), f" is {done}.")
         memory_items.undo(screen, [receipt.facts[0].position])
 
     session.answer(receipt_of(receipt), draw)

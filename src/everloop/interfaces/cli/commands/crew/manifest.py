@@ -12,16 +12,16 @@ from everloop.lessons.manifest.manifest import Manifest, ShownLesson, Wish
 from everloop.memory.retrieval.results import Asked
 
 
-def manifest(session: Session, asked: Namespace) -> None:
+def manifest(session: Session, args: Namespace) -> None:
     """Put a manifest together and show it."""
     wish = Wish(
-        statuses=tuple(asked.status or ("active",)),
-        lesson_limit=asked.lessons,
-        record=not asked.no_record,
-        memory_query=" ".join(asked.question),
-        memory_limit=asked.memories,
-        memory_mode=asked.mode,
-        paths=tuple(asked.path),
+        statuses=tuple(args.status or ("active",)),
+        lesson_limit=args.lessons,
+        record=not args.no_record,
+        memory_query=" ".join(args.question),
+        memory_limit=args.memories,
+        memory_mode=args.mode,
+        paths=tuple(args.path),
     )
     with session.engine() as engine:
         if wish.memory_query:

@@ -15,7 +15,7 @@ from everloop.lessons.crew.fields import named
 from everloop.lessons.crew.pack import Offer, Pack
 
 
-def listed(session: Session, _: Namespace) -> None:
+def list_packs(session: Session, _: Namespace) -> None:
     """List the packs that brought something."""
     with session.looking() as engine:
         found = engine.crew.packs(session.actor)
@@ -38,10 +38,10 @@ def listed(session: Session, _: Namespace) -> None:
     session.answer(found, draw)
 
 
-def install(session: Session, asked: Namespace) -> int | None:
+def install(session: Session, args: Namespace) -> int | None:
     """Take a pack in, after a look at it."""
-    pack = read_pack(Path(asked.pack))
-    if asked.preview:
+    pack = read_pack(Path(args.pack))
+    if args.preview:
         session.answer(pack, lambda screen: _preview(screen, pack))
         return None
     question = f"Install the pack {pack.pack_id}, with {plural(len(pack.offers), 'thing')}?"

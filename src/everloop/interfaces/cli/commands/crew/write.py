@@ -22,38 +22,38 @@ from everloop.memory.markdown.folder import Trouble
 EVERY = ("draft", "active")
 
 
-def write(session: Session, asked: Namespace) -> None:
+def write(session: Session, args: Namespace) -> None:
     """Write a persona or a team, or write it anew; what is not said stays."""
-    sort = sort_of(asked)
+    sort = sort_of(args)
     with session.engine() as engine:
-        known = _known(engine, session, asked)
-        profile = _profile(session, asked, known)
+        known = _known(engine, session, args)
+        profile = _profile(session, args, known)
         if known is None:
-            new = EnlistEntry(sort, asked.name, profile, asked.scope or "user")
+            new = EnlistEntry(sort, args.name, profile, args.scope or "user")
             done = engine.crew.enlist(new, by=speaker(session))
         else:
-            change = ReviseEntry(sort, asked.name, profile, asked.scope)
+            change = ReviseEntry(sort, args.name, profile, args.scope)
             done = engine.crew.revise(change, by=speaker(session))
     session.answer(done, lambda screen: _draw_one(screen, done))
 
 
-def import_skills(session: Session, asked: Namespace) -> int | None:
+def import_skills(session: Session, args: Namespace) -> int | None:
     """Take in the skills of a folder."""
-    offers = read_folder(Path(asked.folder))
+    offers = read_folder(Path(args.folder))
     with session.engine() as engine:
         done = engine.crew.take_in(offers, by=speaker(session))
     session.answer(done, lambda screen: draw_taken_in(screen, done))
     return code_of(done.troubles)
 
 
-def export_skills(session: Session, asked: Namespace) -> int | None:
+def export_skills(session: Session, args: Namespace) -> int | None:
     """Write skills as folders."""
-    folder = Path(asked.folder)
+    folder = Path(args.folder)
     written: list[str] = []
     troubles: list[Trouble] = []
     with session.engine() as engine:
         found = engine.crew.headlines(session.actor, "skill", EVERY)
-        for name in asked.names or [each.name for each in found]:
+        for name in args.names or [each.name for each in found]:
             skill = engine.crew.whole(session.actor, "skill", name).profile
             assert isinstance(skill, Skill), "a skill has a skill's fields"
             done, problems = write_skill(folder, name, skill)
@@ -100,23 +100,23 @@ def _draw_one(screen: Screen, done: Enlisted) -> None:
     memory_items.undo(screen, done.positions[:1])
 
 
-def _known(engine: Engine, session: Session, asked: Namespace) -> Profile | None:
+def _known(engine: Engine, session: Session, args: Namespace) -> Profile | None:
     """What is there already, if the one who speaks may see it."""
     try:
-        return engine.crew.whole(session.actor, sort_of(asked), asked.name).profile
+        return engine.crew.whole(session.actor, sort_of(args), args.name).profile
     except NotFound:
         return None
 
 
-def _profile(session: Session, asked: Namespace, known: Profile | None) -> Profile:
+def _profile(session: Session, args: Namespace, known: Profile | None) -> Profile:
     before = known if isinstance(known, Persona | Team) else None
-    title = asked.title or (before.title if before else asked.name)
-    description = asked.description or (before.description if before else "")
+    title = args.title or (before.title if before else args.name)
+    description = args.description or (before.description if before else "")
     known_body = before.body if before else ""
-    body = known_body if asked.body is None else session.said(asked.body)
-    if sort_of(asked) == "persona":
+    body = known_body if args.body is None else session.said(args.body)
+    if sort_of(args) == "persona":
         return Persona(title, description, body)
-    members = tuple(member_of(each) for each in asked.member or ())
-    if asked.member is None and isinstance(before, Team):
+    members = tuple(member_of(each) for each in args.member or ())
+    if args.member is None and isinstance(before, Team):
         members = before.members
     return Team(title, description, body, members)

@@ -40,12 +40,12 @@ STYLES: Final[dict[Status, str]] = {
 }
 
 
-def listed(session: Session, asked: Namespace) -> None:
+def list_lessons(session: Session, args: Namespace) -> None:
     """List lessons by status, then by id."""
-    principal = principal_of(session, asked)
-    offset = (asked.page - 1) * asked.limit
+    principal = principal_of(session, args)
+    offset = (args.page - 1) * args.limit
     with session.looking() as engine:
-        page = engine.lessons.page(principal, asked.status or (), limit=asked.limit, offset=offset)
+        page = engine.lessons.page(principal, args.status or (), limit=args.limit, offset=offset)
         notes = not_let_in(engine, principal)
 
     def draw(screen: Screen) -> None:
@@ -55,17 +55,17 @@ def listed(session: Session, asked: Namespace) -> None:
             screen.say("No lessons here.")
         left = page.total - offset - len(page.lessons)
         if left > 0:
-            screen.say((f"{left} more: --page {asked.page + 1}", FAINT))
+            screen.say((f"{left} more: --page {args.page + 1}", FAINT))
         screen.notes(notes)
 
     session.answer({"total": page.total, "lessons": page.lessons, "notes": notes}, draw)
 
 
-def recall(session: Session, asked: Namespace) -> None:
+def recall(session: Session, args: Namespace) -> None:
     """Find lessons that fit a question."""
-    principal = principal_of(session, asked)
+    principal = principal_of(session, args)
     with session.looking() as engine:
-        hits = engine.lessons.recall(principal, " ".join(asked.question), limit=asked.limit)
+        hits = engine.lessons.recall(principal, " ".join(args.question), limit=args.limit)
         notes = not_let_in(engine, principal)
 
     def draw(screen: Screen) -> None:
@@ -95,18 +95,18 @@ def stale(session: Session, _: Namespace) -> None:
     session.answer({"stale": found, "notes": notes}, draw)
 
 
-def show(session: Session, asked: Namespace) -> None:
+def show(session: Session, args: Namespace) -> None:
     """Show one lesson with all that it says."""
     with session.looking() as engine:
-        found = engine.lessons.find(principal_of(session, asked), asked.lesson)
+        found = engine.lessons.find(principal_of(session, args), args.lesson)
     session.answer(found, lambda screen: _draw(screen, found, session.now))
 
 
-def gate(session: Session, asked: Namespace) -> None:
+def gate(session: Session, args: Namespace) -> None:
     """Show what a lesson lacks to be promoted."""
-    principal = principal_of(session, asked)
+    principal = principal_of(session, args)
     with session.looking() as engine:
-        standing = engine.lessons.standing(principal, asked.lesson)
+        standing = engine.lessons.standing(principal, args.lesson)
         found = standing.lesson
         with engine.reading() as reader:
             heard = heard_of(reader, found.position, found.digest)

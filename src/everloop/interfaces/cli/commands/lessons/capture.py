@@ -16,31 +16,31 @@ from everloop.lessons.capture.service import CAPTURE, Catcher, Caught, Report
 from everloop.memory.model.scopes import OWNER
 
 
-def capture(session: Session, asked: Namespace) -> int | None:
+def capture(session: Session, args: Namespace) -> int | None:
     """Propose what the sources say, once, and with `--watch` as it comes."""
-    if asked.watch and (asked.preview or len(asked.paths) > 1):
+    if args.watch and (args.preview or len(args.paths) > 1):
         raise Invalid("one place is watched at a time", hint="Leave out --preview; name one path.")
     with session.engine() as engine:
-        folders = _folders(session, engine, asked)
-        if asked.watch:
-            session.aside.say(f"Watching {asked.paths[0]}; Ctrl-C ends it.")
+        folders = _folders(session, engine, args)
+        if args.watch:
+            session.aside.say(f"Watching {args.paths[0]}; Ctrl-C ends it.")
             folders[0].watch(threading.Event(), lambda report: _tell(session, report))
             return None
         report = sum((folder.read() for folder in folders), Report())
-    _tell(session, report, preview=asked.preview)
+    _tell(session, report, preview=args.preview)
     return code_of(report.troubles)
 
 
-def _folders(session: Session, engine: Engine, asked: Namespace) -> list[CaptureFolder]:
+def _folders(session: Session, engine: Engine, args: Namespace) -> list[CaptureFolder]:
     """Where to read. A person lets capture speak; an agent that runs it speaks for itself."""
     actor = CAPTURE if session.actor == OWNER else session.actor
-    if actor == CAPTURE and not asked.preview:
+    if actor == CAPTURE and not args.preview:
         admit(engine, CAPTURE, session.settings.doors)
-    catcher = Catcher(engine.log, engine.do, actor=actor, preview=asked.preview)
+    catcher = Catcher(engine.log, engine.do, actor=actor, preview=args.preview)
     limits = session.settings.capture
     return [
-        CaptureFolder(Path(path).expanduser(), catcher, limits, scope=asked.scope)
-        for path in asked.paths
+        CaptureFolder(Path(path).expanduser(), catcher, limits, scope=args.scope)
+        for path in args.paths
     ]
 
 

@@ -21,44 +21,44 @@ from everloop.lessons.projections.queries import LessonSeen
 from everloop.lessons.service import Promotion
 
 
-def activate(session: Session, asked: Namespace) -> None:
+def activate(session: Session, args: Namespace) -> None:
     """Put it on trial."""
     with session.engine() as engine:
-        done = engine.lessons.activate(asked.lesson, by=speaker(session))
+        done = engine.lessons.activate(args.lesson, by=speaker(session))
     answer_with(session, done, "is on trial")
 
 
-def use(session: Session, asked: Namespace) -> None:
+def use(session: Session, args: Namespace) -> None:
     """Note that it was acted on."""
     with session.engine() as engine:
-        done = engine.lessons.use(UseLesson(asked.lesson, asked.use_id), by=speaker(session))
+        done = engine.lessons.use(UseLesson(args.lesson, args.use_id), by=speaker(session))
     answer_with(session, done, f"was acted on ({plural(done.uses, 'use')} noted)")
 
 
-def feedback(session: Session, asked: Namespace) -> None:
+def feedback(session: Session, args: Namespace) -> None:
     """Say that it helped, or that it harmed."""
-    command = GiveFeedback(asked.lesson, asked.helpful, asked.signal)
+    command = GiveFeedback(args.lesson, args.helpful, args.signal)
     with session.engine() as engine:
         done = engine.lessons.feedback(command, by=speaker(session))
-    answer_with(session, done, "helped" if asked.helpful else "harmed")
+    answer_with(session, done, "helped" if args.helpful else "harmed")
 
 
-def withdraw(session: Session, asked: Namespace) -> None:
+def withdraw(session: Session, args: Namespace) -> None:
     """Take praise or blame back."""
     with session.engine() as engine:
-        command = WithdrawFeedback(asked.lesson, asked.signal)
+        command = WithdrawFeedback(args.lesson, args.signal)
         done = engine.lessons.withdraw(command, by=speaker(session))
     answer_with(session, done, "no longer has that signal")
 
 
-def verdict(session: Session, asked: Namespace) -> None:
+def verdict(session: Session, args: Namespace) -> None:
     """Run a command that tries it, and record how that ends."""
     with session.engine() as engine:
-        tried = engine.lessons.find(session.actor, asked.lesson)
-        ran = run(asked.command, lambda line: session.aside.say(line))
+        tried = engine.lessons.find(session.actor, args.lesson)
+        ran = run(args.command, lambda line: session.aside.say(line))
         passed = ran.exit_code == 0
         command = RecordVerdict(
-            asked.lesson, passed, ran.exit_code, ran.command, ran.output_digest, tried.digest
+            args.lesson, passed, ran.exit_code, ran.command, ran.output_digest, tried.digest
         )
         done = engine.lessons.verdict(command, by=speaker(session))
     outside = session.actor == USER
@@ -83,28 +83,28 @@ def verdict(session: Session, asked: Namespace) -> None:
     )
 
 
-def promote(session: Session, asked: Namespace) -> int | None:
+def promote(session: Session, args: Namespace) -> int | None:
     """Ask the gate. If it says no, that is the answer and the exit code."""
     with session.engine() as engine:
-        done = engine.lessons.promote(asked.lesson, by=speaker(session))
+        done = engine.lessons.promote(args.lesson, by=speaker(session))
     session.answer(done, lambda screen: _promotion(screen, done))
     return None if done.passed else EXIT_CODES[Rejected]
 
 
-def discard(session: Session, asked: Namespace) -> None:
+def discard(session: Session, args: Namespace) -> None:
     """Let it go."""
-    command = DiscardLesson(asked.lesson, asked.reason, asked.force)
+    command = DiscardLesson(args.lesson, args.reason, args.force)
     with session.engine() as engine:
         done = engine.lessons.discard(command, by=speaker(session))
     answer_with(session, done, "is let go")
 
 
-def supersede(session: Session, asked: Namespace) -> None:
+def supersede(session: Session, args: Namespace) -> None:
     """Let another take its place."""
-    command = SupersedeLesson(asked.lesson, asked.by, asked.force)
+    command = SupersedeLesson(args.lesson, args.by, args.force)
     with session.engine() as engine:
         done = engine.lessons.supersede(command, by=speaker(session))
-    answer_with(session, done, f"gave its place to {asked.by}")
+    answer_with(session, done, f"gave its place to {args.by}")
 
 
 def answer_with(session: Session, lesson: LessonSeen, said: str) -> None:

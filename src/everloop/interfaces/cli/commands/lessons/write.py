@@ -14,17 +14,17 @@ from everloop.lessons.model.commands import EditLesson, ProposeLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, QuoteEvidence
 
 
-def propose(session: Session, asked: Namespace) -> None:
+def propose(session: Session, args: Namespace) -> None:
     """Put a rule forward."""
-    body = session.said(asked.body)
+    body = session.said(args.body)
     with session.engine() as engine:
         new = ProposeLesson(
             lesson_id="",
-            description=asked.description,
+            description=args.description,
             body=body,
-            scope=asked.scope,
-            evidence=_evidence(session, engine, asked),
-            target_skill=asked.skill,
+            scope=args.scope,
+            evidence=_evidence(session, engine, args),
+            target_skill=args.skill,
         )
         done = engine.lessons.propose(new, by=speaker(session))
 
@@ -39,38 +39,38 @@ def propose(session: Session, asked: Namespace) -> None:
     session.answer(done, draw)
 
 
-def edit(session: Session, asked: Namespace) -> None:
+def edit(session: Session, args: Namespace) -> None:
     """Change its words."""
-    if asked.description is None and asked.body is None:
+    if args.description is None and args.body is None:
         raise Invalid("nothing to change", hint="Say --description or --body.")
-    body = None if asked.body is None else session.said(asked.body)
-    change = EditLesson(asked.lesson, asked.description, body)
+    body = None if args.body is None else session.said(args.body)
+    change = EditLesson(args.lesson, args.description, body)
     with session.engine() as engine:
-        before = engine.lessons.find(session.actor, asked.lesson)
+        before = engine.lessons.find(session.actor, args.lesson)
         after = engine.lessons.edit(change, by=speaker(session))
     changed = before.digest != after.digest
     answer_with(session, after, "has new words" if changed else "says so already")
 
 
-def narrate(session: Session, asked: Namespace) -> None:
+def narrate(session: Session, args: Namespace) -> None:
     """Say why it holds, or let a model say it."""
     with session.engine() as engine:
-        narrative = _narrative(session, engine, asked)
-        told = engine.lessons.narrate(asked.lesson, by=speaker(session), narrative=narrative)
+        narrative = _narrative(session, engine, args)
+        told = engine.lessons.narrate(args.lesson, by=speaker(session), narrative=narrative)
     if isinstance(told, Declined):
         reason = told.reason
         session.answer(
-            {"lesson_id": asked.lesson, "declined": reason},
+            {"lesson_id": args.lesson, "declined": reason},
             lambda screen: screen.say(("The model declined", WARNING), f": {reason}"),
         )
         return
     answer_with(session, told, "has a narrative")
 
 
-def _narrative(session: Session, engine: Engine, asked: Namespace) -> Narrative | None:
-    parts = (asked.trigger, asked.failure, asked.correction)
+def _narrative(session: Session, engine: Engine, args: Namespace) -> Narrative | None:
+    parts = (args.trigger, args.failure, args.correction)
     if parts == (None, None, None):
-        if asked.cites or asked.quote:
+        if args.cites or args.quote:
             raise Invalid(
                 "a model finds its evidence itself",
                 hint="Say --trigger, --failure and --correction as well, or no evidence.",
@@ -80,10 +80,10 @@ def _narrative(session: Session, engine: Engine, asked: Namespace) -> Narrative 
         raise Invalid(
             "a narrative has three parts", hint="Say --trigger, --failure and --correction."
         )
-    evidence = _evidence(session, engine, asked)
-    return Narrative(*parts, confidence=asked.confidence, evidence=evidence)
+    evidence = _evidence(session, engine, args)
+    return Narrative(*parts, confidence=args.confidence, evidence=evidence)
 
 
-def _evidence(session: Session, engine: Engine, asked: Namespace) -> tuple[Evidence, ...]:
-    cited = [MemoryEvidence(the_item(session, engine, name).item_id) for name in asked.cites]
-    return (*cited, *(QuoteEvidence(words) for words in asked.quote))
+def _evidence(session: Session, engine: Engine, args: Namespace) -> tuple[Evidence, ...]:
+    cited = [MemoryEvidence(the_item(session, engine, name).item_id) for name in args.cites]
+    return (*cited, *(QuoteEvidence(words) for words in args.quote))

@@ -16,7 +16,7 @@ from everloop.interfaces.cli import fact_tables, message_files
 from everloop.interfaces.cli.audience import check_reads_all
 from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.screen import GOOD, STRONG, Screen
-from everloop.interfaces.cli.parsing.verbs import FORMATS
+from everloop.interfaces.cli.parsing.command_table import FORMATS
 from everloop.interfaces.cli.session import Session
 from everloop.log import Log
 from everloop.log.transfer.archive import check_there, export_jsonl, import_jsonl
@@ -28,10 +28,10 @@ JSONL, PARQUET = FORMATS
 Carrier = Callable[[Log, Path, Progress | None], int]
 
 
-def export(session: Session, asked: Namespace) -> int | None:
+def export(session: Session, args: Namespace) -> int | None:
     """Write the whole log to an archive."""
-    path = Path(asked.file)
-    carry = export_jsonl if _format(asked) == JSONL else _parquet("export_parquet")
+    path = Path(args.file)
+    carry = export_jsonl if _format(args) == JSONL else _parquet("export_parquet")
     replaced = path.exists()
     if replaced and not session.agreed(
         lambda screen: screen.say((f"{path} is there already.", STRONG)), "Replace it?"
@@ -55,15 +55,15 @@ def export(session: Session, asked: Namespace) -> int | None:
         screen.say(("Exported", GOOD), told)
         message_files.tell(screen, carried)
 
-    shape = {"file": path, "format": _format(asked), "records": records, "bytes": size}
+    shape = {"file": path, "format": _format(args), "records": records, "bytes": size}
     session.answer(shape | message_files.shape(carried), draw)
     return None
 
 
-def import_archive(session: Session, asked: Namespace) -> int | None:
+def import_archive(session: Session, args: Namespace) -> int | None:
     """Read an archive into an empty log, or go on where an earlier import stopped."""
-    path = Path(asked.file)
-    carry = import_jsonl if _format(asked) == JSONL else _parquet("import_parquet")
+    path = Path(args.file)
+    carry = import_jsonl if _format(args) == JSONL else _parquet("import_parquet")
     check_there(path)
     with session.engine() as engine:
         head = engine.log.head
@@ -89,17 +89,17 @@ def import_archive(session: Session, asked: Namespace) -> int | None:
         screen.say(("Imported", GOOD), f"{told} {fact_tables.plural(now, 'record')}.")
         message_files.tell(screen, carried)
 
-    shape = {"file": path, "format": _format(asked), "records": records, "head": now}
+    shape = {"file": path, "format": _format(args), "records": records, "head": now}
     session.answer(shape | message_files.shape(carried), draw)
     return None
 
 
-def move_log(session: Session, asked: Namespace) -> None:
+def move_log(session: Session, args: Namespace) -> None:
     """Copy a log to another store; what is there already is not copied again."""
-    if asked.source == asked.target:
+    if args.source == args.target:
         raise Conflict("source and target are the same", hint="Name two different places.")
-    _check_source(session, asked.source)
-    with _engine(session, asked.source) as source, _engine(session, asked.target) as target:
+    _check_source(session, args.source)
+    with _engine(session, args.source) as source, _engine(session, args.target) as target:
         with session.progress("moving") as progress:
             records = move(source.log, target.log, progress)
         head = target.log.head
@@ -136,10 +136,10 @@ def _engine(session: Session, where: str) -> Engine:
     return Engine.open(where, settings=session.settings, tenant=session.tenant, world=session.world)
 
 
-def _format(asked: Namespace) -> str:
-    if asked.format:
-        return str(asked.format)
-    return PARQUET if Path(asked.file).suffix == ".parquet" else JSONL
+def _format(args: Namespace) -> str:
+    if args.format:
+        return str(args.format)
+    return PARQUET if Path(args.file).suffix == ".parquet" else JSONL
 
 
 def _parquet(name: str) -> Carrier:

@@ -17,28 +17,28 @@ ERASED_MAX = 500  # facts that are shown: what cannot be undone is looked at fir
 OURS = ", and the backup that is made before a purge,"
 
 
-def purge(session: Session, asked: Namespace) -> int | None:
+def purge(session: Session, args: Namespace) -> int | None:
     """Erase payloads for good, after a preview."""
     with session.engine() as engine:
-        return purge_from(session, engine, asked)
+        return purge_from(session, engine, args)
 
 
-def purge_from(session: Session, engine: Engine, asked: Namespace) -> int | None:
-    """Erase the payloads at `asked.positions`, as every command that erases does."""
-    impact = engine.log.preview_purge(asked.positions)
+def purge_from(session: Session, engine: Engine, args: Namespace) -> int | None:
+    """Erase the payloads at `args.positions`, as every command that erases does."""
+    impact = engine.log.preview_purge(args.positions)
     seen = in_sight(session, engine, impact)
     preview = fact_tables.preview(session, engine, impact, seen, most=ERASED_MAX)
     shape = impact_of(impact, preview.seen)
     kept = engine.log.backups is not None
-    if asked.preview:
+    if args.preview:
         session.answer(shape, lambda screen: _preview(screen, preview, kept))
         return None
-    check_own(session, engine, asked.positions)
+    check_own(session, engine, args.positions)
     if impact.hides and not session.agreed(
         lambda screen: _preview(screen, preview, kept), "Erase them for good?"
     ):
         return DECLINED
-    receipt = engine.purge(asked.positions, reason=asked.reason, actor=session.actor)
+    receipt = engine.purge(args.positions, reason=args.reason, actor=session.actor)
     holding = _copies(engine, impact) if receipt.facts else []
     session.answer(
         {**receipt_of(receipt), "impact": shape, "backups_holding_it": holding},

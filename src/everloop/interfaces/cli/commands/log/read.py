@@ -20,23 +20,23 @@ from everloop.log.read.queries import BranchList, FactStory, NewestFacts, Sighti
 FOLLOW_PAGE = 500
 
 
-def tail(session: Session, asked: Namespace) -> None:
+def tail(session: Session, args: Namespace) -> None:
     """Show the newest facts, and with `--follow` each new one as it comes."""
     query = NewestFacts(
-        limit=asked.limit,
-        before=asked.before or ALL,
-        stream=asked.stream,
-        kind=asked.kind,
-        actor=asked.actor,
-        counting=asked.counting,
+        limit=args.limit,
+        before=args.before or ALL,
+        stream=args.stream,
+        kind=args.kind,
+        actor=args.actor,
+        counting=args.counting,
     )
     # What is to come, the server alone knows; what was, the copy too.
-    with session.engine() if asked.follow else session.looking() as engine:
+    with session.engine() if args.follow else session.looking() as engine:
         check_reads_all(session, engine)
-        if asked.follow:
-            _follow(session, engine, query, branch=asked.branch)
+        if args.follow:
+            _follow(session, engine, query, branch=args.branch)
             return
-        found = engine.ask(query, branch=asked.branch)
+        found = engine.ask(query, branch=args.branch)
     if found:
         session.answer(
             [sighting_of(sighting) for sighting in found],
@@ -48,11 +48,11 @@ def tail(session: Session, asked: Namespace) -> None:
         )
 
 
-def show(session: Session, asked: Namespace) -> None:
+def show(session: Session, args: Namespace) -> None:
     """Show one fact, what it came from and what came of it."""
     with session.looking() as engine:
         check_reads_all(session, engine)
-        story = engine.ask(FactStory(asked.position), branch=asked.branch)
+        story = engine.ask(FactStory(args.position), branch=args.branch)
     session.answer(story_of(story), lambda screen: _draw_story(screen, story, session))
 
 

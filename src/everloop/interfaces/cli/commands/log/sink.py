@@ -16,12 +16,12 @@ from everloop.log.transfer.warehouse import Copied, Sink
 TABLE = "log"
 
 
-def sink(session: Session, asked: Namespace) -> None:
+def sink(session: Session, args: Namespace) -> None:
     """Bring the copy up to date, and with `--follow` keep it so."""
-    table = open_table(session, asked)
+    table = open_table(session, args)
     with session.engine() as engine:
         copy = Sink(engine.log, table, session.settings.sink)
-        if asked.follow:
+        if args.follow:
             _follow(session, engine, copy, table.name)
             return
         with session.progress("copying") as progress:
@@ -29,7 +29,7 @@ def sink(session: Session, asked: Namespace) -> None:
     session.answer(_shape(copied, table.name), lambda screen: _draw(screen, copied, table.name))
 
 
-def open_table(session: Session, asked: Namespace) -> Any:
+def open_table(session: Session, args: Namespace) -> Any:
     """The table that is meant, through the adapter that an extra brings.
 
     Raises:
@@ -43,7 +43,7 @@ def open_table(session: Session, asked: Namespace) -> Any:
             "a copy in BigQuery needs Google's client, which is not installed",
             hint="Install it: pip install 'everloop[bigquery]'.",
         ) from problem
-    return adapter.open_bigquery(asked.place, asked.table or default, session.settings.sink)
+    return adapter.open_bigquery(args.place, args.table or default, session.settings.sink)
 
 
 def _follow(session: Session, engine: Engine, copy: Sink, name: str) -> None:

@@ -8,26 +8,26 @@ from everloop.interfaces.cli.audience import in_sight
 from everloop.interfaces.cli.output.exit_codes import DECLINED
 from everloop.interfaces.cli.output.json_shapes import impact_of, receipt_of
 from everloop.interfaces.cli.output.screen import GOOD, NAME, Screen
-from everloop.interfaces.cli.parsing.verb import spans
+from everloop.interfaces.cli.parsing.argument_types import spans
 from everloop.interfaces.cli.permissions import check_own, check_stand, check_stream
 from everloop.interfaces.cli.session import Session
 from everloop.log import MAIN, Draft, Impact, Receipt
 from everloop.log.model.facts import BranchForked, NoteWritten
 
 
-def note(session: Session, asked: Namespace) -> None:
+def note(session: Session, args: Namespace) -> None:
     """Record a remark."""
-    text = session.said(asked.text).rstrip("\n")
+    text = session.said(args.text).rstrip("\n")
     if not text.strip():
         raise Invalid("an empty note says nothing", hint="Write some words.")
     with session.engine() as engine:
         receipt = engine.log.append(
-            check_stream(asked.stream),
-            [Draft(NoteWritten(text=text), because=tuple(asked.because))],
+            check_stream(args.stream),
+            [Draft(NoteWritten(text=text), because=tuple(args.because))],
             actor=session.actor,
-            branch=asked.branch,
-            expected=asked.expected,
-            request_id=asked.request_id,
+            branch=args.branch,
+            expected=args.expected,
+            request_id=args.request_id,
         )
     again = "Already noted" if receipt.repeated else "Noted"
     where = f" at position {receipt.position}, version {receipt.version} of "
@@ -37,11 +37,11 @@ def note(session: Session, asked: Namespace) -> None:
     )
 
 
-def fork(session: Session, asked: Namespace) -> None:
+def fork(session: Session, args: Namespace) -> None:
     """Begin a branch."""
     with session.engine() as engine:
-        parent = asked.parent or engine.log.branches.standing[MAIN]
-        receipt = engine.log.fork(parent=parent, at=asked.at, name=asked.name, actor=session.actor)
+        parent = args.parent or engine.log.branches.standing[MAIN]
+        receipt = engine.log.fork(parent=parent, at=args.at, name=args.name, actor=session.actor)
     forked = _forked(receipt)
     session.answer(
         {**receipt_of(receipt), "forked": forked.branch, "parent": forked.parent, "at": forked.at},
@@ -54,35 +54,35 @@ def fork(session: Session, asked: Namespace) -> None:
     )
 
 
-def stand(session: Session, asked: Namespace) -> None:
+def stand(session: Session, args: Namespace) -> None:
     """Make a branch the present of its tree."""
     with session.engine() as engine:
-        check_stand(session, engine, asked.branch)
-        receipt = engine.log.stand(asked.branch, actor=session.actor)
+        check_stand(session, engine, args.branch)
+        receipt = engine.log.stand(args.branch, actor=session.actor)
     already = "You stood there already: " if not receipt.facts else "You now stand on "
     session.answer(
-        {**receipt_of(receipt), "standing": asked.branch},
-        lambda screen: screen.say((already, GOOD), (asked.branch, NAME), "."),
+        {**receipt_of(receipt), "standing": args.branch},
+        lambda screen: screen.say((already, GOOD), (args.branch, NAME), "."),
     )
 
 
-def rewind(session: Session, asked: Namespace) -> int | None:
+def rewind(session: Session, args: Namespace) -> int | None:
     """Go back to a position."""
     with session.engine() as engine:
-        impact = engine.log.preview_rewind(asked.position, tree=asked.tree)
-        lead = f"Going back to position {asked.position} of tree {asked.tree!r}"
+        impact = engine.log.preview_rewind(args.position, tree=args.tree)
+        lead = f"Going back to position {args.position} of tree {args.tree!r}"
         preview = fact_tables.preview(session, engine, impact, in_sight(session, engine, impact))
-        if asked.preview:
+        if args.preview:
             _answer_preview(session, preview, lead)
             return None
         check_own(session, engine, (gone.position for gone in impact.hides))
-        before = engine.log.branches.standing.get(asked.tree)
+        before = engine.log.branches.standing.get(args.tree)
         if not session.agreed(
             lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Go back there?"
         ):
             return DECLINED
         receipt = engine.log.rewind(
-            asked.position, tree=asked.tree, name=asked.name, actor=session.actor
+            args.position, tree=args.tree, name=args.name, actor=session.actor
         )
     here = _forked(receipt).branch
     session.answer(
@@ -93,7 +93,7 @@ def rewind(session: Session, asked: Namespace) -> int | None:
             "before": before,
         },
         lambda screen: screen.say(
-            (f"Back at position {asked.position}", GOOD),
+            (f"Back at position {args.position}", GOOD),
             ", on the new branch ",
             (here, NAME),
             f". To return: everloop log stand {before}",
@@ -102,21 +102,21 @@ def rewind(session: Session, asked: Namespace) -> int | None:
     return None
 
 
-def retract(session: Session, asked: Namespace) -> int | None:
+def retract(session: Session, args: Namespace) -> int | None:
     """Make facts, and what was derived from them, stop counting."""
-    lead = f"Retracting {_named(asked.positions)}"
+    lead = f"Retracting {_named(args.positions)}"
     with session.engine() as engine:
-        impact = engine.log.preview_retract(asked.positions)
+        impact = engine.log.preview_retract(args.positions)
         preview = fact_tables.preview(session, engine, impact, in_sight(session, engine, impact))
-        if asked.preview:
+        if args.preview:
             _answer_preview(session, preview, lead)
             return None
-        check_own(session, engine, asked.positions)
+        check_own(session, engine, args.positions)
         if not session.agreed(
             lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Retract?"
         ):
             return DECLINED
-        receipt = engine.log.retract(asked.positions, reason=asked.reason, actor=session.actor)
+        receipt = engine.log.retract(args.positions, reason=args.reason, actor=session.actor)
     session.answer(
         {**receipt_of(receipt), "impact": impact_of(impact, preview.seen)},
         lambda screen: _retracted(screen, impact, receipt),

@@ -19,10 +19,10 @@ from everloop.log.transfer.restore import Restored, restore_log
 from everloop.stores import copy_file, log_file, tenant_folder
 
 
-def backup(session: Session, asked: Namespace) -> None:
+def backup(session: Session, args: Namespace) -> None:
     """Make a copy now, or list the ones there are."""
-    folder = _folder(session, asked)
-    if asked.list:
+    folder = _folder(session, args)
+    if args.list:
         found = backups(folder)
         session.answer(
             [_shape(copy) for copy in found],
@@ -32,11 +32,11 @@ def backup(session: Session, asked: Namespace) -> None:
     carried = Carried()
     with session.looking() as engine:
         with session.progress("copying") as progress:
-            if asked.folder or engine.log.backups is None:
+            if args.folder or engine.log.backups is None:
                 path = make_backup(engine.log.file, folder, session.now, progress)
             else:
                 path = engine.log.backups.make(progress)
-        if asked.folder:
+        if args.folder:
             carried = message_files.take_along(
                 session, engine, engine.files, message_files.files_in(folder)
             )
@@ -49,10 +49,10 @@ def backup(session: Session, asked: Namespace) -> None:
     session.answer({"path": path, "bytes": size} | message_files.shape(carried), draw)
 
 
-def restore(session: Session, asked: Namespace) -> int | None:
+def restore(session: Session, args: Namespace) -> int | None:
     """Put a backup in place of the log. The log that was there is kept beside it."""
     target = _target(session)
-    copy = Path(asked.copy) if asked.copy else _newest(_folder(session, asked)).path
+    copy = Path(args.copy) if args.copy else _newest(_folder(session, args)).path
     if not copy.is_file():
         raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
 
@@ -82,9 +82,9 @@ def restore(session: Session, asked: Namespace) -> int | None:
     return None
 
 
-def _folder(session: Session, asked: Namespace) -> Path:
-    if asked.folder:
-        return tenant_folder(Path(asked.folder), session.tenant)
+def _folder(session: Session, args: Namespace) -> Path:
+    if args.folder:
+        return tenant_folder(Path(args.folder), session.tenant)
     home, store = session.settings.folder, session.settings.store
     if store:
         return node_backups(copy_file(store, home, session.tenant))

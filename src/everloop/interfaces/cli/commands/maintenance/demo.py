@@ -11,11 +11,11 @@ from everloop.interfaces.cli.session import Session
 FOLDER = "everloop-demo"
 
 
-def demo(session: Session, asked: Namespace) -> None:
+def demo(session: Session, args: Namespace) -> None:
     """Put the year into a folder that does not exist yet."""
-    if asked.folder and asked.home:
+    if args.folder and args.home:
         raise Invalid("both --home and FOLDER say where to", hint="Give one of them.")
-    folder = Path(asked.folder or asked.home or FOLDER).expanduser()
+    folder = Path(args.folder or args.home or FOLDER).expanduser()
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(
             f"{str(folder)!r} is not empty", hint="Name a folder that does not exist yet."

@@ -27,10 +27,10 @@ def verify_log(session: Session, _: Namespace) -> int | None:
     return None if found.ok else EXIT_CODES[Corrupt]
 
 
-def rebuild_views(session: Session, asked: Namespace) -> None:
+def rebuild_views(session: Session, args: Namespace) -> None:
     """Drop views and fold them again."""
     with session.engine() as engine, session.progress("rebuilding") as progress:
-        names = rebuild(engine.log, asked.views, progress)
+        names = rebuild(engine.log, args.views, progress)
         head = engine.log.head
     session.answer(
         {"views": names, "head": head},

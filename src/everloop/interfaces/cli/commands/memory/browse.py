@@ -21,27 +21,27 @@ from everloop.memory.summaries.zoom import Zoomed
 from everloop.memory.summaries.zoom import zoom as zoomed
 
 
-def listed(session: Session, asked: Namespace) -> None:
+def list_memories(session: Session, args: Namespace) -> None:
     """List items, newest first."""
-    if asked.offset < 0:
+    if args.offset < 0:
         raise Invalid("--offset is a number of items to pass over", hint="Begin with 0.")
-    principal = principal_of(session, asked)
+    principal = principal_of(session, args)
     with session.looking() as engine:
-        with engine.reading(**standpoint(session, engine, asked)) as reader:
+        with engine.reading(**standpoint(session, engine, args)) as reader:
             found, number = page(
                 reader,
                 asker(reader, principal),
-                only(session, asked),
-                pinned=asked.pinned,
-                limit=asked.limit,
-                offset=asked.offset,
+                only(session, args),
+                pinned=args.pinned,
+                limit=args.limit,
+                offset=args.offset,
             )
         notes = not_let_in(engine, principal)
 
     def draw(screen: Screen) -> None:
         if found:
             memory_items.table(screen, found, session.now)
-        elif not number and narrowed(asked):
+        elif not number and narrowed(args):
             screen.say("Nothing fits. Without the filter, `everloop memories` lists what there is.")
         elif not number:
             screen.say("Nothing here. `everloop remember` takes something in.")
@@ -52,24 +52,24 @@ def listed(session: Session, asked: Namespace) -> None:
     session.answer({"items": found, "number": number, "notes": notes}, draw)
 
 
-def show(session: Session, asked: Namespace) -> None:
+def show(session: Session, args: Namespace) -> None:
     """Show one item, where it comes from and how it changed."""
-    principal = principal_of(session, asked)
+    principal = principal_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, asked)
+        there = standpoint(session, engine, args)
         with engine.reading(**there) as reader:
-            told = life(reader, asker(reader, principal), asked.item, known_citers)
+            told = life(reader, asker(reader, principal), args.item, known_citers)
     session.answer(told, lambda screen: _draw_life(screen, told, session))
 
 
-def zoom(session: Session, asked: Namespace) -> None:
+def zoom(session: Session, args: Namespace) -> None:
     """Show what an item was made of."""
-    principal = principal_of(session, asked)
+    principal = principal_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, asked)
+        there = standpoint(session, engine, args)
         with engine.reading(**there) as reader:
             who = asker(reader, principal)
-            found = zoomed(reader, who, named(reader, who, asked.item).item_id)
+            found = zoomed(reader, who, named(reader, who, args.item).item_id)
     session.answer(found, lambda screen: _draw_tree(screen, found, session))
 
 

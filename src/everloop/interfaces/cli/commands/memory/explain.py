@@ -25,15 +25,15 @@ NAMES: dict[Gate, str] = {
 }
 
 
-def explain(session: Session, asked: Namespace) -> None:
+def explain(session: Session, args: Namespace) -> None:
     """Follow an item on its way to the answer."""
-    principal = principal_of(session, asked)
-    question = question_of(session, asked)
+    principal = principal_of(session, args)
+    question = question_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, asked)
+        there = standpoint(session, engine, args)
         embed(session, engine, question)
         with engine.reading(**there) as reader:
-            item_id = id_of(reader, asker(reader, session.actor), asked.item)
+            item_id = id_of(reader, asker(reader, session.actor), args.item)
         found = path(engine.memory, session.actor, principal, item_id, question, **there)
     if found.item is None and found.verdict.reason == "unknown":
         raise NotFound(found.verdict.sentence, hint="`everloop memories` lists what there is.")

@@ -19,16 +19,16 @@ from everloop.memory.projections.queries import Item
 from everloop.thread.queries.originals import originals
 
 
-def forget(session: Session, asked: Namespace) -> int | None:
+def forget(session: Session, args: Namespace) -> int | None:
     """Retire an item, or with `--erase` purge it."""
     with session.engine() as engine:
-        item = the_item(session, engine, asked.item)
-        if asked.erase:
-            return _erase(session, engine, item, asked)
-        return _retire(session, engine, item, asked)
+        item = the_item(session, engine, args.item)
+        if args.erase:
+            return _erase(session, engine, item, args)
+        return _retire(session, engine, item, args)
 
 
-def _retire(session: Session, engine: Engine, item: Item, asked: Namespace) -> int | None:
+def _retire(session: Session, engine: Engine, item: Item, args: Namespace) -> int | None:
     citers = _citers(engine, item) if session.actor == OWNER else []
 
     def preview(screen: Screen) -> None:
@@ -41,16 +41,16 @@ def _retire(session: Session, engine: Engine, item: Item, asked: Namespace) -> i
         if citers:
             screen.say(
                 (f"Something you wrote stands on it: {', '.join(citers)}.", WARNING),
-                "" if asked.force else " This needs --force.",
+                "" if args.force else " This needs --force.",
             )
 
-    if asked.preview:
+    if args.preview:
         about = {"item": item, "cited_by_user": citers, "already": item.retired}
         session.answer(about, preview)
         return None
     if not (item.retired or session.agreed(preview, "Retire it?")):
         return DECLINED
-    command = RetireItem(item.item_id, asked.reason, asked.force)
+    command = RetireItem(item.item_id, args.reason, args.force)
     receipt = engine.do(command, by=speaker(session))
 
     def draw(screen: Screen) -> None:
@@ -64,15 +64,15 @@ def _retire(session: Session, engine: Engine, item: Item, asked: Namespace) -> i
     return None
 
 
-def _erase(session: Session, engine: Engine, item: Item, asked: Namespace) -> int | None:
+def _erase(session: Session, engine: Engine, item: Item, args: Namespace) -> int | None:
     if session.actor != OWNER:
         raise Forbidden(
             f"{session.actor} may not erase memories", hint="Only the user can, at a terminal."
         )
     with engine.reading() as reader:
-        asked.positions = [*originals(reader, item), item.position]
-    asked.reason = asked.reason or "forgotten"
-    return purge.purge_from(session, engine, asked)
+        args.positions = [*originals(reader, item), item.position]
+    args.reason = args.reason or "forgotten"
+    return purge.purge_from(session, engine, args)
 
 
 def _citers(engine: Engine, item: Item) -> list[str]:

@@ -15,7 +15,7 @@ from everloop.memory.model.commands import GrantAudience, RevokeAudience
 from everloop.memory.model.scopes import OWNER
 
 
-def listed(session: Session, _: Namespace) -> None:
+def list_grants(session: Session, _: Namespace) -> None:
     """Show who may ask."""
     if session.actor != OWNER:
         raise Forbidden(
@@ -26,21 +26,21 @@ def listed(session: Session, _: Namespace) -> None:
     session.answer(granted, lambda screen: _draw(screen, session, granted))
 
 
-def allow(session: Session, asked: Namespace) -> None:
+def allow(session: Session, args: Namespace) -> None:
     """Let a principal ask, within scopes. This is all of its scopes, as they are now."""
-    scopes = tuple(asked.scopes)
+    scopes = tuple(args.scopes)
     done = f"may ask within {', '.join(scopes)}"
-    _change(session, asked.principal, GrantAudience(asked.principal, scopes), done)
+    _change(session, args.principal, GrantAudience(args.principal, scopes), done)
 
 
-def revoke(session: Session, asked: Namespace) -> None:
+def revoke(session: Session, args: Namespace) -> None:
     """Let a principal ask no more."""
-    if asked.principal == session.actor == OWNER:
+    if args.principal == session.actor == OWNER:
         raise Invalid(
             f"{OWNER!r} is the owner, who may always ask",
             hint="`everloop grants list` shows whom you let in.",
         )
-    _change(session, asked.principal, RevokeAudience(asked.principal), "may ask no more")
+    _change(session, args.principal, RevokeAudience(args.principal), "may ask no more")
 
 
 def _change(session: Session, principal: str, command: Command, done: str) -> None:

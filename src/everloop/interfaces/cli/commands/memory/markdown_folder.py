@@ -50,14 +50,14 @@ class Exported(msgspec.Struct):
     notes: list[str] = []
 
 
-def export(session: Session, asked: Namespace) -> None:
+def export(session: Session, args: Namespace) -> None:
     """Write a page for each item; a page that was edited is left alone."""
-    folder = MarkdownFolder(Path(asked.folder))
+    folder = MarkdownFolder(Path(args.folder))
     folder.make()
     pages = folder.pages()
     done = Exported()
     with session.looking() as engine, session.progress("exporting") as progress:
-        found = _all(engine, session, asked)
+        found = _all(engine, session, args)
         there = There(pages)
         for number, item in enumerate(found, start=1):
             _write(folder, item, there, done)
@@ -71,26 +71,26 @@ def export(session: Session, asked: Namespace) -> None:
     )
 
 
-def import_folder(session: Session, asked: Namespace) -> int | None:
+def import_folder(session: Session, args: Namespace) -> int | None:
     """Take in what was edited, after a preview."""
-    folder = MarkdownFolder(Path(asked.folder))
+    folder = MarkdownFolder(Path(args.folder))
     pages = folder.pages()
     exported = folder.exported()
     with session.engine() as engine:
         with engine.reading() as reader:
             who = asker(reader, session.actor)
         planned = plan(engine.memory, who, pages, exported, by=speaker(session))
-        changes = [*planned.changes, *(planned.deleted if asked.prune else ())]
+        changes = [*planned.changes, *(planned.deleted if args.prune else ())]
         done = Import(set(exported), len(changes), notes=not_let_in(engine, session.actor))
-        if asked.preview or not changes:
+        if args.preview or not changes:
             session.answer(
                 shape(planned, changes, done),
-                lambda screen: draw_plan(screen, planned, done.notes, prune=asked.prune),
+                lambda screen: draw_plan(screen, planned, done.notes, prune=args.prune),
             )
-            return None if asked.preview else _code(planned.troubles)
+            return None if args.preview else _code(planned.troubles)
         number = plural(len(changes), "change")
         if not session.agreed(
-            lambda screen: draw_plan(screen, planned, done.notes, prune=asked.prune),
+            lambda screen: draw_plan(screen, planned, done.notes, prune=args.prune),
             f"Make {number}?",
         ):
             return DECLINED
@@ -98,7 +98,7 @@ def import_folder(session: Session, asked: Namespace) -> int | None:
     after = msgspec.structs.replace(planned, troubles=(*planned.troubles, *done.troubles))
     session.answer(
         shape(after, changes, done),
-        lambda screen: draw_import(screen, after, done, prune=asked.prune),
+        lambda screen: draw_import(screen, after, done, prune=args.prune),
     )
     return INTERRUPTED if done.interrupted else _code(after.troubles)
 
@@ -106,11 +106,11 @@ def import_folder(session: Session, asked: Namespace) -> int | None:
 # -- exporting -------------------------------------------------------------------------------------
 
 
-def _all(engine: Engine, session: Session, asked: Namespace) -> list[Item]:
+def _all(engine: Engine, session: Session, args: Namespace) -> list[Item]:
     """Every item that is asked for, from one state of the log."""
     found: list[Item] = []
     with engine.reading() as reader:
-        who, among = asker(reader, session.actor), only(session, asked)
+        who, among = asker(reader, session.actor), only(session, args)
         while True:
             batch, number = page(reader, who, among, limit=BATCH, offset=len(found))
             found += batch
@@ -277,17 +277,17 @@ def _keep(opened: Opened, made: Applied, done: Import) -> None:
 @contextmanager
 def _undivided() -> Generator[None]:
     """Let Ctrl-C wait until a fact and its page are both written."""
-    asked: list[int] = []
+    pressed: list[int] = []
     usual, here = signal.getsignal(signal.SIGINT), threading.current_thread()
     if usual is not signal.default_int_handler or here is not threading.main_thread():
         yield  # it is somebody else's to hear
         return
-    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
-    if asked:
+    if pressed:
         raise KeyboardInterrupt
 
 

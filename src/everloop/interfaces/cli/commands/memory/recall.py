@@ -18,12 +18,12 @@ from everloop.memory.retrieval.results import Answer, Asked, Recalled, Why
 MEASURES = {"words": "share of the question", "meaning": "similarity"}
 
 
-def recall(session: Session, asked: Namespace) -> None:
+def recall(session: Session, args: Namespace) -> None:
     """Find what fits a question."""
-    principal = principal_of(session, asked)
-    question = question_of(session, asked)
+    principal = principal_of(session, args)
+    question = question_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, asked)
+        there = standpoint(session, engine, args)
         embed(session, engine, question)
         answer = engine.memory.recall(principal, question, **there)
         notes = [*answer.notes, *not_let_in(engine, principal)]
@@ -37,14 +37,14 @@ def recall(session: Session, asked: Namespace) -> None:
             "contradictory": [[h.item.item_id for h in g.hits] for g in groups if g.contradictory],
             "notes": notes,
         },
-        lambda screen: _draw(screen, session, Answer(answer.hits, tuple(notes)), groups, asked),
+        lambda screen: _draw(screen, session, Answer(answer.hits, tuple(notes)), groups, args),
     )
 
 
-def question_of(session: Session, asked: Namespace) -> Asked:
+def question_of(session: Session, args: Namespace) -> Asked:
     """The question as memory takes it."""
     return Asked(
-        " ".join(asked.question), limit=asked.limit, mode=asked.mode, only=only(session, asked)
+        " ".join(args.question), limit=args.limit, mode=args.mode, only=only(session, args)
     )
 
 
@@ -63,15 +63,15 @@ def embed(session: Session, engine: Engine, question: Asked) -> None:
 
 
 def _draw(
-    screen: Screen, session: Session, answer: Answer, groups: list[Abreast], asked: Namespace
+    screen: Screen, session: Session, answer: Answer, groups: list[Abreast], args: Namespace
 ) -> None:
-    question = " ".join(asked.question)
+    question = " ".join(args.question)
     if groups:
         _table(screen, session, groups, question)
     else:
-        more = " Ask without the filter, for all there is." if narrowed(asked) else ""
+        more = " Ask without the filter, for all there is." if narrowed(args) else ""
         screen.say(f"Nothing comes to mind.{more}")
-    if asked.explain:
+    if args.explain:
         shown = (hit for group in groups for hit in group.hits)
         for number, hit in enumerate(shown, start=1):
             _explained(screen, number, hit)

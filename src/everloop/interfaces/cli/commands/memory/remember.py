@@ -33,16 +33,16 @@ class Told(NamedTuple):
     rated: bool
 
 
-def remember(session: Session, asked: Namespace) -> None:
+def remember(session: Session, args: Namespace) -> None:
     """Take something in, or link it to what says the same already."""
-    new = _asked_for(session, asked)
+    new = _asked_for(session, args)
     with session.engine() as engine:
-        lasting = asked.until is not None and new.durability == DURABLE
+        lasting = args.until is not None and new.durability == DURABLE
         kept = engine.memory.remember(new, by=speaker(session), lasting=lasting)
-        receipts = _marked(session, engine, asked, kept.item_id)
+        receipts = _marked(session, engine, args, kept.item_id)
         item, others, gone = _shown(session, engine, kept, receipts)
     positions = [kept.position, *(each.facts[0].position for each in receipts if each.facts)]
-    told = Told(new, kept, item, others, gone, rated=bool(asked.significance))
+    told = Told(new, kept, item, others, gone, rated=bool(args.significance))
     answer: dict[str, Any] = {
         "item_id": kept.item_id,
         "new": kept.new,
@@ -65,17 +65,17 @@ def typed(session: Session, words: list[str]) -> str:
     return text
 
 
-def _asked_for(session: Session, asked: Namespace) -> RememberItem:
+def _asked_for(session: Session, args: Namespace) -> RememberItem:
     now = session.now
     return RememberItem(
         item_id="",
-        text=typed(session, asked.text),
-        title=asked.title,
-        kind=asked.kind,
-        scope=asked.scope,
-        witnesses=tuple(asked.witness),
-        happened_at="" if asked.happened is None else moment_of(asked.happened, now).isoformat(),
-        durability=DURABLE if _lasts(asked.until) else _end(asked.until, now).isoformat(),
+        text=typed(session, args.text),
+        title=args.title,
+        kind=args.kind,
+        scope=args.scope,
+        witnesses=tuple(args.witness),
+        happened_at="" if args.happened is None else moment_of(args.happened, now).isoformat(),
+        durability=DURABLE if _lasts(args.until) else _end(args.until, now).isoformat(),
     )
 
 
@@ -93,12 +93,12 @@ def _end(until: str, now: datetime) -> datetime:
     return end
 
 
-def _marked(session: Session, engine: Engine, asked: Namespace, item_id: str) -> list[Receipt]:
+def _marked(session: Session, engine: Engine, args: Namespace, item_id: str) -> list[Receipt]:
     """Rate and pin it if that was asked for."""
     commands: list[RateItem | PinItem] = []
-    if asked.significance:
-        commands.append(RateItem(item_id, int(asked.significance)))
-    if asked.pin:
+    if args.significance:
+        commands.append(RateItem(item_id, int(args.significance)))
+    if args.pin:
         commands.append(PinItem(item_id))
     return [engine.do(command, by=speaker(session)) for command in commands]
 

@@ -27,39 +27,39 @@ class Changed(NamedTuple):
     rated: bool
 
 
-def revise(session: Session, asked: Namespace) -> None:
+def revise(session: Session, args: Namespace) -> None:
     """Change an item's words, scope or witnesses."""
-    if asked.everyone and asked.witness:
+    if args.everyone and args.witness:
         raise Invalid("--everyone and --witness exclude each other", hint="Choose one of them.")
-    witnesses = tuple(asked.witness) if asked.witness or asked.everyone else None
-    text = None if asked.text is None else typed(session, [asked.text])
-    given = (asked.title, text, asked.scope, witnesses)
+    witnesses = tuple(args.witness) if args.witness or args.everyone else None
+    text = None if args.text is None else typed(session, [args.text])
+    given = (args.title, text, args.scope, witnesses)
     if all(part is None for part in given):
         raise Invalid("there is nothing to change", hint="Give --text, --title, --scope or more.")
     title, _, scope, _ = given
     _change(
         session,
-        asked.item,
-        lambda item: ReviseItem(item.item_id, title, text, scope, witnesses, asked.base),
+        args.item,
+        lambda item: ReviseItem(item.item_id, title, text, scope, witnesses, args.base),
         "Revised",
     )
 
 
-def rate(session: Session, asked: Namespace) -> None:
+def rate(session: Session, args: Namespace) -> None:
     """Say how much an item matters."""
-    level = int(asked.significance)
+    level = int(args.significance)
     done = f"Rated {memory_items.LEVELS[level]}"
-    _change(session, asked.item, lambda item: RateItem(item.item_id, level), done)
+    _change(session, args.item, lambda item: RateItem(item.item_id, level), done)
 
 
-def pin(session: Session, asked: Namespace) -> None:
+def pin(session: Session, args: Namespace) -> None:
     """Keep an item always at hand."""
-    _change(session, asked.item, lambda item: PinItem(item.item_id), "Pinned")
+    _change(session, args.item, lambda item: PinItem(item.item_id), "Pinned")
 
 
-def unpin(session: Session, asked: Namespace) -> None:
+def unpin(session: Session, args: Namespace) -> None:
     """Take the pin off."""
-    _change(session, asked.item, _unpinning, "Unpinned")
+    _change(session, args.item, _unpinning, "Unpinned")
 
 
 def _unpinning(item: Item) -> Command | None:

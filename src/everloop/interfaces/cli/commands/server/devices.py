@@ -36,7 +36,7 @@ def pair(session: Session, _: Namespace) -> None:
     session.answer({"code": code, "path": path, "lives_s": lives_s}, draw)
 
 
-def listed(session: Session, _: Namespace) -> None:
+def list_devices(session: Session, _: Namespace) -> None:
     """Show every device that is let in."""
     with session.looking() as engine:
         check_reads_all(session, engine)
@@ -55,7 +55,7 @@ def listed(session: Session, _: Namespace) -> None:
     session.answer(told, lambda screen: _draw(screen, session, known))
 
 
-def revoke(session: Session, asked: Namespace) -> None:
+def revoke(session: Session, args: Namespace) -> None:
     """Let a device in no more. Its open streams end.
 
     Raises:
@@ -63,7 +63,7 @@ def revoke(session: Session, asked: Namespace) -> None:
     """
     check_user(session.actor, "revoke a device")  # before anything is looked up: that would hint
     with session.engine() as engine:
-        known = _known(credentials.doors(engine.log).devices, asked.device)
+        known = _known(credentials.doors(engine.log).devices, args.device)
         engine.do(RevokeDevice(known.device_id), by=speaker(session))
     session.answer(
         {"device_id": known.device_id, "revoked": True},
@@ -71,15 +71,15 @@ def revoke(session: Session, asked: Namespace) -> None:
     )
 
 
-def rename(session: Session, asked: Namespace) -> None:
+def rename(session: Session, args: Namespace) -> None:
     """Call a device something else."""
     check_user(session.actor, "rename a device")
     with session.engine() as engine:
-        known = _known(credentials.doors(engine.log).devices, asked.device)
-        engine.do(RenameDevice(known.device_id, asked.name), by=speaker(session))
+        known = _known(credentials.doors(engine.log).devices, args.device)
+        engine.do(RenameDevice(known.device_id, args.name), by=speaker(session))
     session.answer(
-        {"device_id": known.device_id, "name": asked.name},
-        lambda screen: screen.say(("Recorded", GOOD), ": it is ", (asked.name, NAME), " now."),
+        {"device_id": known.device_id, "name": args.name},
+        lambda screen: screen.say(("Recorded", GOOD), ": it is ", (args.name, NAME), " now."),
     )
 
 

@@ -55,10 +55,10 @@ class Moment(msgspec.Struct, frozen=True):
     settings: Settings
 
 
-def hook(session: Session, asked: Namespace) -> int:
+def hook(session: Session, args: Namespace) -> int:
     """Do what belongs to an event of the host's. It never fails."""
     try:
-        context = _carry_out(session, "".join(asked.event[:1]))
+        context = _carry_out(session, "".join(args.event[:1]))
     except (EverloopError, OSError, msgspec.MsgspecError, ValueError) as problem:
         session.aside.say(f"everloop hook: {problem}")
         return DONE

@@ -10,7 +10,7 @@ from everloop.interfaces.cli.session import Session
 from everloop.lessons.projections.hosts import HostStanding
 
 
-def listed(session: Session, _: Namespace) -> None:
+def list_hosts(session: Session, _: Namespace) -> None:
     """Show every host that the user has spoken of."""
     with session.looking() as engine:
         check_reads_all(session, engine)
@@ -18,21 +18,21 @@ def listed(session: Session, _: Namespace) -> None:
     session.answer(known, lambda screen: _draw(screen, session, known))
 
 
-def trust(session: Session, asked: Namespace) -> None:
+def trust(session: Session, args: Namespace) -> None:
     """Let a host pass on the user's words."""
     with session.engine() as engine:
-        changed = engine.lessons.trust(asked.host, by=speaker(session))
-    _told(session, asked.host, "may pass on your words", changed=changed, trusted=True)
+        changed = engine.lessons.trust(args.host, by=speaker(session))
+    _told(session, args.host, "may pass on your words", changed=changed, trusted=True)
 
 
-def distrust(session: Session, asked: Namespace) -> None:
+def distrust(session: Session, args: Namespace) -> None:
     """Let it no longer. What it passed on before counts no more either."""
     with session.engine() as engine:
-        changed = engine.lessons.distrust(asked.host, by=speaker(session))
-    _told(session, asked.host, "may not pass on your words", changed=changed, trusted=False)
+        changed = engine.lessons.distrust(args.host, by=speaker(session))
+    _told(session, args.host, "may not pass on your words", changed=changed, trusted=False)
 
 
-def token(session: Session, asked: Namespace) -> None:
+def token(session: Session, args: Namespace) -> None:
     """Give a host a token for the MCP door inside `everloop serve`.
 
     Raises:
@@ -40,15 +40,15 @@ def token(session: Session, asked: Namespace) -> None:
     """
     with session.engine() as engine:
         by = speaker(session)
-        given = credentials.give_token(engine.log, engine.do, engine.world, asked.host, by)
+        given = credentials.give_token(engine.log, engine.do, engine.world, args.host, by)
     place = session.settings.serve
     own = f"https://{place.names[0]}" if place.secure and place.names else ""
     address = f"{own or f'http://127.0.0.1:{place.port}'}/mcp"
     header = f"Authorization: Bearer {given.text}"
-    document = {"host": asked.host, "device_id": given.device_id, "token": given.text}
+    document = {"host": args.host, "device_id": given.device_id, "token": given.text}
 
     def draw(screen: Screen) -> None:
-        screen.say("This is shown once. Whoever has it speaks as ", (asked.host, NAME), ".")
+        screen.say("This is shown once. Whoever has it speaks as ", (args.host, NAME), ".")
         screen.say((given.text, STRONG))
         screen.say("For Claude Code, while `everloop serve` runs:")
         line = f'claude mcp add --transport http everloop {address} --header "{header}"'

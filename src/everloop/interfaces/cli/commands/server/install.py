@@ -20,26 +20,26 @@ from everloop.settings import Settings
 PROGRAM = "everloop"
 
 
-def install(session: Session, asked: Namespace) -> int:
+def install(session: Session, args: Namespace) -> int:
     """Write Everloop into Claude Code's files, or take it out; ask before, and ask about trust."""
-    where = _files(asked)
-    if asked.uninstall:
+    where = _files(args)
+    if args.uninstall:
         changes = claude_code_config.uninstalled(where)
     else:
         _check_servable()
-        changes = claude_code_config.installed(where, _command(session, asked))
+        changes = claude_code_config.installed(where, _command(session, args))
     if changes and not session.agreed(lambda s: _draw_diffs(s, changes), "Write this?"):
         return DECLINED
     for change in changes:
         change.write()
-    trusted = _still_trusted(session) if asked.uninstall else _trusted(session, new=bool(changes))
+    trusted = _still_trusted(session) if args.uninstall else _trusted(session, new=bool(changes))
     answer: dict[str, Any] = {
         "host": HOST,
-        "installed": not asked.uninstall,
+        "installed": not args.uninstall,
         "changed": [str(change.path) for change in changes],
         "trusted": trusted,
     }
-    session.answer(answer, lambda screen: _draw(screen, changes, asked, trusted))
+    session.answer(answer, lambda screen: _draw(screen, changes, args, trusted))
     return DONE
 
 
@@ -51,13 +51,13 @@ def _check_servable() -> None:
         )
 
 
-def _files(asked: Namespace) -> Files:
-    return claude_code_config.files(asked.scope, home=Path.home(), project=Path.cwd())
+def _files(args: Namespace) -> Files:
+    return claude_code_config.files(args.scope, home=Path.home(), project=Path.cwd())
 
 
-def _command(session: Session, asked: Namespace) -> list[str]:
+def _command(session: Session, args: Namespace) -> list[str]:
     """How the host runs Everloop. A project's files are shared, so they name no place of ours."""
-    if asked.scope == "project":
+    if args.scope == "project":
         return [PROGRAM]
     found = shutil.which(PROGRAM)
     program = [found] if found else [sys.executable, "-m", PROGRAM]
@@ -109,17 +109,17 @@ def _draw_diffs(screen: Screen, changes: list[Change]) -> None:
         screen.gap()
 
 
-def _draw(screen: Screen, changes: list[Change], asked: Namespace, trusted: bool) -> None:
-    done = "Taken out of " if asked.uninstall else "Installed into "
+def _draw(screen: Screen, changes: list[Change], args: Namespace, trusted: bool) -> None:
+    done = "Taken out of " if args.uninstall else "Installed into "
     if not changes:
         screen.say("Nothing to change: it is so already.")
     for change in changes:
         screen.say((done, GOOD), str(change.path))
-    if asked.uninstall:
+    if args.uninstall:
         if trusted:
             screen.say(f"You still trust it to pass on your words: everloop hosts distrust {HOST}")
         return
-    again = shlex.join(["everloop", "install", HOST, "--scope", asked.scope, "--uninstall"])
+    again = shlex.join(["everloop", "install", HOST, "--scope", args.scope, "--uninstall"])
     screen.say("Undo it: ", (again, NAME))
     if not trusted:
         screen.say(f"Its reports of your words do not count as yours: everloop hosts trust {HOST}")

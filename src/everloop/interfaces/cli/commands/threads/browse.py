@@ -25,33 +25,33 @@ from everloop.thread.service import Talk
 SPEAKERS = {"user": ("you", STRONG), "assistant": ("assistant", NAME)}
 
 
-def listed(session: Session, asked: Namespace) -> None:
+def list_threads(session: Session, args: Namespace) -> None:
     """List the conversations, the one last spoken in first."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         with engine.reading() as reader:
-            found = browsing.threads(reader, archived=asked.archived)
+            found = browsing.threads(reader, archived=args.archived)
     session.answer({"threads": found}, lambda screen: draw_threads(screen, session, found))
 
 
-def show(session: Session, asked: Namespace) -> None:
+def show(session: Session, args: Namespace) -> None:
     """Show the last messages of one."""
     with session.looking() as engine:
         check_reads_all(session, engine)
-        thread = named(engine, asked.thread)
+        thread = named(engine, args.thread)
         with engine.reading() as reader:
-            page = browsing.around(reader, thread.thread_id, asked.before, asked.limit, "before")
+            page = browsing.around(reader, thread.thread_id, args.before, args.limit, "before")
     session.answer(
         {"thread": thread, "messages": page.messages, "earlier": page.earlier},
         lambda screen: _draw_page(screen, thread, page),
     )
 
 
-def open_thread(session: Session, asked: Namespace) -> None:
+def open_thread(session: Session, args: Namespace) -> None:
     """Begin a conversation."""
     with session.engine() as engine:
         talk = Talk(engine.log, engine.do, engine.memory)
-        thread_id = talk.open(" ".join(asked.title), speaker(session))
+        thread_id = talk.open(" ".join(args.title), speaker(session))
         thread = named(engine, thread_id)
     session.answer(
         thread,
@@ -59,33 +59,33 @@ def open_thread(session: Session, asked: Namespace) -> None:
     )
 
 
-def rename(session: Session, asked: Namespace) -> None:
+def rename(session: Session, args: Namespace) -> None:
     """Give one another title."""
-    _change(session, asked, RenameThread, " ".join(asked.title))
+    _change(session, args, RenameThread, " ".join(args.title))
 
 
-def archive(session: Session, asked: Namespace) -> None:
+def archive(session: Session, args: Namespace) -> None:
     """Put one away."""
-    _change(session, asked, ArchiveThread)
+    _change(session, args, ArchiveThread)
 
 
-def restore(session: Session, asked: Namespace) -> None:
+def restore(session: Session, args: Namespace) -> None:
     """Take one out again."""
-    _change(session, asked, RestoreThread)
+    _change(session, args, RestoreThread)
 
 
-def search(session: Session, asked: Namespace) -> None:
+def search(session: Session, args: Namespace) -> None:
     """Find what was said."""
     only = Filter(
-        since=None if asked.since is None else moment_of(asked.since, session.now),
-        before=None if asked.before is None else moment_of(asked.before, session.now),
+        since=None if args.since is None else moment_of(args.since, session.now),
+        before=None if args.before is None else moment_of(args.before, session.now),
     )
-    words = " ".join(asked.words)
-    question = Asked(words, asked.limit, asked.mode, only)
+    words = " ".join(args.words)
+    question = Asked(words, args.limit, args.mode, only)
     with session.looking() as engine:
         embed(session, engine, question)
-        thread_id = named(engine, asked.thread).thread_id if asked.thread else ""
-        where = Narrow(thread_id, asked.role or "")
+        thread_id = named(engine, args.thread).thread_id if args.thread else ""
+        where = Narrow(thread_id, args.role or "")
         answer = search_messages(engine.log, engine.memory, session.actor, question, where)
         notes = [*answer.notes, *not_let_in(engine, session.actor)]
     hits = [one.message for one in answer.found]
@@ -181,12 +181,12 @@ def _draw_page(screen: Screen, thread: Thread, page: browsing.Page) -> None:
 
 def _change(
     session: Session,
-    asked: Namespace,
+    args: Namespace,
     command: type[RenameThread] | type[ArchiveThread] | type[RestoreThread],
     *more: str,
 ) -> None:
     with session.engine() as engine:
-        thread = named(engine, asked.thread)
+        thread = named(engine, args.thread)
         receipt = engine.do(command(thread.thread_id, *more), by=speaker(session))
     said = ("Recorded", GOOD) if receipt.facts else ("It is so already", FAINT)
     session.answer(receipt_of(receipt), lambda screen: screen.say(said, "."))

@@ -19,12 +19,12 @@ from everloop.running import Running
 TOOLS_WAIT_S = 5.0
 
 
-def chat(session: Session, asked: Namespace) -> None:
+def chat(session: Session, args: Namespace) -> None:
     """Talk in one thread."""
     with session.engine() as engine:
         check_reads_all(session, engine)  # an answer is made of all that is remembered
         with Running(engine, session.settings) as running:
-            room = Chat(session, running, named(engine, asked.thread).thread_id)
+            room = Chat(session, running, named(engine, args.thread).thread_id)
             if session.stdin.isatty():
                 talk(room)
             else:

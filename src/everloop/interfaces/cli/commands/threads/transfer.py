@@ -44,10 +44,10 @@ class Inside(msgspec.Struct):
     passed_over: int = 0
 
 
-def import_chats(session: Session, asked: Namespace) -> int | None:
+def import_chats(session: Session, args: Namespace) -> int | None:
     """Take in conversations from elsewhere."""
-    export = open_export(Path(asked.path), session.settings.thread.imports)
-    if asked.preview:
+    export = open_export(Path(args.path), session.settings.thread.imports)
+    if args.preview:
         inside = _inside(session, export)
         session.answer(inside, lambda screen: _draw_inside(screen, export, inside))
         return None
@@ -56,17 +56,17 @@ def import_chats(session: Session, asked: Namespace) -> int | None:
             "conversations hold the user's words, so only the user can bring them in",
             hint="Run it at a terminal. --preview shows what is in it.",
         )
-    where = "the home thread" if asked.into_home else "threads of their own"
+    where = "the home thread" if args.into_home else "threads of their own"
     head = f"{export.name}: {NAMES[export.kind]}, {export.size:,} bytes, into {where}."
     if not session.agreed(lambda screen: screen.say(head), "Import it?"):
         return DECLINED
     with session.engine() as engine:
-        done = _import(session, engine, export, into_home=asked.into_home)
+        done = _import(session, engine, export, into_home=args.into_home)
     session.answer(done, lambda screen: _draw_done(screen, done))
     return None
 
 
-def imported(session: Session, _: Namespace) -> None:
+def list_imports(session: Session, _: Namespace) -> None:
     """List what was imported."""
     with session.looking() as engine:
         check_reads_all(session, engine)
@@ -96,21 +96,21 @@ def imported(session: Session, _: Namespace) -> None:
     session.answer({"imports": found}, draw)
 
 
-def export_chats(session: Session, asked: Namespace) -> None:
+def export_chats(session: Session, args: Namespace) -> None:
     """Write conversations, a file each."""
-    folder = Path(asked.folder)
+    folder = Path(args.folder)
     with session.looking() as engine, session.progress("exporting") as progress:
         check_reads_all(session, engine)
         folder.mkdir(parents=True, exist_ok=True)
-        wanted = [named(engine, name).thread_id for name in asked.threads]
+        wanted = [named(engine, name).thread_id for name in args.threads]
         with engine.reading() as reader:
             threads = chosen(reader, wanted)
         written: list[str] = []
         lost: set[str] = set()
         put_file = _putting(engine.files, folder, lost)
         for number, thread in enumerate(threads, start=1):
-            path = folder / name_of(thread, asked.format)
-            _write(path, pieces_of(engine.log, thread, asked.format, put_file))
+            path = folder / name_of(thread, args.format)
+            _write(path, pieces_of(engine.log, thread, args.format, put_file))
             written.append(path.name)
             if progress:
                 progress(number, len(threads))

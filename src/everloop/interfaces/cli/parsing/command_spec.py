@@ -1,0 +1,29 @@
+"""The specification of one command: its words, help text, arguments and handler.
+
+A specification names its handler by module and function, so that help is printed without loading
+any command. Nothing here imports more than `argparse`.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class CommandSpec(NamedTuple):
+    """One command: `everloop <words>`."""
+
+    words: tuple[str, ...]
+    summary: str
+    module: str
+    function: str
+    arguments: Callable[[ArgumentParser], None]
+    notes: str = ""
+
+    @property
+    def opens_door(self) -> bool:
+        """Whether another interface (HTTP, MCP, JSON-RPC) runs this command."""
+        return not self.module
+
+
+def nothing(_: ArgumentParser) -> None:
+    """Add no arguments."""

@@ -1,0 +1,158 @@
+"""The specifications of the commands that start servers, and that manage devices and hosts.
+
+Nothing here imports more than `argparse`, so that help stays fast.
+"""
+
+from argparse import ArgumentParser
+
+from everloop.interfaces.cli.parsing.command_spec import CommandSpec, nothing
+
+HOSTS = ("claude-code",)
+SCOPES = ("user", "project")
+
+
+def _mcp(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--as",
+        dest="host",
+        metavar="NAME",
+        help="name of the host (default: the name that the client reports)",
+    )
+
+
+def _serve(parser: ArgumentParser) -> None:
+    parser.add_argument("--host", dest="address", metavar="ADDRESS", help="address to listen on")
+    parser.add_argument("--port", type=int, help="port to listen on; 0 picks a free one")
+    parser.add_argument(
+        "--lan", action="store_true", help="also allow other devices on this network"
+    )
+
+
+def _device(parser: ArgumentParser) -> None:
+    parser.add_argument("device", help="ID or name of the device")
+
+
+def _rename_device(parser: ArgumentParser) -> None:
+    _device(parser)
+    parser.add_argument("name", help="new name")
+
+
+def _install(parser: ArgumentParser) -> None:
+    parser.add_argument("host", choices=HOSTS, help="program to install Everloop into")
+    parser.add_argument(
+        "--scope",
+        choices=SCOPES,
+        default=SCOPES[0],
+        help="user: all your projects; project: this folder and everyone who shares it",
+    )
+    parser.add_argument("--uninstall", action="store_true", help="remove Everloop again")
+
+
+def _host(parser: ArgumentParser) -> None:
+    parser.add_argument("host", help="name of the host, as given with `--as NAME`")
+
+
+def _hook(parser: ArgumentParser) -> None:
+    parser.add_argument("event", nargs="*", help="session-start, prompt, stop or session-end")
+
+
+SERVER_COMMANDS: tuple[CommandSpec, ...] = (
+    CommandSpec(
+        ("serve",),
+        "start the web app",
+        "",
+        "serve",
+        _serve,
+        "Listens on this machine only unless --host or --lan is given, and prints a link that signs"
+        " in one browser. See `docs/http.md`.",
+    ),
+    CommandSpec(
+        ("pair",),
+        "create a code to sign in a device",
+        "server.devices",
+        "pair",
+        nothing,
+        "A device that signs in with the code acts as you. The code works once and expires after"
+        " ten minutes.",
+    ),
+    CommandSpec(
+        ("devices",),
+        "list signed-in devices",
+        "server.devices",
+        "list_devices",
+        nothing,
+    ),
+    CommandSpec(
+        ("devices", "revoke"),
+        "sign out a device",
+        "server.devices",
+        "revoke",
+        _device,
+        "Only you can do this, at a terminal or under Devices in the web app; scripts and agents"
+        " cannot.",
+    ),
+    CommandSpec(
+        ("devices", "rename"),
+        "rename a device",
+        "server.devices",
+        "rename",
+        _rename_device,
+        "Only you can do this, at a terminal or under Devices in the web app.",
+    ),
+    CommandSpec(
+        ("mcp",),
+        "start an MCP server on standard input and output",
+        "",
+        "serve",
+        _mcp,
+        "Everything done through it is recorded as `agent:NAME`, never as the user."
+        " See `docs/mcp.md` for the tools.",
+    ),
+    CommandSpec(
+        ("install",),
+        "install Everloop into a host such as Claude Code, or remove it",
+        "server.install",
+        "install",
+        _install,
+        "Shows the changes and asks before it writes them; other settings are kept. Then it asks"
+        " whether you trust the host to report your feedback. With --yes it asks nothing and trusts"
+        " no host.",
+    ),
+    CommandSpec(
+        ("hook",),
+        "handle an event of a host (called by the host)",
+        "server.hook",
+        "hook",
+        _hook,
+        "Reads the event from standard input. Always exits with code 0, so the host is never"
+        " blocked.",
+    ),
+    CommandSpec(
+        ("hosts",),
+        "list hosts and whether you trust them",
+        "server.hosts",
+        "list_hosts",
+        nothing,
+    ),
+    CommandSpec(
+        ("hosts", "trust"),
+        "trust a host to report your feedback",
+        "server.hosts",
+        "trust",
+        _host,
+        "Positive feedback that the host reports as yours then counts as yours for promotion, and"
+        " the host may activate and discard lessons and install packs in your name. It cannot"
+        " promote lessons. An agent that can run commands on this machine can act as its host:"
+        " trust a host only as much as the agents that run in it.",
+    ),
+    CommandSpec(("hosts", "distrust"), "stop trusting a host", "server.hosts", "distrust", _host),
+    CommandSpec(
+        ("hosts", "token"),
+        "create a token for a host to use MCP over HTTP (`/mcp` of `everloop serve`)",
+        "server.hosts",
+        "token",
+        _host,
+        "The token is shown once. It gives access to MCP only, as that host and never as you."
+        " Revoke it with `everloop devices revoke`.",
+    ),
+)
