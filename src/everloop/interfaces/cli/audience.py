@@ -1,9 +1,9 @@
-"""Who asks memory, and among what. The door decides who; an option can only narrow it.
+"""Access control for reading: who reads, with which filters, as of when.
 
-The owner, at a terminal, may look through another's eyes. Everyone else asks as themselves, and
-sees what they were granted. What has no audience of its own (the log as it is, conversations,
-hosts, devices) is for the owner, and for those who were granted everything: `reads_all` is that
-rule, for every command.
+The session decides who reads; options can only narrow that. The owner, at a terminal, may read as
+another user or agent. Everyone else reads as themselves and sees what they were granted. Data
+without an audience of its own (the raw log, conversations, hosts, devices) is for the owner, and
+for those who were granted everything: `reads_all` is that rule, for every command.
 """
 
 from argparse import Namespace
@@ -26,113 +26,117 @@ from everloop.memory.projections.queries import Filter, Item, asker
 SORTS = ("team", "skill", "project")
 EVERYTHING = "*"
 FILTERS = ("scope", "kind", "since", "before", "pinned")
-_KEPT_FROM = """
+_HIDDEN_BY_WITNESSES = """
 SELECT 1 FROM memory_witnesses w WHERE NOT EXISTS (
     SELECT 1 FROM memory_witnesses m WHERE m.position = w.position AND m.principal = ?) LIMIT 1
 """
-_BY = "SELECT position FROM log WHERE actor = ? AND position IN (SELECT value FROM json_each(?))"
+_WRITTEN_BY = (
+    "SELECT position FROM log WHERE actor = ? AND position IN (SELECT value FROM json_each(?))"
+)
 
 
 def speaker(session: Session) -> Context:
-    """Who speaks, as commands want to know it."""
+    """The actor and tenant of this session, as commands take them."""
     return Context(actor=session.actor, tenant=session.tenant)
 
 
 def principal_of(session: Session, args: Namespace) -> str:
-    """Through whose eyes to look.
+    """The user or agent whose access applies: that of `--for`, or the actor of the session.
 
     Raises:
-        Forbidden: someone other than the owner wants to look through another's.
+        Forbidden: someone other than the owner asks for the access of another.
     """
     wanted: str = args.principal or session.actor
     if wanted != session.actor and session.actor != OWNER:
         raise Forbidden(
-            f"{session.actor} cannot look through the eyes of {wanted!r}",
+            f"{session.actor} cannot view memory as {wanted!r}",
             hint="Only the user can, at a terminal.",
         )
     return wanted
 
 
 def reads_all(session: Session, engine: Engine) -> bool:
-    """Whether the one who speaks may see all that is recorded, whoever it is for.
+    """Whether the actor of the session may read everything that is recorded.
 
-    The owner may; so may one who was let into every scope, unless something is for witnesses alone
-    of whom they are none.
+    The owner may. Others may if they were granted every scope and no memory is restricted to
+    witnesses that do not include them.
     """
     with engine.reading() as reader:
         who = asker(reader, session.actor)
         if who.owner:
             return True
-        return EVERYTHING in who.scopes and not reader.rows(_KEPT_FROM, (who.principal,))
+        return EVERYTHING in who.scopes and not reader.rows(_HIDDEN_BY_WITNESSES, (who.principal,))
 
 
 def check_reads_all(session: Session, engine: Engine) -> None:
-    """Let only those go on who may see all that is recorded.
+    """Check that the actor of the session may read everything that is recorded.
 
     Raises:
-        Forbidden: the one who speaks may not.
+        Forbidden: the actor may not.
     """
     if reads_all(session, engine):
         return
     with engine.reading() as reader:
         granted = EVERYTHING in asker(reader, session.actor).scopes
-    let_in = f"The user can let it in: everloop grants allow {session.actor} '{EVERYTHING}'. "
+    grant = f" or grant access: everloop grants allow {session.actor} '{EVERYTHING}'"
     raise Forbidden(
-        f"{session.actor} may not see all that is recorded here",
-        hint=f"{'' if granted else let_in}The user sees it, at a terminal.",
+        f"{session.actor} does not have access to everything that is recorded here",
+        hint=f"Run it at a terminal as the user{'.' if granted else grant}",
     )
 
 
 def in_sight(session: Session, engine: Engine, impact: Impact) -> Impact:
-    """What of an impact to show the one who speaks: all of it, or what they wrote themselves."""
+    """The part of an impact that the actor may see: all of it, or only their own facts."""
     if reads_all(session, engine):
         return impact
-    touched = [each.position for each in (*impact.hides, *impact.restores)]
+    affected = [each.position for each in (*impact.hides, *impact.restores)]
     with engine.reading() as reader:
-        rows = reader.rows(_BY, (session.actor, msgspec.json.encode(touched).decode()))
-    theirs = {row[0] for row in rows}
+        rows = reader.rows(_WRITTEN_BY, (session.actor, msgspec.json.encode(affected).decode()))
+    own = {row[0] for row in rows}
 
-    def seen(facts: Sequence[Touched]) -> tuple[Touched, ...]:
-        return tuple(each for each in facts if each.position in theirs)
+    def visible(facts: Sequence[Touched]) -> tuple[Touched, ...]:
+        return tuple(each for each in facts if each.position in own)
 
-    return Impact(seen(impact.hides), seen(impact.restores))
+    return Impact(visible(impact.hides), visible(impact.restores))
 
 
 class Standpoint(TypedDict):
-    """From where to look: a branch, and how far."""
+    """The branch to read, and the position or time as of which to read it."""
 
     branch: str | None
     as_of: int | datetime | None
 
 
 def standpoint(session: Session, engine: Engine, args: Namespace) -> Standpoint:
-    """From where memory is looked at.
+    """The branch and time to read memory from, as the options say.
 
-    Only the owner looks from elsewhere. Whoever else may ask is a question of today: what they were
-    let into then, and what was taken back from them since, is no longer theirs.
+    Only the owner may read an earlier state or another branch. Everyone else's access is decided by
+    today's grants: an earlier state could show them what was revoked or retracted since.
 
     Raises:
-        Forbidden: somebody else asks for how it stood, or for another branch.
-        Invalid: the log does not reach that far.
+        Forbidden: someone other than the owner asks for an earlier state or another branch.
+        Invalid: the log does not reach that position.
     """
     if session.actor != OWNER and (args.as_of is not None or args.branch):
         raise Forbidden(
-            f"{session.actor} may ask for what there is, not for what there was",
-            hint="The user can, at a terminal.",
+            f"{session.actor} can only read the current state of the current branch",
+            hint="Only the user can, at a terminal.",
         )
     as_of = None if args.as_of is None else position_or_moment(args.as_of, session.now)
     if isinstance(as_of, int) and as_of > (head := engine.log.head):
-        raise Invalid(f"the log has no position {as_of} yet", hint=f"The newest is {head}.")
+        raise Invalid(
+            f"the log has no position {as_of} yet", hint=f"The newest position is {head}."
+        )
     return Standpoint(branch=args.branch, as_of=as_of)
 
 
 def only(session: Session, args: Namespace) -> Filter:
-    """What to look among."""
-    scopes, sorts = _scopes(args.scope)
+    """The filter that the options describe."""
+    scopes, types = _scopes(args.scope)
     since, before = getattr(args, "since", None), getattr(args, "before", None)
     return Filter(
         scopes=scopes,
-        scope_kinds=sorts,
+        scope_kinds=types,
         kinds=tuple(args.kind),
         since=None if since is None else moment_of(since, session.now),
         before=None if before is None else moment_of(before, session.now),
@@ -141,45 +145,45 @@ def only(session: Session, args: Namespace) -> Filter:
 
 
 def narrowed(args: Namespace) -> bool:
-    """Whether only some of what there is was asked for."""
+    """Whether the options filter the results."""
     return any(getattr(args, name, None) for name in FILTERS)
 
 
 def the_item(session: Session, engine: Engine, name: str) -> Item:
-    """The item that a name means to the one who speaks.
+    """Find a memory by its ID, or a unique ending of it, among those that the actor may see.
 
     Raises:
-        NotFound: there is none that they may see.
+        NotFound: no visible memory has this ID.
     """
     with engine.reading() as reader:
         return named(reader, asker(reader, session.actor), name)
 
 
 def not_let_in(engine: Engine, principal: str) -> list[str]:
-    """What to tell someone who sees nothing because nobody let them in."""
+    """A note for a user or agent who sees nothing because they have no grant."""
     if principal == OWNER:
         return []
     with engine.reading() as reader:
         if asker(reader, principal).scopes:
             return []
     return [
-        f"Nobody has let {principal} in, so it sees nothing."
-        f" The user can: everloop grants allow {principal} SCOPE"
+        f"{principal} has no access to memory, so nothing is shown."
+        f" To grant access, run as the user: everloop grants allow {principal} SCOPE"
     ]
 
 
 def _scopes(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Exact scopes, and whole sorts of them."""
-    sorts = [scope.removesuffix(":*") for scope in wanted if scope.endswith(":*")]
+    """Split scopes into exact ones and whole types such as `project:*`."""
+    types = [scope.removesuffix(":*") for scope in wanted if scope.endswith(":*")]
     exact = [check_scope(scope) for scope in wanted if not scope.endswith(":*")]
-    if unknown := [sort for sort in sorts if sort not in SORTS]:
+    if unknown := [each for each in types if each not in SORTS]:
         raise Invalid(
-            f"{unknown[0]!r} is not a sort of scope", hint="Use team:*, skill:* or project:*."
+            f"{unknown[0]!r} is not a type of scope", hint="Use team:*, skill:* or project:*."
         )
-    if not sorts:
+    if not types:
         return tuple(exact), ()
     if narrow := [scope for scope in exact if ":" in scope]:
         raise Invalid(
-            f"{narrow[0]!r} cannot be asked for together with a whole sort", hint="Ask twice."
+            f"{narrow[0]!r} cannot be combined with a wildcard scope", hint="Run the command twice."
         )
-    return (), (*sorts, *exact)
+    return (), (*types, *exact)

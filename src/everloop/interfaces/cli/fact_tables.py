@@ -1,4 +1,4 @@
-"""Facts, branches and impacts as tables and trees, the same in every command."""
+"""Formats facts, branches and previews of changes as tables and trees, for every command."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -17,15 +17,15 @@ from everloop.log import Impact
 from everloop.log.model.record import Record, moment
 from everloop.log.read.queries import BranchLine, Sighting, TheseFacts
 
-PAYLOAD_WIDTH = 400  # more than a line holds; the table cuts it to what fits
-STREAM_WIDTH = 24  # a longer name, mostly of an id, would leave no room for what was said
-STREAM_END = 8  # characters of it that are shown
+PAYLOAD_WIDTH = 400  # wider than any terminal; the table cuts it to fit
+STREAM_WIDTH = 24  # longer names, mostly ids, would leave no room for the payload
+STREAM_END = 8  # characters shown of the start and of the end of a longer name
 TOUCHED_MAX = 12
 MARKS = {"retracted": "retracted", "purged": "purged", "elsewhere": "on another branch"}
 
 
 def facts(screen: Screen, sightings: Iterable[Sighting], now: datetime) -> None:
-    """A table of facts. What does not count is faint and says why."""
+    """Print a table of facts. Facts that do not count are dimmed and say why."""
     if not screen.wide:
         for sighting in sightings:
             fact(screen, sighting, now)
@@ -38,23 +38,23 @@ def facts(screen: Screen, sightings: Iterable[Sighting], now: datetime) -> None:
 
 
 def fact(screen: Screen, sighting: Sighting, now: datetime) -> None:
-    """One fact by itself: on one line where there is room, else on two."""
-    *envelope, said = _row(sighting, now)
+    """Print one fact: on one line if the terminal is wide enough, else on two."""
+    *envelope, content = _row(sighting, now)
     first = Text("  ").join(envelope)
     if screen.wide:
-        screen.line(Text("  ").join((first, said)))
+        screen.line(Text("  ").join((first, content)))
     else:
         screen.line(first)
-        screen.line(Text("  ").join((Text(" " * len(envelope[0])), said)))
+        screen.line(Text("  ").join((Text(" " * len(envelope[0])), content)))
 
 
 def payload(record: Record) -> str:
-    """What a record says, on one line."""
+    """The payload of a record on one line."""
     if record.data is None:
         return "(erased)"
-    said = msgspec.json.decode(record.data)
-    if isinstance(said, dict):
-        pairs = cast("dict[str, Any]", said).items()
+    decoded = msgspec.json.decode(record.data)
+    if isinstance(decoded, dict):
+        pairs = cast("dict[str, Any]", decoded).items()
         return one_line(
             ", ".join(f"{name}: {_value(value)}" for name, value in pairs), PAYLOAD_WIDTH
         )
@@ -62,7 +62,7 @@ def payload(record: Record) -> str:
 
 
 def branch_tree(screen: Screen, lines: Sequence[BranchLine]) -> None:
-    """The branches, drawn as the trees they are."""
+    """Print the branches as trees."""
     drawn: dict[str, Tree] = {}
     for line in lines:
         label = _branch(line)
@@ -76,7 +76,7 @@ def branch_tree(screen: Screen, lines: Sequence[BranchLine]) -> None:
 
 
 class Preview(NamedTuple):
-    """What would change, what of that may be shown, and the first of these facts."""
+    """A planned change: its impact, the visible part of it, and the first facts of that."""
 
     impact: Impact
     seen: Impact
@@ -88,7 +88,7 @@ class Preview(NamedTuple):
 def preview(
     session: Session, engine: Engine, impact: Impact, seen: Impact, *, most: int = TOUCHED_MAX
 ) -> Preview:
-    """What would change, of which `seen` may be shown, made ready to be drawn."""
+    """Load the first facts of an impact, of which `seen` is the visible part."""
     hides, restores = (
         engine.ask(TheseFacts(tuple(fact.position for fact in touched[:most])))
         for touched in (seen.hides, seen.restores)
@@ -97,24 +97,24 @@ def preview(
 
 
 def draw_preview(screen: Screen, what: Preview, *, lead: str) -> None:
-    """What would change: in words, then the facts themselves."""
+    """Print a change before it is made: the counts, then the facts."""
     impact = what.impact
     screen.say((lead, STRONG))
     if impact.hides:
         number = plural(len(impact.hides), "fact")
-        screen.say(f"{number} would stop counting{kinds(what.seen)}.")
+        screen.say(f"{number} would be hidden{kinds(what.seen)}.")
         first_of(screen, what.hides, len(impact.hides), what.now)
     if impact.restores:
-        screen.say(f"{plural(len(impact.restores), 'fact')} would count again.")
+        screen.say(f"{plural(len(impact.restores), 'fact')} would be restored.")
         first_of(screen, what.restores, len(impact.restores), what.now)
     if not impact.hides and not impact.restores:
-        screen.say("Nothing would change.")
+        screen.say("No changes.")
 
 
 def first_of(screen: Screen, shown: Sequence[Sighting], number: int, now: datetime) -> None:
-    """Some of many facts, and how many more there are; none, if others wrote them all."""
+    """Print the first of many facts and how many more there are."""
     if not shown:
-        screen.say(("What others wrote is not shown.", FAINT))
+        screen.say(("Facts by others are not shown.", FAINT))
         return
     facts(screen, shown, now)
     if number > len(shown):
@@ -122,13 +122,13 @@ def first_of(screen: Screen, shown: Sequence[Sighting], number: int, now: dateti
 
 
 def kinds(what: Impact) -> str:
-    """How many facts of each kind would stop counting, after a colon; empty if there is none."""
+    """The number of facts per kind that a change would hide, after a colon; empty if none."""
     listed = ", ".join(f"{kind} ({number})" for kind, number in what.kinds().items())
     return f": {listed}" if listed else ""
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 fact`, `2 facts`."""
+    """A number with its noun: `1 fact`, `2 facts`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -141,12 +141,12 @@ def _row(sighting: Sighting, now: datetime) -> tuple[Text, ...]:
         why = f"[{MARKS[sighting.verdict]}] {record.kind} {payload(record)}"
         return tuple(styled((text, FAINT)) for text in (*envelope, why))
     position, when, actor, stream = envelope
-    said = styled((record.kind, NAME), " ", payload(record))
-    return styled((position, STRONG)), styled((when, FAINT)), styled(actor), styled(stream), said
+    content = styled((record.kind, NAME), " ", payload(record))
+    return styled((position, STRONG)), styled((when, FAINT)), styled(actor), styled(stream), content
 
 
 def _short(stream: str) -> str:
-    """A stream's name, or how it begins and ends."""
+    """The name of a stream, shortened in the middle if it is long."""
     if len(stream) <= STREAM_WIDTH:
         return stream
     root, colon, _ = stream.partition(":")
@@ -158,7 +158,7 @@ def _value(value: Any) -> str:
 
 
 def _branch(line: BranchLine) -> Text:
-    left = f", left {line.parent} after position {line.at}" if line.parent else ""
-    here = ("  ← you stand here", GOOD) if line.standing else ""
+    origin = f", forked from {line.parent} after position {line.at}" if line.parent else ""
+    here = ("  ← current branch", GOOD) if line.standing else ""
     name = (line.name, f"{STRONG} {NAME}" if line.standing else NAME)
-    return styled(name, (f"  {plural(line.facts, 'fact')}{left}", FAINT), here)
+    return styled(name, (f"  {plural(line.facts, 'fact')}{origin}", FAINT), here)

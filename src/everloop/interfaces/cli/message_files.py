@@ -1,4 +1,4 @@
-"""The files beside messages: they go where their log goes."""
+"""Copies the attachments of messages along when a log is exported, moved or backed up."""
 
 from pathlib import Path
 
@@ -12,46 +12,46 @@ from everloop.thread.queries.files import FILES
 
 
 def own_files(session: Session) -> FileStore:
-    """Where they are in the data home at hand."""
+    """The attachment store of the current data home."""
     home, store, tenant = session.settings.folder, session.settings.store, session.tenant
     log = copy_file(store, home, tenant) if store else log_file(home, tenant)
     return FileStore(beside(log, FILES))
 
 
 def files_in(folder: Path) -> FileStore:
-    """Where a folder of backups has the files beside the messages."""
+    """The attachment store of a folder of backups."""
     return FileStore(folder / FILES)
 
 
 def files_of(archive: Path) -> FileStore:
-    """Where they are that belong to an archive."""
+    """The attachment store of an archive: a folder next to it."""
     return FileStore(archive.with_name(f"{archive.name}.{FILES}"))
 
 
 def take_along(
     session: Session, engine: Engine, holder: FileStore, target: FileStore, *others: FileStore
 ) -> Carried:
-    """Have a store hold every file beside a message of a log, from the first that has it."""
+    """Copy every attachment of a log to a store, from the first source that has it."""
     with session.progress("copying files") as progress:
         return carry(engine.files_wanted(), (holder, *others), target, progress)
 
 
 def leave_out(engine: Engine, store: FileStore) -> None:
-    """Erase there what no message of a log has: of an archive that was replaced, nothing stays."""
+    """Erase attachments that the log does not reference, such as those of a replaced archive."""
     store.keep_only(engine.files_wanted())
 
 
 def shape(carried: Carried) -> dict[str, int]:
-    """What became of them, in a document."""
+    """The counts of copied and missing attachments, as JSON."""
     return {"files": carried.held, "files_missing": carried.missing}
 
 
 def tell(screen: Screen, carried: Carried) -> None:
-    """Say what became of them, if there are any."""
+    """Print the counts of copied and missing attachments, if there are any."""
     if carried.held:
-        screen.say(f"With {plural(carried.held, 'file')} that messages have beside them.")
+        screen.say(f"Included {plural(carried.held, 'attachment')}.")
     if carried.missing:
         screen.say(
-            (f"{plural(carried.missing, 'file')} beside messages not found", WARNING),
-            ": the messages are there, without them.",
+            (f"{plural(carried.missing, 'attachment')} not found", WARNING),
+            "; the messages are included without them.",
         )

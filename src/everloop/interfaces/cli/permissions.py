@@ -1,9 +1,8 @@
-"""What a script may undo: what scripts and agents wrote. What the user recorded is the user's.
+"""Permissions for undoing: scripts and agents may undo their own facts, not those of the user.
 
-So is what was recorded of lessons, of hosts and of who is let in, whoever passed it on. An agent
-with a shell could otherwise take back a thumbs-down, a failed verdict, that the user no longer
-trusts a host, or that a device was revoked, by going around the rules that guard them. It can still
-discard a lesson.
+Facts about lessons, hosts and access are protected too, whoever recorded them. Otherwise an agent
+with a shell could bypass the rules of these domains and retract a thumbs-down, a failed verdict,
+the end of trust in a host, or the revocation of a device. It can still discard a lesson.
 """
 
 from collections.abc import Iterable
@@ -14,29 +13,29 @@ from everloop.interfaces.cli.session import USER, Session
 from everloop.log import visible
 
 NOTES = "notes"
-GUARDED = ("access", "lesson:", "host:", "sentiment:")  # streams by how they begin
-_THEIRS = f"""
+GUARDED = ("access", "lesson:", "host:", "sentiment:")  # prefixes of protected streams
+_PROTECTED = f"""
 SELECT l.position FROM log l WHERE {visible("l")} AND (
     l.actor = '{USER}' OR {" OR ".join(f"l.stream GLOB '{start}*'" for start in GUARDED)})
 """  # noqa: S608 - our own conditions
 
 
 def check_stream(stream: str) -> str:
-    """The stream of a note, if it is one: every other stream belongs to what stands on it.
+    """Check that a note goes to a stream of notes: other streams belong to their domains.
 
     Raises:
-        Invalid: it is not.
+        Invalid: the stream is not for notes.
     """
     if stream != NOTES and not stream.startswith(f"{NOTES}:"):
-        raise Invalid(f"{stream!r} is no stream for notes", hint=f"Use {NOTES} or {NOTES}:NAME.")
+        raise Invalid(f"{stream!r} is not a stream for notes", hint=f"Use {NOTES} or {NOTES}:NAME.")
     return stream
 
 
 def check_own(session: Session, engine: Engine, positions: Iterable[int]) -> None:
-    """Let the user undo everything, and others what is theirs.
+    """Check that the actor may undo these facts: the user any, others only unprotected ones.
 
     Raises:
-        Forbidden: one of these is the user's, and it is not the user who asks.
+        Forbidden: one of the facts is protected and the actor is not the user.
     """
     if session.actor == USER:
         return
@@ -47,26 +46,26 @@ def check_own(session: Session, engine: Engine, positions: Iterable[int]) -> Non
 
 
 def check_stand(session: Session, engine: Engine, branch: str) -> None:
-    """Let others stand only where nothing goes out of sight that is the user's.
+    """Check that switching to a branch hides no protected fact, unless the user does it.
 
     Raises:
-        Forbidden: something would.
+        Forbidden: a protected fact would be hidden.
     """
     if session.actor == USER:
         return
     branches = engine.log.branches
-    here = branches.standing[branches[branch].root]
+    current = branches.standing[branches[branch].root]
     with engine.log.file.reading() as reader:
-        reader.look(branches.standing_with(here))
-        seen = {row[0] for row in reader.rows(_THEIRS)}
+        reader.look(branches.standing_with(current))
+        before = {row[0] for row in reader.rows(_PROTECTED)}
         reader.look(branches.standing_with(branch))
-        lost = seen - {row[0] for row in reader.rows(_THEIRS)}
+        lost = before - {row[0] for row in reader.rows(_PROTECTED)}
     if lost:
         raise _forbidden(session, min(lost))
 
 
 def _forbidden(session: Session, position: int) -> Forbidden:
     return Forbidden(
-        f"{session.actor} cannot undo position {position}, which is the user's to undo",
-        hint="Only the user can, at a terminal.",
+        f"{session.actor} cannot undo position {position}; only the user can",
+        hint="Run it at a terminal as the user.",
     )

@@ -1,9 +1,9 @@
-"""One run of a command: its settings, its engine, who speaks, and how it answers and asks.
+"""The context of one command run: settings, engine, actor, output and confirmation.
 
-Who speaks is decided here and by no option. Someone at a terminal is `user`. Without a terminal on
-standard input, the words come from a script or an agent's shell, and are recorded as `agent:cli`:
-an agent that can run commands must not be able to speak as the user. `--yes` answers questions; it
-does not change who speaks.
+The actor is decided here and by no option. Someone at a terminal is `user`. Without a terminal on
+standard input, the command comes from a script or an agent's shell and is recorded as `agent:cli`:
+an agent that can run commands must not be able to act as the user. `--yes` skips confirmation; it
+does not change the actor.
 """
 
 from argparse import Namespace
@@ -29,7 +29,7 @@ ON_STANDARD_INPUT = "-"
 
 
 class Session:
-    """What a command is given to work with."""
+    """Settings, engine, actor and output of one command run."""
 
     def __init__(self, args: Namespace, streams: Streams) -> None:
         self.json: bool = args.json
@@ -43,56 +43,56 @@ class Session:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force."""
+        """The effective settings."""
         return load(self._environment, home=self._home)
 
     @cached_property
     def world(self) -> World:
-        """This machine."""
+        """Clock, ids and randomness of this machine."""
         return system_world(self.settings.log.lock_wait_s)
 
     @property
     def actor(self) -> str:
-        """Who speaks."""
+        """Who runs the command: `user` at a terminal, else `agent:cli`."""
         return USER if self.stdin.isatty() else NOBODY_AT_THE_TERMINAL
 
     @property
     def now(self) -> datetime:
-        """This moment, to say how old things are."""
+        """The current time."""
         return self.world.clock.now()
 
     @cached_property
     def screen(self) -> Screen:
-        """Where answers for people go."""
+        """Standard output, formatted for people."""
         return Screen(self.stdout)
 
     @cached_property
     def aside(self) -> Screen:
-        """Where questions and progress go, so that they never mix with an answer."""
+        """Standard error, for questions and progress, so that they never mix with the output."""
         return Screen(self._stderr)
 
     def said(self, given: str) -> str:
-        """The words that were given; for `-`, those on standard input.
+        """The given text, or standard input if it is `-`.
 
         Raises:
-            Invalid: they are not UTF-8.
+            Invalid: the text is not UTF-8.
         """
         try:
             text = self.stdin.read() if given == ON_STANDARD_INPUT else given
-            text.encode()  # what a terminal or a locale let through unread fails here
+            text.encode()  # fails on bytes that the locale passed through undecoded
         except UnicodeError as problem:
             raise Invalid(
                 "the text is not UTF-8",
-                hint="Convert it first, such as: iconv -f LATIN1 -t UTF-8 FILE | everloop …",
+                hint="Convert it first, for example: iconv -f LATIN1 -t UTF-8 FILE | everloop …",
             ) from problem
         return text
 
     def engine(self) -> Engine:
-        """The engine of this data home and tenant."""
+        """Open the engine of this data home and tenant."""
         return Engine.open(settings=self.settings, tenant=self.tenant, world=self.world)
 
     def looking(self) -> Engine:
-        """The engine for a command that only reads: while the server is away, the copy will do."""
+        """Open the engine for reading, or the local copy if the server is unavailable."""
         try:
             return self.engine()
         except Unavailable as reason:
@@ -103,7 +103,7 @@ class Session:
             return engine
 
     def answer(self, value: Any, draw: Callable[[Screen], None]) -> None:
-        """Give the answer: `value` as JSON to machines, drawn to people."""
+        """Print the result: `value` as JSON with `--json`, else formatted by `draw`."""
         if self.json:
             self.stdout.write(document(value))
         else:
@@ -111,25 +111,25 @@ class Session:
 
     @property
     def asks(self) -> bool:
-        """Whether somebody is here to be asked, and wants to be."""
+        """Whether a person can be asked for confirmation."""
         return self.stdin.isatty() and not self.json and not self._yes
 
     def agreed(
-        self, preview: Callable[[Screen], None], question: str, no: str = "Nothing was changed."
+        self, preview: Callable[[Screen], None], question: str, no: str = "No changes made."
     ) -> bool:
-        """Whether to go ahead: after a preview and a question, or because of `--yes`.
+        """Ask for confirmation after a preview; `--yes` confirms without asking.
 
-        `no` is what is said to whoever does not want to.
+        `no` is printed if the person declines.
 
         Raises:
-            Rejected: there is nobody to ask.
+            Rejected: there is no terminal to ask at.
         """
         if self._yes:
             return True
         if self.json or not self.stdin.isatty():
             raise Rejected(
-                f"this asks first ({question}), and nobody is here to answer",
-                hint="Look at it with --preview where there is one; go ahead with --yes.",
+                f"this needs confirmation ({question}), but there is no terminal to ask at",
+                hint="Pass --yes to confirm. Commands with --preview can show the changes first.",
             )
         preview(self.aside)
         self.aside.ask(f"{question} [y/N] ")
@@ -140,7 +140,7 @@ class Session:
 
     @contextmanager
     def progress(self, doing: str) -> Generator[Progress | None]:
-        """A bar on the terminal while something takes long; nothing where there is none."""
+        """Show a progress bar, if standard error is a terminal."""
         if self.json or not self._stderr.isatty():
             yield None
             return

@@ -1,4 +1,4 @@
-"""What was not taken in, the same in every command that reads files."""
+"""Reports files and entries that were skipped, the same in every command that reads files."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ Troubles = Sequence[folder.Trouble] | Sequence[entries.Trouble]
 
 
 def draw_troubles(
-    screen: Screen, troubles: Troubles, *, each: str = "thing", fate: str = "left aside"
+    screen: Screen, troubles: Troubles, *, each: str = "item", fate: str = "skipped"
 ) -> None:
-    """What was not taken in, and what to do about it."""
+    """Print what was skipped, why, and how to fix it."""
     if troubles:
         screen.say((f"{plural(len(troubles), each)} {fate}:", WARNING))
     for trouble in troubles:
@@ -24,5 +24,5 @@ def draw_troubles(
 
 
 def code_of(troubles: Troubles) -> int | None:
-    """The exit code of a command that could not take everything in."""
+    """The exit code of a command that skipped something."""
     return EXIT_CODES[Rejected] if troubles else None

@@ -1,11 +1,11 @@
-"""What a run is connected to."""
+"""The standard streams and environment of one command run."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, TextIO
 
 
 class Streams(NamedTuple):
-    """Where a command reads and writes, and the environment it is run in (None: the real one)."""
+    """Standard streams and environment variables (None: those of the process)."""
 
     stdin: TextIO
     stdout: TextIO

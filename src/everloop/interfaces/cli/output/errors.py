@@ -1,4 +1,4 @@
-"""What is said when a request fails: what happened, and what to do next."""
+"""Prints errors: a message and a hint for people, or a JSON document."""
 
 import traceback
 from typing import TextIO
@@ -13,7 +13,7 @@ from everloop.interfaces.cli.output.json_document import document
 
 
 def show(problem: EverloopError, stream: TextIO) -> None:
-    """Message and hint, for a person."""
+    """Print the message and the hint."""
     console = Console(file=stream, highlight=False, soft_wrap=True)
     console.print(Text.assemble(("error: ", "bold red"), inert(str(problem))))
     if problem.hint:
@@ -21,16 +21,16 @@ def show(problem: EverloopError, stream: TextIO) -> None:
 
 
 def fault(problem: Exception, stream: TextIO) -> EverloopError:
-    """A fault of ours: where it happened, for whoever mends it, and what to tell the person."""
+    """Turn an unexpected exception into an error, and print its traceback for a bug report."""
     stream.write(inert("".join(traceback.format_exception(problem))))
     return Corrupt(
-        f"this is a fault in Everloop: {type(problem).__name__}: {problem}",
-        hint="Nothing half-done was kept. Please report it with the lines above.",
+        f"internal error in Everloop: {type(problem).__name__}: {problem}",
+        hint="No incomplete change was saved. Please report this with the traceback above.",
     )
 
 
 def as_json(problem: EverloopError) -> str:
-    """The same as a document."""
+    """The error as a JSON document."""
     return document(
         {
             "error": {

@@ -1,8 +1,9 @@
-"""Stored text made harmless for a terminal.
+"""Escapes control characters, so that stored text cannot act on the terminal.
 
-What is in the log was written by anyone: a web page, an agent, a character. Printed raw, an escape
-sequence could move the cursor, rename the window or hide what follows; a direction mark could show
-text backwards. So every control or invisible format character is shown as a visible sign instead.
+Anyone may have written what is in the log: a web page, an agent, a character. Printed raw, an
+escape sequence could move the cursor, rename the window or hide what follows; a direction mark
+could show text backwards. So every control or invisible format character is replaced by a visible
+one.
 """
 
 import unicodedata
@@ -10,21 +11,21 @@ import unicodedata
 CONTROL_PICTURES = 0x2400
 DELETE = 0x7F
 LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
-JOINERS = "\u200c\u200d"  # several scripts and emoji need them to be spelled at all
+JOINERS = "\u200c\u200d"  # required by several scripts and by emoji
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def inert(text: str) -> str:
-    """`text` with line breaks and tabs kept, and everything else that could act made visible."""
+    """`text` with control characters made visible, except line breaks and tabs."""
     if text.isascii() and text.isprintable():
         return text
     lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join("".join(_shown(character) for character in line) for line in lines)
+    return "\n".join("".join(_escape(character) for character in line) for line in lines)
 
 
 def one_line(text: str, width: int | None = None) -> str:
-    """`text` on one line, breaks shown as spaces, cut to `width` characters with an ellipsis."""
-    enough = text if width is None else text[: 4 * width]  # what is cut need not be looked at
+    """`text` on one line: line breaks become spaces, and an ellipsis marks a cut at `width`."""
+    enough = text if width is None else text[: 4 * width]  # the rest would be cut anyway
     flat = " ".join("".join(" " if c in LINE_BREAKS else c for c in enough).split())
     shown = inert(flat)
     if width is None or len(shown) <= width:
@@ -32,7 +33,7 @@ def one_line(text: str, width: int | None = None) -> str:
     return f"{shown[: max(width - 1, 0)].rstrip()}…"
 
 
-def _shown(character: str) -> str:
+def _escape(character: str) -> str:
     if character.isprintable() or character in JOINERS:
         return character
     if character == "\t":

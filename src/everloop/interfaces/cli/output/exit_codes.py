@@ -1,4 +1,4 @@
-"""The one table from error class to exit code. Scripts rely on it; `docs/cli.md` prints it."""
+"""The table from error class to exit code. Scripts rely on it; `docs/cli.md` prints it."""
 
 from everloop.errors import (
     Conflict,
@@ -11,7 +11,7 @@ from everloop.errors import (
 )
 
 DONE = 0
-DECLINED = 1  # a person was asked and said no; nothing was changed
+DECLINED = 1  # the user declined the confirmation; nothing was changed
 INTERRUPTED = 130
 
 EXIT_CODES: dict[type[EverloopError], int] = {
@@ -24,20 +24,20 @@ EXIT_CODES: dict[type[EverloopError], int] = {
 }
 
 MEANINGS: dict[int, str] = {
-    DONE: "done",
-    DECLINED: "you were asked and said no; nothing was changed",
-    2: "the request cannot be carried out as asked: change it",
-    3: "something the request names does not exist",
-    4: "something changed meanwhile: look again, then decide again",
-    5: "you may not do this",
-    69: "a disk, a database or a program is not available now: try again later",
-    70: "the log contradicts itself: see `everloop verify`",
-    INTERRUPTED: "interrupted from the keyboard",
+    DONE: "success",
+    DECLINED: "you declined the confirmation; nothing was changed",
+    2: "invalid request: change it and try again",
+    3: "not found",
+    4: "conflict: the data changed in the meantime; read it again and retry",
+    5: "permission denied",
+    69: "a disk, database or program is not available: try again later",
+    70: "the log is damaged, or an internal error: run `everloop verify`",
+    INTERRUPTED: "interrupted with Ctrl-C",
 }
 
 
 def exit_code(problem: EverloopError) -> int:
-    """The exit code for an error: its own row, or that of its nearest ancestor."""
+    """The exit code of an error: that of its class, or of the nearest base class."""
     for ancestor in type(problem).__mro__:
         if ancestor in EXIT_CODES:
             return EXIT_CODES[ancestor]

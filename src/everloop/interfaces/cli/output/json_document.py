@@ -1,4 +1,4 @@
-"""Answers for machines: JSON, in ASCII, so that no stored character can act on a terminal."""
+"""JSON output, in ASCII, so that no stored character can act on a terminal."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import msgspec
 
 
 def document(value: Any) -> str:
-    """One JSON document on one line."""
+    """Encode a value as one line of JSON."""
     plain = msgspec.to_builtins(value, enc_hook=_plain)
     return json.dumps(plain).replace("\x7f", "\\u007f") + "\n"
 
@@ -16,4 +16,4 @@ def document(value: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"{type(value).__name__} has no place in a document")
+    raise TypeError(f"{type(value).__name__} cannot be encoded as JSON")

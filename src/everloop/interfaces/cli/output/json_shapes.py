@@ -1,4 +1,4 @@
-"""The shapes of what the log gives, for machines. Scripts rely on the names of these fields."""
+"""The JSON form of records, receipts and impacts. Scripts rely on the names of these fields."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from everloop.log.read.queries import Sighting, Story
 
 
 def record_of(record: Record) -> dict[str, Any]:
-    """A record, with its payload and sources as JSON and not as text in JSON."""
+    """A record, with payload and sources decoded instead of JSON inside a string."""
     return {
         "position": record.position,
         "stream": record.stream,
@@ -34,7 +34,7 @@ def sighting_of(sighting: Sighting) -> dict[str, Any]:
 
 
 def receipt_of(receipt: Receipt) -> dict[str, Any]:
-    """Where something was recorded."""
+    """Where a change was recorded."""
     return {
         "stream": receipt.stream,
         "branch": receipt.branch,
@@ -46,7 +46,7 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
 
 
 def impact_of(impact: Impact, seen: Impact) -> dict[str, Any]:
-    """What would change: what may be shown of it, and how many facts there are besides."""
+    """The visible facts of an impact, and the number of the others."""
     shown = len(seen.hides) + len(seen.restores)
     return {
         "hides": seen.hides,
@@ -57,7 +57,7 @@ def impact_of(impact: Impact, seen: Impact) -> dict[str, Any]:
 
 
 def story_of(story: Story) -> dict[str, Any]:
-    """A record and what is behind it."""
+    """A record with its sources, its dependants, and what hides it."""
     return {
         **sighting_of(story.fact),
         "sources": [sighting_of(one) for one in story.sources],

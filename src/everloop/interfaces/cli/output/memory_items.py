@@ -1,4 +1,4 @@
-"""Memory items as tables and lines, the same in every command."""
+"""Formats memories as tables and lines, for every command."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -16,21 +16,21 @@ from everloop.memory.model.events import PIVOTAL, PinGaveWay
 from everloop.memory.model.scopes import Asker
 from everloop.memory.projections.queries import Item
 
-TEXT_WIDTH = 240  # more than a line holds; the table cuts it to what fits
+TEXT_WIDTH = 240  # wider than most terminals; the table cuts it to fit
 LEVELS = ("routine", "notable", "significant", "pivotal")
 MATCH = "bold yellow"
 SCOPE_WIDTH = 18
 
 
 def table(screen: Screen, items: Iterable[Item], now: datetime) -> None:
-    """Items, one per line; in a narrow terminal, on two."""
+    """Print memories, one per line, or on two lines in a narrow terminal."""
     if not screen.wide:
         for item in items:
             screen.line(Text("  ").join((styled((handle(item.item_id), NAME)), about(item, now))))
             screen.line(Text.assemble("  ", said(item, now)))
         return
     screen.table(
-        ("id", "happened", "scope", "kind", "what"),
+        ("id", "when", "scope", "kind", "memory"),
         [
             (
                 styled((handle(item.item_id), NAME)),
@@ -46,37 +46,37 @@ def table(screen: Screen, items: Iterable[Item], now: datetime) -> None:
 
 
 def about(item: Item, now: datetime) -> Text:
-    """When, for whom and what kind, faint."""
+    """Time, scope and kind, dimmed."""
     facts = (when(item.happened_at, now), one_line(item.scope, SCOPE_WIDTH), item.kind)
     return styled(("  ".join(facts), FAINT))
 
 
-def said(item: Item, now: datetime, asked: str = "") -> Text:
-    """What an item says, on one line: its marks, its title, then the text if that says more."""
-    said = Text()
+def said(item: Item, now: datetime, query: str = "") -> Text:
+    """A memory on one line: its flags, its title, then its text if that differs."""
+    line = Text()
     if item.retired:
-        said.append("[retired] ", WARNING)
+        line.append("[retired] ", WARNING)
     if item.holds_until and item.holds_until <= now:
-        said.append("[no longer holds] ", WARNING)
+        line.append("[expired] ", WARNING)
     if item.pinned:
-        said.append("★ ", GOOD)
-    said.append_text(highlighted(item.title, asked, STRONG))
+        line.append("★ ", GOOD)
+    line.append_text(highlighted(item.title, query, STRONG))
     if item.text.strip() != item.title:
-        said.append("  ")
-        said.append_text(highlighted(item.text, asked, FAINT))
-    return said
+        line.append("  ")
+        line.append_text(highlighted(item.text, query, FAINT))
+    return line
 
 
-def highlighted(text: str, asked: str, style: str) -> Text:
-    """A piece of text, with the words that were looked for."""
-    if not asked:
+def highlighted(text: str, query: str, style: str) -> Text:
+    """The part of a text around the query terms, with the terms highlighted."""
+    if not query:
         return styled((one_line(text, TEXT_WIDTH), style))
-    parts = snippet(text, asked, TEXT_WIDTH).parts()
+    parts = snippet(text, query, TEXT_WIDTH).parts()
     return styled(*((part, MATCH if found else style) for part, found in parts))
 
 
 def against(screen: Screen, items: Sequence[Item], now: datetime) -> None:
-    """Items that contradict each other, newest first, with their whole texts."""
+    """Print memories that contradict each other in full, newest first."""
     for item in sorted(items, key=lambda each: each.happened_at, reverse=True):
         screen.table(
             ("", ""),
@@ -91,14 +91,14 @@ def against(screen: Screen, items: Sequence[Item], now: datetime) -> None:
 
 
 def when(at: datetime, now: datetime) -> str:
-    """When something happened: how long ago; if that is long, yet to come or a day, the date."""
+    """When something happened: its age if recent, else the date."""
     if at > now or (now - at).days >= 2 or is_day(at):
         return local_short(at, now)
     return age(at, now)
 
 
 def until(end: datetime, now: datetime) -> str:
-    """Until when something holds; midnight is the end of the day before it."""
+    """When something expires; midnight means the end of the day before."""
     return f"the end of {_day_before(end)}" if is_day(end) else local_short(end, now)
 
 
@@ -107,28 +107,28 @@ def _day_before(end: datetime) -> str:
 
 
 def gave_way(reader: Reader, who: Asker, receipt: Receipt) -> list[Item]:
-    """The items whose pins gave way to what a receipt tells of."""
+    """The memories that a change unpinned to stay within the limit of pins."""
     events = [fact.event for fact in receipt.facts]
     return these(reader, who, [each.item_id for each in events if isinstance(each, PinGaveWay)])
 
 
 def draw_pins(screen: Screen, item: Item, gone: Sequence[Item], *, rated: bool) -> None:
-    """What became of pins when an item was rated: which gave way, and why it has none itself."""
+    """Print which pins a rating removed, or why the memory itself was not pinned."""
     for other in gone:
         screen.say(
-            ("For its pin an older one gave way", WARNING),
+            ("The limit of pins was reached, so an older memory was unpinned", WARNING),
             ": ", (handle(other.item_id), NAME), f"  {one_line(other.title, TEXT_WIDTH)}",
         )  # fmt: skip
-        screen.say((f"To keep that one as well: everloop pin {handle(other.item_id)}", FAINT))
+        screen.say((f"To pin it again: everloop pin {handle(other.item_id)}", FAINT))
     if rated and item.significance == PIVOTAL and not item.pinned:
         screen.say(
-            ("It is not pinned", WARNING),
-            ": its pin was taken off before, or gave way, and does not come back by itself.",
+            ("Not pinned", WARNING),
+            ": it was unpinned before, and is not pinned again automatically.",
         )
         screen.say((f"To pin it: everloop pin {handle(item.item_id)}", FAINT))
 
 
 def undo(screen: Screen, positions: Sequence[int]) -> None:
-    """How to take it back."""
+    """Print the command that undoes a change."""
     if positions:
-        screen.say((f"To undo it: everloop log retract {spans(positions)}", FAINT))
+        screen.say((f"To undo: everloop log retract {spans(positions)}", FAINT))

@@ -1,4 +1,4 @@
-"""Drawing on a terminal. Everything that came from the log is made inert on its way here."""
+"""Prints styled text, tables and progress bars. Control characters in text are escaped here."""
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -27,15 +27,15 @@ Cell = str | Text
 
 
 class _Console(Console):
-    """A console that leaves it to the caller what to do when its reader has gone."""
+    """A console that raises when the reader has closed the pipe, instead of exiting."""
 
     def on_broken_pipe(self) -> None:
-        """Pass it on."""
+        """Raise instead of exiting."""
         raise BrokenPipeError
 
 
 class Screen:
-    """A place to draw on."""
+    """Formatted output on one stream."""
 
     def __init__(self, stream: TextIO) -> None:
         width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
@@ -43,29 +43,29 @@ class Screen:
 
     @property
     def wide(self) -> bool:
-        """Whether there is room for the longer form."""
+        """Whether the terminal is wide enough for tables with many columns."""
         return self._console.width >= WIDE
 
     def say(self, *parts: str | tuple[str, str]) -> None:
-        """One paragraph; a part may be a pair of text and style."""
+        """Print a paragraph; a part may be a pair of text and style."""
         self._console.print(styled(*parts))
 
     def line(self, text: Text) -> None:
-        """One line, cut to the width there is."""
+        """Print one line, cut to the terminal width."""
         self._console.print(text, no_wrap=True, overflow="ellipsis")
 
     def gap(self) -> None:
-        """An empty line."""
+        """Print an empty line."""
         self._console.print()
 
     def draw(self, thing: RenderableType) -> None:
-        """Anything rich can draw. Its text must be inert already."""
+        """Print a rich renderable, whose text must already be escaped."""
         self._console.print(thing)
 
     def table(
         self, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, cut: bool = False
     ) -> None:
-        """Columns under faint headings. The last one takes the room that is left, or is cut."""
+        """Print a table. The last column takes the remaining width; with `cut` it is truncated."""
         drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=FAINT)
         drawn.show_header = any(headings)
         drawn.expand = cut
@@ -88,21 +88,21 @@ class Screen:
         self._console.print(drawn)
 
     def fields(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """What is said of one thing, under faint labels; what is empty is left out."""
-        self.table(("", ""), [(styled((label, FAINT)), said) for label, said in pairs if said])
+        """Print labelled values; empty ones are left out."""
+        self.table(("", ""), [(styled((label, FAINT)), value) for label, value in pairs if value])
 
     def notes(self, notes: Iterable[str]) -> None:
-        """Remarks about an answer, below it."""
+        """Print remarks below a result."""
         for note in notes:
             self.say((note, FAINT))
 
     def ask(self, question: str) -> None:
-        """A question, with the cursor left behind it."""
+        """Print a question without a line break."""
         self._console.print(styled((question, STRONG)), end="")
 
     @contextmanager
     def bar(self, doing: str) -> Generator[Progress]:
-        """A progress bar that is gone when the work is done."""
+        """Show a progress bar that disappears when the work is done."""
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=40),
@@ -119,7 +119,7 @@ class Screen:
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """Inert text from plain parts and pairs of text and style."""
+    """Build escaped text from plain parts and pairs of text and style."""
     return Text.assemble(
         *(inert(part) if isinstance(part, str) else (inert(part[0]), part[1]) for part in parts)
     )

@@ -1,4 +1,4 @@
-"""What a command says that reads this machine's copy, because the server does not answer."""
+"""The warning of a command that reads the local copy because the server is unavailable."""
 
 from datetime import datetime
 
@@ -8,19 +8,19 @@ from everloop.log import Log
 
 
 def draw_behind(screen: Screen, log: Log, now: datetime) -> None:
-    """How old the copy is, that nothing can be written, and why."""
+    """Print how old the copy is, that it is read-only, and why."""
     if log.behind is None:
         return
     reason, level = log.behind
     head = log.head
     screen.say(
-        ("This is this machine's copy", WARNING),
-        f", level with the server at {local_with_age(level.at, now)}, up to position {head:,}."
-        " What came since is not in it, and nothing can be written.",
+        ("Using the local copy", WARNING),
+        f", last synced at {local_with_age(level.at, now)}, up to position {head:,}."
+        " It lacks everything newer and is read-only.",
     )
     if head < level.position:
         screen.say(
-            ("It is not whole", WARNING),
-            f": it was being filled anew, and went up to position {level.position:,} before.",
+            ("The copy is incomplete", WARNING),
+            f": a full resync was interrupted; before that it reached position {level.position:,}.",
         )
     screen.notes([str(reason), reason.hint])

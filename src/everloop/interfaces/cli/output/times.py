@@ -1,4 +1,4 @@
-"""Times as a person reads them: local, with how long ago."""
+"""Formats times for people: local time and age."""
 
 from datetime import datetime, time, timedelta, tzinfo
 
@@ -12,14 +12,14 @@ _STEPS = (
 
 
 def local(at: datetime, zone: tzinfo | None = None) -> str:
-    """A moment in the local time zone, to the second."""
+    """A time in the local time zone, to the second."""
     return at.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def local_short(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
-    """A moment in the local time zone, as short as can be: today, only the time of day.
+    """A time in the local time zone, as short as possible: for today only the time of day.
 
-    What was said to have happened on a day has no time of day.
+    Midnight stands for the whole day and is shown as a date.
     """
     here = at.astimezone(zone)
     if is_day(at, zone):
@@ -30,12 +30,12 @@ def local_short(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
 
 
 def is_day(at: datetime, zone: tzinfo | None = None) -> bool:
-    """Whether it is midnight where one is: then a day was meant, such as `last Tuesday`."""
+    """Whether a time is local midnight, which stands for a whole day such as `last Tuesday`."""
     return at.astimezone(zone).time() == time.min
 
 
 def age(at: datetime, now: datetime) -> str:
-    """How long ago a moment was, in one unit."""
+    """How long ago a time was, in one unit."""
     passed = now - at
     if passed < timedelta(seconds=1):
         return "just now"
@@ -46,5 +46,5 @@ def age(at: datetime, now: datetime) -> str:
 
 
 def local_with_age(at: datetime, now: datetime, zone: tzinfo | None = None) -> str:
-    """A moment and how long ago it was."""
+    """A time and how long ago it was."""
     return f"{local(at, zone)} ({age(at, now)})"

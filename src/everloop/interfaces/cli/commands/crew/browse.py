@@ -1,4 +1,4 @@
-"""`everloop skills`, `personas` and `teams`: looking at them, and putting them to use or away."""
+"""`everloop skills`, `personas` and `teams`: list, show, activate, archive and remove them."""
 
 from argparse import Namespace
 from typing import Final
@@ -19,7 +19,7 @@ SORTS: Final[dict[str, Sort]] = {"skills": "skill", "personas": "persona", "team
 
 
 def sort_of(args: Namespace) -> Sort:
-    """Which of the three a command is about: its first word says so."""
+    """The type of entry that a command is about, from its first word."""
     return SORTS[args.spec.words[0]]
 
 
@@ -35,14 +35,14 @@ def list_entries(session: Session, args: Namespace) -> None:
         if found:
             _table(screen, found)
         else:
-            screen.say(f"No {sort}s here.")
+            screen.say(f"No {sort}s found.")
         screen.notes(notes)
 
     session.answer({f"{sort}s": found, "notes": notes}, draw)
 
 
 def show(session: Session, args: Namespace) -> None:
-    """Show one entry with all that it says."""
+    """Show an entry in full."""
     principal = principal_of(session, args)
     with session.looking() as engine:
         found = engine.crew.whole(principal, sort_of(args), args.name)
@@ -50,20 +50,20 @@ def show(session: Session, args: Namespace) -> None:
 
 
 def activate(session: Session, args: Namespace) -> None:
-    """Put an entry to use."""
-    _change(session, args, ActivateEntry(sort_of(args), args.name), "in use")
+    """Activate an entry."""
+    _change(session, args, ActivateEntry(sort_of(args), args.name), "active")
 
 
 def archive(session: Session, args: Namespace) -> None:
-    """Put an entry out of use."""
+    """Archive an entry."""
     command = ArchiveEntry(sort_of(args), args.name, args.reason, args.force)
-    _change(session, args, command, "out of use")
+    _change(session, args, command, "archived")
 
 
 def remove(session: Session, args: Namespace) -> None:
-    """Let an entry go."""
+    """Remove an entry."""
     command = RemoveEntry(sort_of(args), args.name, args.reason, args.force)
-    _change(session, args, command, "gone")
+    _change(session, args, command, "removed")
 
 
 def _change(
@@ -77,9 +77,9 @@ def _change(
 
     def draw(screen: Screen) -> None:
         if not receipt.facts:
-            screen.say("It is so already: ", (args.name, NAME), f" is {done}.")
+            screen.say("No change: ", (args.name, NAME), f" is already {done}.")
             return
-        screen.say(("Recorded", GOOD), ": ", (args.name, NAME), f" is {done}.")
+        screen.say(("Done", GOOD), ": ", (args.name, NAME), f" is {done}.")
         memory_items.undo(screen, [receipt.facts[0].position])
 
     session.answer(receipt_of(receipt), draw)
@@ -87,7 +87,7 @@ def _change(
 
 def _table(screen: Screen, found: list[Headline]) -> None:
     screen.table(
-        ("name", "status", "by", "what"),
+        ("name", "status", "by", "description"),
         [
             (
                 styled((each.name, NAME)),
@@ -114,9 +114,9 @@ def _draw(screen: Screen, session: Session, found: Whole) -> None:
         screen.say(found.profile.body.strip())
     if found.history:
         screen.gap()
-        screen.say(("Lessons that made it better", STRONG))
+        screen.say(("Lessons that improved it", STRONG))
         screen.table(
-            ("lesson", "promoted", "by", "what set it off"),
+            ("lesson", "promoted", "by", "trigger"),
             [
                 (each.lesson_id, local_with_age(each.promoted_at, session.now), each.author,
                  each.trigger)
@@ -131,10 +131,10 @@ def _fields(found: Whole, session: Session) -> list[tuple[str, str]]:
     fields = [
         ("status", head.status),
         ("scope", head.scope),
-        ("written by", f"{head.author}, through {head.actor}"),
+        ("written by", f"{head.author}, via {head.actor}"),
         ("pack", head.pack_id),
         ("written", local_with_age(head.written_at, session.now)),
-        ("stands on", ", ".join(found.evidence)),
+        ("evidence", ", ".join(found.evidence)),
     ]
     match found.profile:
         case Skill() as skill:
@@ -146,8 +146,8 @@ def _fields(found: Whole, session: Session) -> list[tuple[str, str]]:
 
 
 def _skill_fields(skill: Skill) -> list[tuple[str, str]]:
-    words = ("type", "version", "when_to_use", "argument_hint", "model", "effort", "agent")
-    named = [(name.replace("_", " "), str(getattr(skill, name))) for name in words]
+    names = ("type", "version", "when_to_use", "argument_hint", "model", "effort", "agent")
+    named = [(name.replace("_", " "), str(getattr(skill, name))) for name in names]
     return [
         *named,
         ("context", skill.context),
@@ -155,6 +155,6 @@ def _skill_fields(skill: Skill) -> list[tuple[str, str]]:
         ("arguments", ", ".join(skill.arguments)),
         ("allowed tools", ", ".join(skill.allowed_tools)),
         ("paths", ", ".join(skill.paths)),
-        ("hooks, never run", msgspec.json.encode(skill.hooks).decode() if skill.hooks else ""),
+        ("hooks (never run)", msgspec.json.encode(skill.hooks).decode() if skill.hooks else ""),
         ("files", ", ".join(file.path for file in skill.files)),
     ]

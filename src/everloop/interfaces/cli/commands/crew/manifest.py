@@ -1,4 +1,4 @@
-"""`everloop manifest`: what a host's model is told, as Markdown for its prompt or as JSON."""
+"""`everloop manifest`: the context for a model, as Markdown for its prompt or as JSON."""
 
 from argparse import Namespace
 from typing import Any
@@ -13,7 +13,7 @@ from everloop.memory.retrieval.results import Asked
 
 
 def manifest(session: Session, args: Namespace) -> None:
-    """Put a manifest together and show it."""
+    """Build a manifest and print it."""
     wish = Wish(
         statuses=tuple(args.status or ("active",)),
         lesson_limit=args.lessons,
@@ -32,14 +32,14 @@ def manifest(session: Session, args: Namespace) -> None:
 
 
 def _draw(session: Session, found: Manifest, notes: list[str]) -> None:
-    """The text alone goes to standard output, as it is: it is for a prompt."""
+    """Print only the text to standard output, since it is for a prompt."""
     aside = session.aside
     if found.text:
         session.stdout.write(f"{inert(found.text)}\n")
     else:
-        aside.say(("There is nothing to tell.", FAINT))
+        aside.say(("The manifest is empty.", FAINT))
     if found.stats.skipped:
-        aside.say((f"{found.stats.skipped} did not fit the budget.", FAINT))
+        aside.say((f"{found.stats.skipped} left out: over the token budget.", FAINT))
     aside.notes(notes)
 
 

@@ -1,4 +1,4 @@
-"""`everloop packs` and `packs install`: what others made, looked at before it is taken in."""
+"""`everloop packs` and `packs install`: list packs, and install them after a preview."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -16,16 +16,16 @@ from everloop.lessons.crew.pack import Offer, Pack
 
 
 def list_packs(session: Session, _: Namespace) -> None:
-    """List the packs that brought something."""
+    """List installed packs."""
     with session.looking() as engine:
         found = engine.crew.packs(session.actor)
 
     def draw(screen: Screen) -> None:
         if not found:
-            screen.say("No packs here. `everloop packs install` takes one in.")
+            screen.say("No packs installed. Run `everloop packs install PACK` to install one.")
             return
         screen.table(
-            ("pack", "brought"),
+            ("pack", "contents"),
             [
                 (
                     styled((pack_id, NAME)),
@@ -39,12 +39,12 @@ def list_packs(session: Session, _: Namespace) -> None:
 
 
 def install(session: Session, args: Namespace) -> int | None:
-    """Take a pack in, after a look at it."""
+    """Install a pack, after a preview."""
     pack = read_pack(Path(args.pack))
     if args.preview:
         session.answer(pack, lambda screen: _preview(screen, pack))
         return None
-    question = f"Install the pack {pack.pack_id}, with {plural(len(pack.offers), 'thing')}?"
+    question = f"Install the pack {pack.pack_id} with {plural(len(pack.offers), 'item')}?"
     if not session.agreed(lambda screen: _preview(screen, pack), question):
         return DECLINED
     with session.engine() as engine:
@@ -55,7 +55,7 @@ def install(session: Session, args: Namespace) -> int | None:
 
 def _preview(screen: Screen, pack: Pack) -> None:
     screen.table(
-        ("", "from", "what", "description"),
+        ("", "source", "notice", "description"),
         [
             (
                 offer.sort,
@@ -68,15 +68,15 @@ def _preview(screen: Screen, pack: Pack) -> None:
         cut=True,
     )
     draw_troubles(screen, pack.troubles)
-    screen.say(("Hooks and files are stored and shown; Everloop never runs them.", FAINT))
+    screen.say(("Hooks and files are stored, but Everloop never runs them.", FAINT))
 
 
 def _notice(offer: Offer) -> str:
-    """What a person should look at before taking it in."""
-    said = named(offer.fields)
-    notices = ["hooks"] if said.get("hooks") else []
+    """What a person should check before installing it."""
+    fields = named(offer.fields)
+    notices = ["hooks"] if fields.get("hooks") else []
     if offer.files:
         notices.append(plural(len(offer.files), "file"))
-    if offer.sort == "lesson" and str(said.get("promoted", "")).lower() == "true":
-        notices.append("promoted at once")
+    if offer.sort == "lesson" and str(fields.get("promoted", "")).lower() == "true":
+        notices.append("promoted immediately")
     return ", ".join(notices)

@@ -19,16 +19,16 @@ from everloop.lessons.crew.service import Enlisted, TakenIn
 from everloop.lessons.crew.validation import member_of
 from everloop.memory.markdown.folder import Trouble
 
-EVERY = ("draft", "active")
+NOT_ARCHIVED = ("draft", "active")
 
 
 def write(session: Session, args: Namespace) -> None:
-    """Write a persona or a team, or write it anew; what is not said stays."""
+    """Create or update a persona or a team; omitted fields keep their values."""
     sort = sort_of(args)
     with session.engine() as engine:
-        known = _known(engine, session, args)
-        profile = _profile(session, args, known)
-        if known is None:
+        existing = _existing(engine, session, args)
+        profile = _profile(session, args, existing)
+        if existing is None:
             new = EnlistEntry(sort, args.name, profile, args.scope or "user")
             done = engine.crew.enlist(new, by=speaker(session))
         else:
@@ -38,7 +38,7 @@ def write(session: Session, args: Namespace) -> None:
 
 
 def import_skills(session: Session, args: Namespace) -> int | None:
-    """Take in the skills of a folder."""
+    """Import the skills of a folder."""
     offers = read_folder(Path(args.folder))
     with session.engine() as engine:
         done = engine.crew.take_in(offers, by=speaker(session))
@@ -47,15 +47,15 @@ def import_skills(session: Session, args: Namespace) -> int | None:
 
 
 def export_skills(session: Session, args: Namespace) -> int | None:
-    """Write skills as folders."""
+    """Export skills as folders."""
     folder = Path(args.folder)
     written: list[str] = []
     troubles: list[Trouble] = []
     with session.engine() as engine:
-        found = engine.crew.headlines(session.actor, "skill", EVERY)
+        found = engine.crew.headlines(session.actor, "skill", NOT_ARCHIVED)
         for name in args.names or [each.name for each in found]:
             skill = engine.crew.whole(session.actor, "skill", name).profile
-            assert isinstance(skill, Skill), "a skill has a skill's fields"
+            assert isinstance(skill, Skill), "an entry of type skill has a skill profile"
             done, problems = write_skill(folder, name, skill)
             written += done
             troubles += problems
@@ -69,51 +69,51 @@ def export_skills(session: Session, args: Namespace) -> int | None:
 
 
 def draw_taken_in(screen: Screen, done: TakenIn) -> None:
-    """What was taken in, and what was not."""
+    """Print what was imported and what was skipped."""
     if done.entries:
         screen.table(
-            ("", "name", "what", "status"),
+            ("", "name", "change", "status"),
             [
                 (each.sort, styled((each.name, NAME)), each.what, styled(_status(each)))
                 for each in done.entries
             ],
         )
     if any(each.withheld for each in done.entries):
-        screen.say(("What waits is used when the user says so, with `activate`.", FAINT))
+        screen.say(("Inactive entries are used once the user runs `activate` on them.", FAINT))
     draw_troubles(screen, done.troubles)
-    memory_items.undo(screen, [each.positions[0] for each in done.entries if _fresh(each)])
+    memory_items.undo(screen, [each.positions[0] for each in done.entries if _is_undoable(each)])
 
 
 def _status(each: Enlisted) -> tuple[str, str]:
-    return (f"{each.status}, waits", WARNING) if each.withheld else (each.status, GOOD)
+    return (f"{each.status}, inactive", WARNING) if each.withheld else (each.status, GOOD)
 
 
-def _fresh(each: Enlisted) -> bool:
+def _is_undoable(each: Enlisted) -> bool:
     return bool(each.positions) and each.what in {"new", "changed"}
 
 
 def _draw_one(screen: Screen, done: Enlisted) -> None:
     if done.what == "unchanged":
-        screen.say("It says so already: ", (done.name, NAME), ".")
+        screen.say("No change: ", (done.name, NAME), ".")
         return
-    screen.say(("Written", GOOD), ": ", (done.name, NAME), f" is {_status(done)[0]}.")
+    screen.say(("Saved", GOOD), ": ", (done.name, NAME), f" is {_status(done)[0]}.")
     memory_items.undo(screen, done.positions[:1])
 
 
-def _known(engine: Engine, session: Session, args: Namespace) -> Profile | None:
-    """What is there already, if the one who speaks may see it."""
+def _existing(engine: Engine, session: Session, args: Namespace) -> Profile | None:
+    """The existing entry, if the actor may see it."""
     try:
         return engine.crew.whole(session.actor, sort_of(args), args.name).profile
     except NotFound:
         return None
 
 
-def _profile(session: Session, args: Namespace, known: Profile | None) -> Profile:
-    before = known if isinstance(known, Persona | Team) else None
+def _profile(session: Session, args: Namespace, existing: Profile | None) -> Profile:
+    before = existing if isinstance(existing, Persona | Team) else None
     title = args.title or (before.title if before else args.name)
     description = args.description or (before.description if before else "")
-    known_body = before.body if before else ""
-    body = known_body if args.body is None else session.said(args.body)
+    body_before = before.body if before else ""
+    body = body_before if args.body is None else session.said(args.body)
     if sort_of(args) == "persona":
         return Persona(title, description, body)
     members = tuple(member_of(each) for each in args.member or ())

@@ -1,1 +1,1 @@
-"""Commands on lessons: propose, use, judge, promote."""
+"""Commands on lessons: propose, use, rate, test and promote them."""

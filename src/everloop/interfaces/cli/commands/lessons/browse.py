@@ -1,4 +1,4 @@
-"""`everloop lessons` and `everloop gate`: looking at lessons, and at what the gate says of them."""
+"""`everloop lessons` and `everloop gate`: list and show lessons, and their promotion checks."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -52,17 +52,17 @@ def list_lessons(session: Session, args: Namespace) -> None:
         if page.lessons:
             table(screen, page.lessons, session.now)
         else:
-            screen.say("No lessons here.")
+            screen.say("No lessons found.")
         left = page.total - offset - len(page.lessons)
         if left > 0:
-            screen.say((f"{left} more: --page {args.page + 1}", FAINT))
+            screen.say((f"{left:,} more: --page {args.page + 1}", FAINT))
         screen.notes(notes)
 
     session.answer({"total": page.total, "lessons": page.lessons, "notes": notes}, draw)
 
 
 def recall(session: Session, args: Namespace) -> None:
-    """Find lessons that fit a question."""
+    """Search lessons."""
     principal = principal_of(session, args)
     with session.looking() as engine:
         hits = engine.lessons.recall(principal, " ".join(args.question), limit=args.limit)
@@ -72,14 +72,14 @@ def recall(session: Session, args: Namespace) -> None:
         if hits:
             table(screen, [hit.lesson for hit in hits], session.now)
         else:
-            screen.say("No lesson fits.")
+            screen.say("No matches.")
         screen.notes(notes)
 
     session.answer({"hits": hits, "notes": notes}, draw)
 
 
 def stale(session: Session, _: Namespace) -> None:
-    """Show lessons on trial that nobody says anything of."""
+    """List active lessons without recent feedback."""
     with session.looking() as engine:
         found = engine.lessons.stale(session.actor)
         notes = not_let_in(engine, session.actor)
@@ -87,23 +87,23 @@ def stale(session: Session, _: Namespace) -> None:
     def draw(screen: Screen) -> None:
         if found:
             table(screen, [each.lesson for each in found], session.now)
-            screen.say(("Does it help? everloop lessons feedback LESSON --up (or --down)", FAINT))
+            screen.say(("To rate one: everloop lessons feedback LESSON --up (or --down)", FAINT))
         else:
-            screen.say("There is no lesson to ask about.")
+            screen.say("No lessons need feedback.")
         screen.notes(notes)
 
     session.answer({"stale": found, "notes": notes}, draw)
 
 
 def show(session: Session, args: Namespace) -> None:
-    """Show one lesson with all that it says."""
+    """Show a lesson in full."""
     with session.looking() as engine:
         found = engine.lessons.find(principal_of(session, args), args.lesson)
     session.answer(found, lambda screen: _draw(screen, found, session.now))
 
 
 def gate(session: Session, args: Namespace) -> None:
-    """Show what a lesson lacks to be promoted."""
+    """Show the promotion checks of a lesson."""
     principal = principal_of(session, args)
     with session.looking() as engine:
         standing = engine.lessons.standing(principal, args.lesson)
@@ -116,7 +116,7 @@ def gate(session: Session, args: Namespace) -> None:
 
 
 def table(screen: Screen, lessons: Sequence[LessonSeen], now: datetime) -> None:
-    """Lessons, one per line."""
+    """Print lessons, one per line."""
     screen.table(
         ("id", "status", "scope", "by", "#uses", "#+", "#-", "written", "rule"),
         [
@@ -138,7 +138,7 @@ def table(screen: Screen, lessons: Sequence[LessonSeen], now: datetime) -> None:
 
 
 def standing_of(standing: Standing, heard: Heard) -> dict[str, Any]:
-    """How a lesson stands before the gate, for machines."""
+    """The promotion checks of a lesson, as JSON."""
     lesson = standing.lesson
     return {
         "lesson_id": lesson.lesson_id,
@@ -158,28 +158,28 @@ def _draw(screen: Screen, found: LessonSeen, now: datetime) -> None:
     screen.say(found.body)
     screen.gap()
     screen.fields(_fields(found, now))
-    screen.say((f"What it lacks to be promoted: everloop gate {found.lesson_id}", FAINT))
+    screen.say((f"Requirements for promotion: everloop gate {found.lesson_id}", FAINT))
 
 
 def _fields(found: LessonSeen, now: datetime) -> list[tuple[str, str]]:
-    heard = f"{plural(found.uses, 'use')}, {found.thumbs_up} up, {found.thumbs_down} down"
+    feedback = f"{plural(found.uses, 'use')}, {found.thumbs_up} up, {found.thumbs_down} down"
     source = found.source
     return [
         ("status", f"{found.status}: {found.note}" if found.note else found.status.value),
         ("scope", found.scope),
-        ("written by", f"{found.author}, through {found.actor}"),
+        ("written by", f"{found.author}, via {found.actor}"),
         ("pack", found.pack_id),
-        ("read in", f"{source.name} ({source.kind})" if source else ""),
+        ("source", f"{source.name} ({source.kind})" if source else ""),
         ("for skill", found.target_skill),
         ("proposed", local_with_age(found.created_at, now)),
         ("written", local_with_age(found.written_at, now)),
-        ("heard", heard),
-        ("stands on", _evidence(found.evidence)),
-        *(_told(found.narrative) if found.narrative else ()),
+        ("feedback", feedback),
+        ("evidence", _evidence(found.evidence)),
+        *(_narrative_fields(found.narrative) if found.narrative else ()),
     ]
 
 
-def _told(narrative: Narrative) -> list[tuple[str, str]]:
+def _narrative_fields(narrative: Narrative) -> list[tuple[str, str]]:
     return [
         ("trigger", narrative.trigger),
         ("failure", narrative.failure_mode),
@@ -200,19 +200,25 @@ def _evidence(evidence: Sequence[Any]) -> str:
 
 def _gate(screen: Screen, standing: Standing, heard: Heard, now: datetime) -> None:
     lesson = standing.lesson
-    lacks = len(standing.reasons)
-    shut = (f"shut: {plural(lacks, 'thing')} in the way", BAD) if lacks else ("open", GOOD)
+    missing = len(standing.reasons)
+    summary = (
+        (f"{plural(missing, 'requirement')} missing", BAD)
+        if missing
+        else ("all requirements met", GOOD)
+    )
     screen.say((lesson.description, STRONG), (f"  {lesson.lesson_id}", FAINT))
-    screen.say(f"It is {lesson.status}. The gate is ", shut, ".")
+    screen.say(f"Status: {lesson.status}. Promotion: ", summary, ".")
     screen.table(("", "", ""), [row for check in standing.checks for row in _check(check)])
     if heard.signals or heard.verdicts:
         screen.gap()
         rows = [*map(_signal, heard.signals), *map(_verdict, heard.verdicts)]
-        screen.table(("signal", "said", "by", "when"), [(*row, age(at, now)) for row, at in rows])
+        screen.table(
+            ("feedback", "result", "by", "when"), [(*row, age(at, now)) for row, at in rows]
+        )
 
 
 def _check(check: Check) -> list[tuple[Cell, Cell, Cell]]:
-    """A check with the fact that it found; below it, what would satisfy it."""
+    """The rows of a check: what it found, and below it what would satisfy it."""
     mark = styled(("✓", GOOD) if check.passed else ("✗", BAD))
     rows: list[tuple[Cell, Cell, Cell]] = [(mark, styled((check.name, NAME)), check.fact)]
     for found in check.violations:
@@ -222,21 +228,21 @@ def _check(check: Check) -> list[tuple[Cell, Cell, Cell]]:
 
 
 def _signal(signal: SignalSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
-    said = "helped" if signal.helpful else "harmed"
+    result = "helped" if signal.helpful else "harmed"
     marks = [
-        *(["of older words"] if not signal.present else []),
+        *(["for an earlier text"] if not signal.present else []),
         *(["withdrawn"] if not signal.open else []),
-        *(["in the user's name"] if signal.relayed else []),
+        *(["reported by a host"] if signal.relayed else []),
     ]
-    cells = (styled((signal.signal_id, NAME)), ", ".join([said, *marks]), signal.actor)
+    cells = (styled((signal.signal_id, NAME)), ", ".join([result, *marks]), signal.actor)
     return cells, signal.recorded_at
 
 
 def _verdict(verdict: VerdictSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
     marks = [
         "passed" if verdict.passed else f"failed with exit code {verdict.exit_code}",
-        *([] if verdict.outside else ["a claim"]),
-        *([] if verdict.present else ["of older words"]),
+        *([] if verdict.outside else ["unconfirmed claim"]),
+        *([] if verdict.present else ["for an earlier text"]),
     ]
     cells = (styled((one_line(verdict.command, 40), NAME)), ", ".join(marks), verdict.actor)
     return cells, verdict.recorded_at

@@ -1,4 +1,4 @@
-"""`everloop lessons capture`: proposals from files that people and agents keep."""
+"""`everloop lessons capture`: propose lessons from files of people and agents."""
 
 import threading
 from argparse import Namespace
@@ -17,22 +17,24 @@ from everloop.memory.model.scopes import OWNER
 
 
 def capture(session: Session, args: Namespace) -> int | None:
-    """Propose what the sources say, once, and with `--watch` as it comes."""
+    """Propose lessons from files, once or continuously with `--watch`."""
     if args.watch and (args.preview or len(args.paths) > 1):
-        raise Invalid("one place is watched at a time", hint="Leave out --preview; name one path.")
+        raise Invalid(
+            "--watch takes one path and no --preview", hint="Give one path, without --preview."
+        )
     with session.engine() as engine:
         folders = _folders(session, engine, args)
         if args.watch:
-            session.aside.say(f"Watching {args.paths[0]}; Ctrl-C ends it.")
-            folders[0].watch(threading.Event(), lambda report: _tell(session, report))
+            session.aside.say(f"Watching {args.paths[0]}. Press Ctrl-C to stop.")
+            folders[0].watch(threading.Event(), lambda report: _report(session, report))
             return None
         report = sum((folder.read() for folder in folders), Report())
-    _tell(session, report, preview=args.preview)
+    _report(session, report, preview=args.preview)
     return code_of(report.troubles)
 
 
 def _folders(session: Session, engine: Engine, args: Namespace) -> list[CaptureFolder]:
-    """Where to read. A person lets capture speak; an agent that runs it speaks for itself."""
+    """The folders to read. If a person runs this, the author is capture; else the agent itself."""
     actor = CAPTURE if session.actor == OWNER else session.actor
     if actor == CAPTURE and not args.preview:
         admit(engine, CAPTURE, session.settings.doors)
@@ -44,7 +46,7 @@ def _folders(session: Session, engine: Engine, args: Namespace) -> list[CaptureF
     ]
 
 
-def _tell(session: Session, report: Report, *, preview: bool = False) -> None:
+def _report(session: Session, report: Report, *, preview: bool = False) -> None:
     proposed = "would_propose" if preview else "proposed"
     new = Report(_new(report), report.troubles)
     value = {proposed: new.caught, "troubles": new.troubles}
@@ -53,7 +55,7 @@ def _tell(session: Session, report: Report, *, preview: bool = False) -> None:
 
 
 def _new(report: Report) -> tuple[Caught, ...]:
-    """The lessons that were not there before, each once."""
+    """The lessons that are new, without duplicates."""
     first: dict[str, Caught] = {}
     for each in report.caught:
         if not each.known:
@@ -64,14 +66,14 @@ def _new(report: Report) -> tuple[Caught, ...]:
 def _draw(screen: Screen, report: Report, *, preview: bool) -> None:
     number = plural(len(report.caught), "lesson")
     if not report.caught:
-        screen.say(("Nothing new", STRONG), " to propose.")
+        screen.say(("No new lessons", STRONG), " found.")
     elif preview:
         screen.say((f"{number} would be proposed", STRONG), ":")
     else:
-        screen.say((f"{number} proposed", GOOD), "; nothing trusts them yet:")
+        screen.say((f"{number} proposed", GOOD), ", not trusted yet:")
     if report.caught:
         screen.table(
-            ("lesson", "scope", "from", "what"),
+            ("lesson", "scope", "source", "rule"),
             [
                 (styled((each.lesson_id, NAME)), each.scope, each.name, each.description)
                 for each in report.caught
@@ -79,5 +81,5 @@ def _draw(screen: Screen, report: Report, *, preview: bool) -> None:
             cut=True,
         )
     for each in (each for each in report.caught if each.replaces):
-        screen.say((f"{each.lesson_id} was {each.replaces} before its words changed.", FAINT))
-    draw_troubles(screen, report.troubles, fate="passed over")
+        screen.say((f"{each.lesson_id} replaces {each.replaces}, whose text changed.", FAINT))
+    draw_troubles(screen, report.troubles)

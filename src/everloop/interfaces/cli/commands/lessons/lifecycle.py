@@ -1,4 +1,4 @@
-"""`everloop lessons activate`, `use`, `feedback` and the rest: what becomes of a lesson."""
+"""`everloop lessons activate`, `use`, `feedback`, `promote` ...: the lifecycle of a lesson."""
 
 from argparse import Namespace
 
@@ -22,43 +22,43 @@ from everloop.lessons.service import Promotion
 
 
 def activate(session: Session, args: Namespace) -> None:
-    """Put it on trial."""
+    """Activate a lesson."""
     with session.engine() as engine:
         done = engine.lessons.activate(args.lesson, by=speaker(session))
-    answer_with(session, done, "is on trial")
+    answer_with(session, done, "is active")
 
 
 def use(session: Session, args: Namespace) -> None:
-    """Note that it was acted on."""
+    """Record that a lesson was used."""
     with session.engine() as engine:
         done = engine.lessons.use(UseLesson(args.lesson, args.use_id), by=speaker(session))
-    answer_with(session, done, f"was acted on ({plural(done.uses, 'use')} noted)")
+    answer_with(session, done, f"was used ({plural(done.uses, 'use')} recorded)")
 
 
 def feedback(session: Session, args: Namespace) -> None:
-    """Say that it helped, or that it harmed."""
+    """Rate a lesson as helpful or harmful."""
     command = GiveFeedback(args.lesson, args.helpful, args.signal)
     with session.engine() as engine:
         done = engine.lessons.feedback(command, by=speaker(session))
-    answer_with(session, done, "helped" if args.helpful else "harmed")
+    answer_with(session, done, "was rated helpful" if args.helpful else "was rated harmful")
 
 
 def withdraw(session: Session, args: Namespace) -> None:
-    """Take praise or blame back."""
+    """Withdraw feedback."""
     with session.engine() as engine:
         command = WithdrawFeedback(args.lesson, args.signal)
         done = engine.lessons.withdraw(command, by=speaker(session))
-    answer_with(session, done, "no longer has that signal")
+    answer_with(session, done, "no longer has that feedback")
 
 
 def verdict(session: Session, args: Namespace) -> None:
-    """Run a command that tries it, and record how that ends."""
+    """Test a lesson with a command and record the result."""
     with session.engine() as engine:
-        tried = engine.lessons.find(session.actor, args.lesson)
+        tested = engine.lessons.find(session.actor, args.lesson)
         ran = run(args.command, lambda line: session.aside.say(line))
         passed = ran.exit_code == 0
         command = RecordVerdict(
-            args.lesson, passed, ran.exit_code, ran.command, ran.output_digest, tried.digest
+            args.lesson, passed, ran.exit_code, ran.command, ran.output_digest, tested.digest
         )
         done = engine.lessons.verdict(command, by=speaker(session))
     outside = session.actor == USER
@@ -67,7 +67,12 @@ def verdict(session: Session, args: Namespace) -> None:
         how = ("passed", GOOD) if passed else (f"failed with exit code {ran.exit_code}", BAD)
         screen.say(("Recorded", GOOD), ": ", (done.lesson_id, NAME), " ", how, ".")
         if not outside:
-            screen.say((f"It is a claim of {session.actor}, and supports nothing.", WARNING))
+            screen.say(
+                (
+                    f"Recorded as a claim of {session.actor}; it does not count towards promotion.",
+                    WARNING,
+                )
+            )
 
     session.answer(
         {
@@ -76,7 +81,7 @@ def verdict(session: Session, args: Namespace) -> None:
             "passed": passed,
             "exit_code": ran.exit_code,
             "output_digest": ran.output_digest,
-            "text_digest": tried.digest,
+            "text_digest": tested.digest,
             "outside": outside,
         },
         draw,
@@ -84,45 +89,45 @@ def verdict(session: Session, args: Namespace) -> None:
 
 
 def promote(session: Session, args: Namespace) -> int | None:
-    """Ask the gate. If it says no, that is the answer and the exit code."""
+    """Promote a lesson, or print the missing requirements and exit with code 2."""
     with session.engine() as engine:
         done = engine.lessons.promote(args.lesson, by=speaker(session))
-    session.answer(done, lambda screen: _promotion(screen, done))
+    session.answer(done, lambda screen: _draw_promotion(screen, done))
     return None if done.passed else EXIT_CODES[Rejected]
 
 
 def discard(session: Session, args: Namespace) -> None:
-    """Let it go."""
+    """Discard a lesson."""
     command = DiscardLesson(args.lesson, args.reason, args.force)
     with session.engine() as engine:
         done = engine.lessons.discard(command, by=speaker(session))
-    answer_with(session, done, "is let go")
+    answer_with(session, done, "was discarded")
 
 
 def supersede(session: Session, args: Namespace) -> None:
-    """Let another take its place."""
+    """Replace a lesson with another one."""
     command = SupersedeLesson(args.lesson, args.by, args.force)
     with session.engine() as engine:
         done = engine.lessons.supersede(command, by=speaker(session))
-    answer_with(session, done, f"gave its place to {args.by}")
+    answer_with(session, done, f"was replaced by {args.by}")
 
 
 def answer_with(session: Session, lesson: LessonSeen, said: str) -> None:
-    """Answer with the lesson as it stands now."""
+    """Print the result of a change to a lesson, and the lesson."""
     session.answer(
         lesson,
         lambda screen: screen.say(
-            ("Recorded", GOOD), ": ", (lesson.lesson_id, NAME), f" {said}.",
-            (f" It is {lesson.status}, and says: {lesson.description}", FAINT),
+            ("Done", GOOD), ": ", (lesson.lesson_id, NAME), f" {said}.",
+            (f" Status: {lesson.status}. Rule: {lesson.description}", FAINT),
         ),
     )  # fmt: skip
 
 
-def _promotion(screen: Screen, done: Promotion) -> None:
+def _draw_promotion(screen: Screen, done: Promotion) -> None:
     if done.passed:
         screen.say(("Promoted", GOOD), ": ", (done.lesson_id, NAME), ".")
         return
-    screen.say(("The gate says no", BAD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
+    screen.say(("Not promoted", BAD), ": ", (done.lesson_id, NAME), f" is still {done.status}.")
     for reason in done.reasons:
         screen.say(f"  {reason}")
-    screen.say((f"What would satisfy it: everloop gate {done.lesson_id}", FAINT))
+    screen.say((f"For details: everloop gate {done.lesson_id}", FAINT))

@@ -1,4 +1,4 @@
-"""`everloop lessons propose`, `edit` and `narrate`: the words of lessons."""
+"""`everloop lessons propose`, `edit` and `narrate`: write the text of lessons."""
 
 from argparse import Namespace
 
@@ -15,7 +15,7 @@ from everloop.lessons.model.events import Evidence, MemoryEvidence, Narrative, Q
 
 
 def propose(session: Session, args: Namespace) -> None:
-    """Put a rule forward."""
+    """Propose a lesson."""
     body = session.said(args.body)
     with session.engine() as engine:
         new = ProposeLesson(
@@ -30,41 +30,41 @@ def propose(session: Session, args: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         screen.say(("Proposed", GOOD), ": ", (done.lesson_id, NAME), f" is {done.status}.")
-        screen.say((f"What it lacks to be promoted: everloop gate {done.lesson_id}", FAINT))
+        screen.say((f"Requirements for promotion: everloop gate {done.lesson_id}", FAINT))
         if session.actor == USER:
             memory_items.undo(screen, [done.position])
-        else:  # what is recorded of lessons, only the user takes back
-            screen.say((f"To undo it: everloop lessons discard {done.lesson_id}", FAINT))
+        else:  # only the user may retract facts about lessons
+            screen.say((f"To undo: everloop lessons discard {done.lesson_id}", FAINT))
 
     session.answer(done, draw)
 
 
 def edit(session: Session, args: Namespace) -> None:
-    """Change its words."""
+    """Change the text of a lesson."""
     if args.description is None and args.body is None:
-        raise Invalid("nothing to change", hint="Say --description or --body.")
+        raise Invalid("nothing to change", hint="Give --description or --body.")
     body = None if args.body is None else session.said(args.body)
     change = EditLesson(args.lesson, args.description, body)
     with session.engine() as engine:
         before = engine.lessons.find(session.actor, args.lesson)
         after = engine.lessons.edit(change, by=speaker(session))
     changed = before.digest != after.digest
-    answer_with(session, after, "has new words" if changed else "says so already")
+    answer_with(session, after, "was updated" if changed else "is unchanged")
 
 
 def narrate(session: Session, args: Namespace) -> None:
-    """Say why it holds, or let a model say it."""
+    """Explain why a lesson holds, or let a model explain it."""
     with session.engine() as engine:
         narrative = _narrative(session, engine, args)
-        told = engine.lessons.narrate(args.lesson, by=speaker(session), narrative=narrative)
-    if isinstance(told, Declined):
-        reason = told.reason
+        outcome = engine.lessons.narrate(args.lesson, by=speaker(session), narrative=narrative)
+    if isinstance(outcome, Declined):
+        reason = outcome.reason
         session.answer(
             {"lesson_id": args.lesson, "declined": reason},
             lambda screen: screen.say(("The model declined", WARNING), f": {reason}"),
         )
         return
-    answer_with(session, told, "has a narrative")
+    answer_with(session, outcome, "has a narrative")
 
 
 def _narrative(session: Session, engine: Engine, args: Namespace) -> Narrative | None:
@@ -72,13 +72,13 @@ def _narrative(session: Session, engine: Engine, args: Namespace) -> Narrative |
     if parts == (None, None, None):
         if args.cites or args.quote:
             raise Invalid(
-                "a model finds its evidence itself",
-                hint="Say --trigger, --failure and --correction as well, or no evidence.",
+                "--cites and --quote do not apply when a model writes the narrative",
+                hint="Add --trigger, --failure and --correction, or leave the evidence out.",
             )
         return None
     if None in parts:
         raise Invalid(
-            "a narrative has three parts", hint="Say --trigger, --failure and --correction."
+            "a narrative needs three parts", hint="Give --trigger, --failure and --correction."
         )
     evidence = _evidence(session, engine, args)
     return Narrative(*parts, confidence=args.confidence, evidence=evidence)

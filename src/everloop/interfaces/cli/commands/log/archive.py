@@ -1,13 +1,11 @@
-"""`everloop log export`, `log import` and `move`: the whole log, out, in and elsewhere.
+"""`everloop log export`, `log import` and `move`: copy the whole log to archives and stores.
 
-The files beside messages go with it: those of an archive lie in a folder beside it.
+Attachments are copied too; those of an archive are in a folder next to it.
 """
 
-import importlib
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from everloop.adapters.files.store import Carried
 from everloop.app import Engine
@@ -25,24 +23,24 @@ from everloop.ports import Progress
 from everloop.stores import is_address, log_file
 
 JSONL, PARQUET = FORMATS
-Carrier = Callable[[Log, Path, Progress | None], int]
+Transfer = Callable[[Log, Path, Progress | None], int]
 
 
 def export(session: Session, args: Namespace) -> int | None:
-    """Write the whole log to an archive."""
+    """Export the whole log to an archive."""
     path = Path(args.file)
-    carry = export_jsonl if _format(args) == JSONL else _parquet("export_parquet")
+    transfer = export_jsonl if _format(args) == JSONL else _parquet_export()
     replaced = path.exists()
     if replaced and not session.agreed(
-        lambda screen: screen.say((f"{path} is there already.", STRONG)), "Replace it?"
+        lambda screen: screen.say((f"{path} already exists.", STRONG)), "Overwrite it?"
     ):
         return DECLINED
     carried = Carried()
     with session.looking() as engine:
-        if replaced and not path.is_file():  # such as /dev/stdout: that shows it
+        if replaced and not path.is_file():  # such as /dev/stdout, which shows the content
             check_reads_all(session, engine)
         with session.progress("exporting") as progress:
-            records = carry(engine.log, path, progress)
+            records = transfer(engine.log, path, progress)
         if path.is_file():
             files = message_files.files_of(path)
             carried = message_files.take_along(session, engine, engine.files, files)
@@ -51,8 +49,8 @@ def export(session: Session, args: Namespace) -> int | None:
     size = path.stat().st_size
 
     def draw(screen: Screen) -> None:
-        told = f" {fact_tables.plural(records, 'record')} to {path} ({size:,} bytes)."
-        screen.say(("Exported", GOOD), told)
+        summary = f" {fact_tables.plural(records, 'record')} to {path} ({size:,} bytes)."
+        screen.say(("Exported", GOOD), summary)
         message_files.tell(screen, carried)
 
     shape = {"file": path, "format": _format(args), "records": records, "bytes": size}
@@ -61,9 +59,9 @@ def export(session: Session, args: Namespace) -> int | None:
 
 
 def import_archive(session: Session, args: Namespace) -> int | None:
-    """Read an archive into an empty log, or go on where an earlier import stopped."""
+    """Import an archive into an empty log, or resume an interrupted import."""
     path = Path(args.file)
-    carry = import_jsonl if _format(args) == JSONL else _parquet("import_parquet")
+    transfer = import_jsonl if _format(args) == JSONL else _parquet_import()
     check_there(path)
     with session.engine() as engine:
         head = engine.log.head
@@ -71,22 +69,22 @@ def import_archive(session: Session, args: Namespace) -> int | None:
         def preview(screen: Screen) -> None:
             screen.say((f"Importing {path} into {engine.log.file.path}", STRONG))
             screen.say(
-                f"It holds {fact_tables.plural(head, 'record')}; only what continues exactly these"
-                " is taken in. A damaged archive is refused as a whole."
+                f"The log has {fact_tables.plural(head, 'record')}; the archive must start with the"
+                " same records. A damaged archive is rejected."
             )
 
         if not session.agreed(preview, "Import it?"):
             return DECLINED
         with session.progress("importing") as progress:
-            records = carry(engine.log, path, progress)
+            records = transfer(engine.log, path, progress)
         carried = message_files.take_along(
             session, engine, message_files.files_of(path), engine.files
         )
         now = engine.log.head
 
     def draw(screen: Screen) -> None:
-        told = f" {fact_tables.plural(records, 'record')}; the log now has"
-        screen.say(("Imported", GOOD), f"{told} {fact_tables.plural(now, 'record')}.")
+        summary = f" {fact_tables.plural(records, 'record')}; the log now has"
+        screen.say(("Imported", GOOD), f"{summary} {fact_tables.plural(now, 'record')}.")
         message_files.tell(screen, carried)
 
     shape = {"file": path, "format": _format(args), "records": records, "head": now}
@@ -95,28 +93,26 @@ def import_archive(session: Session, args: Namespace) -> int | None:
 
 
 def move_log(session: Session, args: Namespace) -> None:
-    """Copy a log to another store; what is there already is not copied again."""
+    """Copy a log to another store; records that it already has are not copied again."""
     if args.source == args.target:
-        raise Conflict("source and target are the same", hint="Name two different places.")
+        raise Conflict("source and target are the same", hint="Give two different locations.")
     _check_source(session, args.source)
     with _engine(session, args.source) as source, _engine(session, args.target) as target:
-        with session.progress("moving") as progress:
+        with session.progress("copying") as progress:
             records = move(source.log, target.log, progress)
         head = target.log.head
-        of_a_backup = (
+        fallbacks = (
             message_files.files_in(source.log.file.path.parent),
             message_files.own_files(session),
         )
-        carried = message_files.take_along(
-            session, source, source.files, target.files, *of_a_backup
-        )
+        carried = message_files.take_along(session, source, source.files, target.files, *fallbacks)
 
     def draw(screen: Screen) -> None:
         screen.say(
-            ("Moved", GOOD),
+            ("Copied", GOOD),
             f" {fact_tables.plural(records, 'record')}; the target now has"
-            f" {fact_tables.plural(head, 'record')}, and every digest is the same."
-            " To use it, set `store` or `home`: see `everloop settings`.",
+            f" {fact_tables.plural(head, 'record')}, and all digests match."
+            " To use it, set `store` or `home`; see `everloop settings`.",
         )
         message_files.tell(screen, carried)
 
@@ -124,12 +120,14 @@ def move_log(session: Session, args: Namespace) -> None:
 
 
 def _check_source(session: Session, where: str) -> None:
-    """Refuse to make an empty log where one was expected."""
+    """Check that the source exists, since opening it would create an empty log."""
     if is_address(where):
         return
     path = log_file(Path(where).expanduser(), session.tenant)
     if not path.exists():
-        raise NotFound(f"no log at {path}", hint="Name a data home, a log file or an address.")
+        raise NotFound(
+            f"no log at {path}", hint="Give a data home, a log file or a PostgreSQL URL."
+        )
 
 
 def _engine(session: Session, where: str) -> Engine:
@@ -142,18 +140,38 @@ def _format(args: Namespace) -> str:
     return PARQUET if Path(args.file).suffix == ".parquet" else JSONL
 
 
-def _parquet(name: str) -> Carrier:
-    """A function of the Parquet adapter, which an extra brings.
+def _parquet_export() -> Transfer:
+    """The Parquet exporter, which needs an optional dependency.
 
     Raises:
-        Unavailable: the extra is not installed.
+        Unavailable: it is not installed.
     """
     try:
-        adapter: Any = importlib.import_module("everloop.adapters.warehouse.parquet")
+        from everloop.adapters.warehouse.parquet import (  # noqa: PLC0415 - needs an extra
+            export_parquet,
+        )
     except ImportError as problem:
-        raise Unavailable(
-            "Parquet archives need pyarrow, which is not installed",
-            hint="Install it: pip install 'everloop[parquet]'. Or export as JSONL.",
-        ) from problem
-    carry: Carrier = getattr(adapter, name)
-    return carry
+        raise _no_pyarrow() from problem
+    return export_parquet
+
+
+def _parquet_import() -> Transfer:
+    """The Parquet importer, which needs an optional dependency.
+
+    Raises:
+        Unavailable: it is not installed.
+    """
+    try:
+        from everloop.adapters.warehouse.parquet import (  # noqa: PLC0415 - needs an extra
+            import_parquet,
+        )
+    except ImportError as problem:
+        raise _no_pyarrow() from problem
+    return import_parquet
+
+
+def _no_pyarrow() -> Unavailable:
+    return Unavailable(
+        "Parquet archives need pyarrow, which is not installed",
+        hint="Install it: pip install 'everloop[parquet]'. Or use JSONL.",
+    )

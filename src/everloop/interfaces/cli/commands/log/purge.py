@@ -1,4 +1,4 @@
-"""`everloop log purge` and `scrub`: erasing for good."""
+"""`everloop log purge` and `scrub`: permanently erase data."""
 
 from argparse import Namespace
 
@@ -13,18 +13,18 @@ from everloop.interfaces.cli.session import Session
 from everloop.log import Impact
 from everloop.log.maintenance.backup import backups
 
-ERASED_MAX = 500  # facts that are shown: what cannot be undone is looked at first
-OURS = ", and the backup that is made before a purge,"
+ERASED_MAX = 500  # facts shown before they are erased, since that cannot be undone
+AUTOMATIC_BACKUP = ", and the automatic backup before this purge,"
 
 
 def purge(session: Session, args: Namespace) -> int | None:
-    """Erase payloads for good, after a preview."""
+    """Permanently erase payloads, after a preview."""
     with session.engine() as engine:
         return purge_from(session, engine, args)
 
 
 def purge_from(session: Session, engine: Engine, args: Namespace) -> int | None:
-    """Erase the payloads at `args.positions`, as every command that erases does."""
+    """Erase the payloads at `args.positions`; shared by all commands that erase."""
     impact = engine.log.preview_purge(args.positions)
     seen = in_sight(session, engine, impact)
     preview = fact_tables.preview(session, engine, impact, seen, most=ERASED_MAX)
@@ -35,20 +35,20 @@ def purge_from(session: Session, engine: Engine, args: Namespace) -> int | None:
         return None
     check_own(session, engine, args.positions)
     if impact.hides and not session.agreed(
-        lambda screen: _preview(screen, preview, kept), "Erase them for good?"
+        lambda screen: _preview(screen, preview, kept), "Erase them permanently?"
     ):
         return DECLINED
     receipt = engine.purge(args.positions, reason=args.reason, actor=session.actor)
-    holding = _copies(engine, impact) if receipt.facts else []
+    holding = _backups_with(engine, impact) if receipt.facts else []
     session.answer(
         {**receipt_of(receipt), "impact": shape, "backups_holding_it": holding},
-        lambda screen: _erased(screen, impact, holding, done=bool(receipt.facts)),
+        lambda screen: _draw_result(screen, impact, holding, done=bool(receipt.facts)),
     )
     return None
 
 
 def scrub(session: Session, _: Namespace) -> None:
-    """Rewrite the file, so that no erased byte is left in it."""
+    """Rewrite the log file so that no erased data remains in it."""
     with session.engine() as engine:
         before = engine.log.file.path.stat().st_size
         engine.log.scrub()
@@ -56,13 +56,13 @@ def scrub(session: Session, _: Namespace) -> None:
     session.answer(
         {"bytes_before": before, "bytes_after": after},
         lambda screen: screen.say(
-            ("Scrubbed", GOOD), f": {before:,} bytes before, {after:,} bytes now."
+            ("Scrubbed", GOOD), f": {before:,} bytes before, {after:,} bytes after."
         ),
     )
 
 
-def _copies(engine: Engine, impact: Impact) -> list[str]:
-    """The backups that were made before the purge and go far enough to hold what it erased."""
+def _backups_with(engine: Engine, impact: Impact) -> list[str]:
+    """The backups that still contain the erased data."""
     if engine.log.backups is None:
         return []
     first = min(touched.position for touched in impact.hides)
@@ -72,32 +72,32 @@ def _copies(engine: Engine, impact: Impact) -> list[str]:
 def _preview(screen: Screen, preview: fact_tables.Preview, kept: bool) -> None:
     impact = preview.impact
     if not impact.hides:
-        screen.say("There is nothing to erase: the payloads are gone already.")
+        screen.say("Nothing to erase: the payloads were already erased.")
         return
     screen.say(
-        (f"Erasing {fact_tables.plural(len(impact.hides), 'fact')} for good", STRONG),
+        (f"Permanently erasing {fact_tables.plural(len(impact.hides), 'fact')}", STRONG),
         f"{fact_tables.kinds(preview.seen)}.",
     )
     fact_tables.first_of(screen, preview.hides, len(impact.hides), preview.now)
     screen.say(
         ("This cannot be undone.", WARNING),
-        " Tombstones stay, so that the log can still be verified. Backups and exports made until"
-        f" now{OURS if kept else ''} still hold the text.",
+        " Tombstones stay, so that the log can still be verified. Existing backups and"
+        f" exports{AUTOMATIC_BACKUP if kept else ''} still contain the text.",
     )
 
 
-def _erased(screen: Screen, impact: Impact, holding: list[str], *, done: bool) -> None:
+def _draw_result(screen: Screen, impact: Impact, holding: list[str], *, done: bool) -> None:
     if not done:
-        screen.say("There was nothing to erase: the payloads are gone already.")
+        screen.say("Nothing to erase: the payloads were already erased.")
         return
     screen.say(("Erased", GOOD), f" {fact_tables.plural(len(impact.hides), 'fact')}.")
     if holding:
         screen.say(
             (
-                f"The text is still in {fact_tables.plural(len(holding), 'backup')} made before.",
+                f"The text is still in {fact_tables.plural(len(holding), 'earlier backup')}.",
                 WARNING,
             ),
-            " Delete what you no longer need: `everloop backup --list` shows where it is.",
+            " Delete those you no longer need; `everloop backup --list` shows where they are.",
         )
         for name in holding:
             screen.say((f"  {name}", FAINT))

@@ -1,4 +1,4 @@
-"""`everloop log tail`, `show` and `branches`: looking at the log."""
+"""`everloop log tail`, `show` and `branches`: read the log."""
 
 from argparse import Namespace
 
@@ -21,7 +21,7 @@ FOLLOW_PAGE = 500
 
 
 def tail(session: Session, args: Namespace) -> None:
-    """Show the newest facts, and with `--follow` each new one as it comes."""
+    """Print the newest facts; with `--follow`, also new ones as they are recorded."""
     query = NewestFacts(
         limit=args.limit,
         before=args.before or ALL,
@@ -30,7 +30,7 @@ def tail(session: Session, args: Namespace) -> None:
         actor=args.actor,
         counting=args.counting,
     )
-    # What is to come, the server alone knows; what was, the copy too.
+    # Following needs the server; the newest facts can also come from the local copy.
     with session.engine() if args.follow else session.looking() as engine:
         check_reads_all(session, engine)
         if args.follow:
@@ -44,12 +44,13 @@ def tail(session: Session, args: Namespace) -> None:
         )
     else:
         session.answer(
-            [], lambda screen: screen.say("No facts here yet. `everloop log note` writes one.")
+            [],
+            lambda screen: screen.say("No facts found. Run `everloop log note TEXT` to add one."),
         )
 
 
 def show(session: Session, args: Namespace) -> None:
-    """Show one fact, what it came from and what came of it."""
+    """Show a fact, its sources and what was derived from it."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         story = engine.ask(FactStory(args.position), branch=args.branch)
@@ -57,7 +58,7 @@ def show(session: Session, args: Namespace) -> None:
 
 
 def branches(session: Session, _: Namespace) -> None:
-    """Draw the branches."""
+    """Print the branches as a tree."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         lines = engine.ask(BranchList())
@@ -65,13 +66,13 @@ def branches(session: Session, _: Namespace) -> None:
 
 
 def _follow(session: Session, engine: Engine, query: NewestFacts, *, branch: str | None) -> None:
-    """Print the newest facts, then every newer one that the filters let through."""
-    head = engine.log.head  # before the question: what comes while it is answered is newer
-    known = msgspec.structs.replace(query, before=min(query.before, head + 1))
-    for sighting in engine.ask(known, branch=branch):
+    """Print the newest facts, then every new one that matches the filters."""
+    head = engine.log.head  # read first, so that facts recorded during the query are followed
+    newest = msgspec.structs.replace(query, before=min(query.before, head + 1))
+    for sighting in engine.ask(newest, branch=branch):
         _print(session, sighting)
     for fact in engine.follow(after=head):
-        check_reads_all(session, engine)  # what was granted may have ended since
+        check_reads_all(session, engine)  # the grant may have been revoked since
         one = msgspec.structs.replace(
             query, limit=1, after=fact.position - 1, before=fact.position + 1
         )
@@ -80,7 +81,7 @@ def _follow(session: Session, engine: Engine, query: NewestFacts, *, branch: str
 
 
 def _print(session: Session, sighting: Sighting) -> None:
-    if session.json:  # a stream has no end, so here it is one document for each fact
+    if session.json:  # a stream has no end, so each fact is a document of its own
         session.stdout.write(document(sighting_of(sighting)))
     else:
         fact_tables.fact(session.screen, sighting, session.now)
@@ -89,7 +90,7 @@ def _print(session: Session, sighting: Sighting) -> None:
 
 def _draw_story(screen: Screen, story: Story, session: Session) -> None:
     record = story.fact.record
-    because = ", ".join(map(str, positions(record.because))) or "nothing else"
+    because = ", ".join(map(str, positions(record.because))) or "none"
     screen.say((f"{record.kind}", f"{STRONG} {NAME}"), (f"  at position {record.position}", FAINT))
     screen.table(
         ("", ""),
@@ -109,14 +110,12 @@ def _draw_story(screen: Screen, story: Story, session: Session) -> None:
     )
     screen.gap()
     screen.say(_pretty(record.data))
-    _draw_others(screen, "It was derived from", story.sources, session)
-    _draw_others(screen, "From it were derived", story.dependants, session)
+    _draw_others(screen, "Sources", story.sources, session)
+    _draw_others(screen, "Derived facts", story.dependants, session)
     indirect = story.dependants_count - len(story.dependants)
     if indirect > 0:
-        screen.say(
-            (f"… and {fact_tables.plural(indirect, 'fact')} more, directly or indirectly", FAINT)
-        )
-    _draw_others(screen, "It was taken back by", story.hidden_by, session)
+        screen.say((f"… and {fact_tables.plural(indirect, 'more derived fact')}", FAINT))
+    _draw_others(screen, "Retracted by", story.hidden_by, session)
 
 
 def _draw_others(
@@ -136,5 +135,5 @@ def _counts(story: Story) -> str:
 
 def _pretty(data: str | None) -> str:
     if data is None:
-        return "(the payload was erased)"
+        return "(payload erased)"
     return inert(msgspec.json.format(data, indent=2))

@@ -1,6 +1,5 @@
-"""`everloop log sink`: a copy of the whole log in a warehouse, kept up to date."""
+"""`everloop log sink`: copy the whole log to a data warehouse, incrementally."""
 
-import importlib
 from argparse import Namespace
 from threading import Event as Signal
 from typing import Any
@@ -17,7 +16,7 @@ TABLE = "log"
 
 
 def sink(session: Session, args: Namespace) -> None:
-    """Bring the copy up to date, and with `--follow` keep it so."""
+    """Update the copy; with `--follow`, keep updating it."""
     table = open_table(session, args)
     with session.engine() as engine:
         copy = Sink(engine.log, table, session.settings.sink)
@@ -30,38 +29,40 @@ def sink(session: Session, args: Namespace) -> None:
 
 
 def open_table(session: Session, args: Namespace) -> Any:
-    """The table that is meant, through the adapter that an extra brings.
+    """Open the target table with an adapter that needs an optional dependency.
 
     Raises:
-        Unavailable: the extra is not installed.
+        Unavailable: it is not installed.
     """
     default = TABLE if session.tenant == "local" else f"{TABLE}_{session.tenant}"
     try:
-        adapter: Any = importlib.import_module("everloop.adapters.warehouse.bigquery")
+        from everloop.adapters.warehouse.bigquery import (  # noqa: PLC0415 - needs an extra
+            open_bigquery,
+        )
     except ImportError as problem:
         raise Unavailable(
-            "a copy in BigQuery needs Google's client, which is not installed",
+            "BigQuery needs the Google Cloud client, which is not installed",
             hint="Install it: pip install 'everloop[bigquery]'.",
         ) from problem
-    return adapter.open_bigquery(args.place, args.table or default, session.settings.sink)
+    return open_bigquery(args.place, args.table or default, session.settings.sink)
 
 
 def _follow(session: Session, engine: Engine, copy: Sink, name: str) -> None:
-    """Copy what comes, until interrupted. What passes by itself is told, and tried again."""
-    pause = Signal()  # nobody sets it: it only waits
+    """Copy new facts until interrupted; temporary failures are reported and retried."""
+    pause = Signal()  # never set; used as an interruptible sleep
     while not engine.log.closed:
         try:
             copied = copy.catch_up()
         except Unavailable as problem:
-            session.aside.say((f"{problem} Trying again later.", WARNING))
+            session.aside.say((f"{problem} Retrying.", WARNING))
         else:
             if copied.records or copied.erased:
-                _tell(session, copied, name)
+                _report(session, copied, name)
         pause.wait(session.settings.sink.follow_s)
 
 
-def _tell(session: Session, copied: Copied, name: str) -> None:
-    if session.json:  # one document for each batch of news, as `log tail --follow` does
+def _report(session: Session, copied: Copied, name: str) -> None:
+    if session.json:  # one document per batch, as in `log tail --follow`
         session.stdout.write(document(_shape(copied, name)))
     else:
         _draw(session.screen, copied, name)
@@ -84,4 +85,4 @@ def _draw(screen: Screen, copied: Copied, name: str) -> None:
         f" {fact_tables.plural(copied.head, 'record')}.",
     )
     if copied.erased:
-        screen.say(f"Erased there: {fact_tables.plural(copied.erased, 'payload')}.")
+        screen.say(f"Erased {fact_tables.plural(copied.erased, 'payload')} in the copy.")

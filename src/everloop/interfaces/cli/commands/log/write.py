@@ -1,4 +1,4 @@
-"""`everloop log note`, `fork`, `stand`, `rewind` and `retract`: adding facts to the log."""
+"""`everloop log note`, `fork`, `stand`, `rewind` and `retract`: write to the log."""
 
 from argparse import Namespace
 
@@ -16,10 +16,10 @@ from everloop.log.model.facts import BranchForked, NoteWritten
 
 
 def note(session: Session, args: Namespace) -> None:
-    """Record a remark."""
+    """Add a note."""
     text = session.said(args.text).rstrip("\n")
     if not text.strip():
-        raise Invalid("an empty note says nothing", hint="Write some words.")
+        raise Invalid("the note is empty", hint="Give some text.")
     with session.engine() as engine:
         receipt = engine.log.append(
             check_stream(args.stream),
@@ -29,40 +29,40 @@ def note(session: Session, args: Namespace) -> None:
             expected=args.expected,
             request_id=args.request_id,
         )
-    again = "Already noted" if receipt.repeated else "Noted"
+    done = "Already recorded" if receipt.repeated else "Recorded"
     where = f" at position {receipt.position}, version {receipt.version} of "
     session.answer(
         receipt_of(receipt),
-        lambda screen: screen.say((again, GOOD), where, (receipt.stream, NAME), "."),
+        lambda screen: screen.say((done, GOOD), where, (receipt.stream, NAME), "."),
     )
 
 
 def fork(session: Session, args: Namespace) -> None:
-    """Begin a branch."""
+    """Create a branch."""
     with session.engine() as engine:
         parent = args.parent or engine.log.branches.standing[MAIN]
         receipt = engine.log.fork(parent=parent, at=args.at, name=args.name, actor=session.actor)
-    forked = _forked(receipt)
+    forked = _fork_event(receipt)
     session.answer(
         {**receipt_of(receipt), "forked": forked.branch, "parent": forked.parent, "at": forked.at},
         lambda screen: screen.say(
-            ("Forked ", GOOD),
+            ("Created branch ", GOOD),
             (forked.branch, NAME),
             f" from {forked.parent} after position {forked.at}."
-            f" Stand there: everloop log stand {forked.branch}",
+            f" To switch to it: everloop log stand {forked.branch}",
         ),
     )
 
 
 def stand(session: Session, args: Namespace) -> None:
-    """Make a branch the present of its tree."""
+    """Switch to a branch."""
     with session.engine() as engine:
         check_stand(session, engine, args.branch)
         receipt = engine.log.stand(args.branch, actor=session.actor)
-    already = "You stood there already: " if not receipt.facts else "You now stand on "
+    done = "Already on branch " if not receipt.facts else "Switched to branch "
     session.answer(
         {**receipt_of(receipt), "standing": args.branch},
-        lambda screen: screen.say((already, GOOD), (args.branch, NAME), "."),
+        lambda screen: screen.say((done, GOOD), (args.branch, NAME), "."),
     )
 
 
@@ -70,7 +70,7 @@ def rewind(session: Session, args: Namespace) -> int | None:
     """Go back to a position."""
     with session.engine() as engine:
         impact = engine.log.preview_rewind(args.position, tree=args.tree)
-        lead = f"Going back to position {args.position} of tree {args.tree!r}"
+        lead = f"Rewinding {args.tree!r} to position {args.position}"
         preview = fact_tables.preview(session, engine, impact, in_sight(session, engine, impact))
         if args.preview:
             _answer_preview(session, preview, lead)
@@ -78,13 +78,13 @@ def rewind(session: Session, args: Namespace) -> int | None:
         check_own(session, engine, (gone.position for gone in impact.hides))
         before = engine.log.branches.standing.get(args.tree)
         if not session.agreed(
-            lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Go back there?"
+            lambda screen: fact_tables.draw_preview(screen, preview, lead=lead), "Rewind?"
         ):
             return DECLINED
         receipt = engine.log.rewind(
             args.position, tree=args.tree, name=args.name, actor=session.actor
         )
-    here = _forked(receipt).branch
+    here = _fork_event(receipt).branch
     session.answer(
         {
             **receipt_of(receipt),
@@ -93,18 +93,18 @@ def rewind(session: Session, args: Namespace) -> int | None:
             "before": before,
         },
         lambda screen: screen.say(
-            (f"Back at position {args.position}", GOOD),
+            (f"Rewound to position {args.position}", GOOD),
             ", on the new branch ",
             (here, NAME),
-            f". To return: everloop log stand {before}",
+            f". To undo: everloop log stand {before}",
         ),
     )
     return None
 
 
 def retract(session: Session, args: Namespace) -> int | None:
-    """Make facts, and what was derived from them, stop counting."""
-    lead = f"Retracting {_named(args.positions)}"
+    """Retract facts and everything derived from them."""
+    lead = f"Retracting {_describe(args.positions)}"
     with session.engine() as engine:
         impact = engine.log.preview_retract(args.positions)
         preview = fact_tables.preview(session, engine, impact, in_sight(session, engine, impact))
@@ -119,19 +119,19 @@ def retract(session: Session, args: Namespace) -> int | None:
         receipt = engine.log.retract(args.positions, reason=args.reason, actor=session.actor)
     session.answer(
         {**receipt_of(receipt), "impact": impact_of(impact, preview.seen)},
-        lambda screen: _retracted(screen, impact, receipt),
+        lambda screen: _draw_retraction(screen, impact, receipt),
     )
     return None
 
 
-def _retracted(screen: Screen, impact: Impact, receipt: Receipt) -> None:
-    again = (
-        f", {fact_tables.plural(len(impact.restores), 'fact')} came back" if impact.restores else ""
+def _draw_retraction(screen: Screen, impact: Impact, receipt: Receipt) -> None:
+    restored = (
+        f", {fact_tables.plural(len(impact.restores), 'fact')} restored" if impact.restores else ""
     )
     screen.say(
         ("Retracted", GOOD),
         f" at position {receipt.position}: {fact_tables.plural(len(impact.hides), 'fact')}"
-        f" stopped counting{again}. To undo it: everloop log retract {receipt.position}",
+        f" hidden{restored}. To undo: everloop log retract {receipt.position}",
     )
 
 
@@ -142,14 +142,14 @@ def _answer_preview(session: Session, preview: fact_tables.Preview, lead: str) -
     )
 
 
-def _forked(receipt: Receipt) -> BranchForked:
-    """The fork a receipt tells of."""
+def _fork_event(receipt: Receipt) -> BranchForked:
+    """The fork that a receipt records."""
     found = next(fact.event for fact in receipt.facts if isinstance(fact.event, BranchForked))
-    assert isinstance(found, BranchForked), "the line above chose it"
+    assert isinstance(found, BranchForked), "selected by the line above"
     return found
 
 
-def _named(positions: list[int]) -> str:
+def _describe(positions: list[int]) -> str:
     if len(positions) == 1:
         return f"position {positions[0]}"
     return f"positions {', '.join(spans(positions).split())}"

@@ -1,6 +1,6 @@
-"""`everloop backup` and `restore`: whole copies of the log file.
+"""`everloop backup` and `restore`: full copies of the log file.
 
-The files beside messages lie in the data home; a backup elsewhere takes them along.
+Attachments stay in the data home; a backup in another folder includes them.
 """
 
 from argparse import Namespace
@@ -20,7 +20,7 @@ from everloop.stores import copy_file, log_file, tenant_folder
 
 
 def backup(session: Session, args: Namespace) -> None:
-    """Make a copy now, or list the ones there are."""
+    """Make a backup, or list existing ones."""
     folder = _folder(session, args)
     if args.list:
         found = backups(folder)
@@ -43,27 +43,27 @@ def backup(session: Session, args: Namespace) -> None:
     size = path.stat().st_size
 
     def draw(screen: Screen) -> None:
-        screen.say(("Copied and checked", GOOD), f": {path} ({size:,} bytes).")
+        screen.say(("Backed up and verified", GOOD), f": {path} ({size:,} bytes).")
         message_files.tell(screen, carried)
 
     session.answer({"path": path, "bytes": size} | message_files.shape(carried), draw)
 
 
 def restore(session: Session, args: Namespace) -> int | None:
-    """Put a backup in place of the log. The log that was there is kept beside it."""
+    """Replace the log with a backup; the old log is kept under another name."""
     target = _target(session)
     copy = Path(args.copy) if args.copy else _newest(_folder(session, args)).path
     if not copy.is_file():
-        raise NotFound(f"no backup {copy}", hint="`everloop backup --list` shows them.")
+        raise NotFound(f"no backup {copy}", hint="Run `everloop backup --list` to list backups.")
 
     def preview(screen: Screen) -> None:
         screen.say((f"Restoring {copy}", STRONG))
-        screen.say(f"It is verified first, and then takes the place of {target}.")
+        screen.say(f"The backup is verified first, then it replaces {target}.")
         screen.say(
-            "What was recorded since it was made is no longer in the log;"
-            " what was erased since then is there again."
+            "Everything recorded since the backup will be missing from the log;"
+            " data erased since then will be back."
         )
-        screen.say("The log that is there now is kept beside it under another name.")
+        screen.say("The current log is kept next to it under another name.")
 
     if not session.agreed(preview, "Restore it?"):
         return DECLINED
@@ -74,7 +74,7 @@ def restore(session: Session, args: Namespace) -> int | None:
         carried = message_files.take_along(session, engine, backed_up, engine.files)
 
     def draw(screen: Screen) -> None:
-        _restored(screen, copy, done)
+        _draw_restored(screen, copy, done)
         message_files.tell(screen, carried)
 
     shape = {"copy": copy, "target": target, "head": done.head, "kept": done.kept}
@@ -94,9 +94,9 @@ def _folder(session: Session, args: Namespace) -> Path:
 def _target(session: Session) -> Path:
     if session.settings.store:
         raise Invalid(
-            "this log lives in PostgreSQL, and no node may put another in its place",
-            hint="Move a backup into an empty database (`everloop move COPY postgresql://…`), then"
-            " set `store` to that. `everloop backup --list` shows the copies.",
+            "a log in PostgreSQL cannot be replaced by a backup",
+            hint="Copy a backup into an empty database (`everloop move COPY postgresql://…`), then"
+            " set `store` to its URL. `everloop backup --list` shows the backups.",
         )
     return log_file(session.settings.folder, session.tenant)
 
@@ -104,7 +104,7 @@ def _target(session: Session) -> Path:
 def _newest(folder: Path) -> Copy:
     found = backups(folder)
     if not found:
-        raise NotFound(f"no backup in {folder}", hint="`everloop backup` makes one.")
+        raise NotFound(f"no backup in {folder}", hint="Run `everloop backup` to make one.")
     return found[0]
 
 
@@ -119,11 +119,11 @@ def _shape(copy: Copy) -> dict[str, object]:
 
 def _list(screen: Screen, found: list[Copy], folder: Path, session: Session) -> None:
     if not found:
-        screen.say(f"No backups in {folder} yet. `everloop backup` makes one.")
+        screen.say(f"No backups in {folder}. Run `everloop backup` to make one.")
         return
     screen.say((f"In {folder}:", FAINT))
     screen.table(
-        ("made", "#records", "#bytes", "file"),
+        ("created", "#records", "#bytes", "file"),
         [
             (
                 local_with_age(copy.made_at, session.now),
@@ -136,9 +136,9 @@ def _list(screen: Screen, found: list[Copy], folder: Path, session: Session) -> 
     )
 
 
-def _restored(screen: Screen, copy: Path, done: Restored) -> None:
+def _draw_restored(screen: Screen, copy: Path, done: Restored) -> None:
     screen.say(
         ("Restored", GOOD), f" {copy.name}: {fact_tables.plural(done.head, 'record')}, verified."
     )
     if done.kept:
-        screen.say(f"The log that was there is now {done.kept}.")
+        screen.say(f"The previous log is now {done.kept}.")

@@ -1,4 +1,4 @@
-"""`everloop demo`: a year of a fictional person, in a home of its own, to look around in."""
+"""`everloop demo`: create a data home with a year of sample data."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -12,23 +12,23 @@ FOLDER = "everloop-demo"
 
 
 def demo(session: Session, args: Namespace) -> None:
-    """Put the year into a folder that does not exist yet."""
+    """Create the sample data in a new folder."""
     if args.folder and args.home:
-        raise Invalid("both --home and FOLDER say where to", hint="Give one of them.")
+        raise Invalid("--home and FOLDER cannot be combined", hint="Give one of them.")
     folder = Path(args.folder or args.home or FOLDER).expanduser()
     if folder.exists() and any(folder.iterdir()):
         raise Conflict(
-            f"{str(folder)!r} is not empty", hint="Name a folder that does not exist yet."
+            f"{str(folder)!r} is not empty", hint="Give a folder that does not exist yet."
         )
-    with session.progress("a year") as progress:
+    with session.progress("creating sample data") as progress:
         done = load_demo(folder, session.settings, session.world, progress)
 
     def draw(screen: Screen) -> None:
         screen.say(
-            ("A year of a fictional person is ready: ", STRONG),
+            ("Created a year of sample data: ", STRONG),
             f"{done.messages:,} messages, {done.memories:,} memories, {done.lessons:,} lessons,"
             f" {done.summaries:,} summaries.",
         )
-        screen.say("Look around with  ", (f"everloop --home {folder} serve", NAME))
+        screen.say("To explore it: ", (f"everloop --home {folder} serve", NAME))
 
     session.answer(done, draw)

@@ -1,4 +1,4 @@
-"""`everloop doctor` and `settings`: is everything in place, and what is set."""
+"""`everloop doctor` and `settings`: check the installation, and list the settings."""
 
 from argparse import Namespace
 
@@ -30,45 +30,45 @@ MARKS = {
 
 
 def doctor(session: Session, _: Namespace) -> int | None:
-    """Say what is found, what is missing and what to do."""
+    """Check the installation and suggest fixes."""
     found = Doctor(session.settings, session.tenant, SystemMachine(), session.world).examine()
     session.answer(
         {"usable": found.usable, "findings": found.findings},
-        lambda screen: _examined(screen, found),
+        lambda screen: _draw_findings(screen, found),
     )
     return None if found.usable else EXIT_CODES[Unavailable]
 
 
 def settings(session: Session, _: Namespace) -> None:
-    """Show every setting and its value."""
+    """List all settings and their values."""
     rows = described(session.settings)
-    session.answer(rows, lambda screen: _listed(screen, rows, session))
+    session.answer(rows, lambda screen: _draw_settings(screen, rows, session))
 
 
-def _examined(screen: Screen, found: Examination) -> None:
+def _draw_findings(screen: Screen, found: Examination) -> None:
     screen.table(
         ("", "", ""),
-        [(styled(MARKS[one.verdict]), one.topic, _words(one)) for one in found.findings],
+        [(styled(MARKS[one.verdict]), one.topic, _describe(one)) for one in found.findings],
     )
     screen.gap()
     if not found.usable:
-        screen.say(("Everloop cannot work here yet. ", BAD), "Start with the lines marked ✗.")
+        screen.say(("Everloop cannot run here yet. ", BAD), "Fix the lines marked ✗ first.")
     elif any(one.verdict == "attention" for one in found.findings):
-        screen.say(("Everloop can work here. ", GOOD), "The lines marked ! are worth a look.")
+        screen.say(("Everloop is ready. ", GOOD), "Check the lines marked !.")
     else:
-        screen.say(("Everloop can work here.", GOOD))
+        screen.say(("Everloop is ready.", GOOD))
 
 
-def _words(finding: Finding) -> Text:
+def _describe(finding: Finding) -> Text:
     style = FAINT if finding.verdict == "absent" else ""
     step = ("\n→ " + finding.next_step, STRONG) if finding.next_step else ""
     return styled((finding.words, style), step)
 
 
-def _listed(screen: Screen, rows: list[Described], session: Session) -> None:
+def _draw_settings(screen: Screen, rows: list[Described], session: Session) -> None:
     path = session.settings.folder / FILE
-    screen.say((f"Set in the environment, in {path}, or by default.", FAINT))
-    screen.say((f"In the environment, {rows[-1].name} is {rows[-1].variable}.", FAINT))
+    screen.say((f"Values come from the environment, {path}, or the defaults.", FAINT))
+    screen.say((f"Environment variable of {rows[-1].name}: {rows[-1].variable}.", FAINT))
     screen.table(
         ("setting", "value", "meaning"),
         [

@@ -1,6 +1,6 @@
-"""`everloop tour`: an engine at work in a temporary home, step by step, in plain words.
+"""`everloop tour`: a guided demonstration of the log in a temporary data home.
 
-Everything it shows really happens; nothing of it is left behind.
+Every step really runs; nothing is left behind.
 """
 
 import io
@@ -25,16 +25,16 @@ from everloop.log.model.facts import NoteWritten
 from everloop.log.read.queries import BranchList, NewestFacts
 
 USER, AGENT = "user", "agent:planner"
-SECRET = "the door code is 4711"  # noqa: S105 - a made-up one
+SECRET = "the door code is 4711"  # noqa: S105 - sample data
 FRIDAY = "notes:friday"
 
 
 def tour(session: Session, _: Namespace) -> None:
-    """Show append, branch, rewind, retract, purge and verify at work."""
+    """Demonstrate append, branch, rewind, retract, purge and verify."""
     with tempfile.TemporaryDirectory(prefix="everloop-tour-") as folder:
         home = Path(folder) / "home"
         with Engine.open(home, settings=session.settings, world=session.world) as engine:
-            guide = _Guide(engine, session, home)
+            guide = _Tour(engine, session, home)
             guide.welcome()
             for step in (
                 guide.append,
@@ -51,8 +51,8 @@ def tour(session: Session, _: Namespace) -> None:
         session.stdout.write(document(guide.done))
 
 
-class _Guide:
-    """Shows one engine. The steps build on each other, in the order of their appearance."""
+class _Tour:
+    """The steps of the tour. They build on each other, in this order."""
 
     def __init__(self, engine: Engine, session: Session, home: Path) -> None:
         self.done: list[dict[str, Any]] = []
@@ -64,11 +64,11 @@ class _Guide:
         self._facts: list[int] = []
 
     def welcome(self) -> None:
-        self._screen.say(("Everloop keeps everything in one append-only log.", STRONG))
-        self._screen.say((f"This one lives in {self._home} until the tour ends.", FAINT))
+        self._screen.say(("Everloop stores everything in one append-only log.", STRONG))
+        self._screen.say((f"This tour uses a temporary one in {self._home}.", FAINT))
 
     def append(self) -> None:
-        self._title("Append", "Two facts from you, and one that an agent derived from them.")
+        self._title("Append", "Record two facts by you, and one that an agent derives from them.")
         allergy = self._note("notes:anna", USER, "Anna is allergic to nuts.")
         dinner = self._note(FRIDAY, USER, "Dinner with Anna on Friday at Luigi's.")
         menu = self._note(
@@ -77,13 +77,13 @@ class _Guide:
         self._facts = [allergy, dinner, menu]
         self._show()
         self._say(
-            f"Each is on the disk before its position is given. Fact {menu} names its sources:"
+            f"Each fact is on disk before its position is returned. Fact {menu} names its sources:"
             f" {allergy} and {dinner}."
         )
-        self._did("append", positions=self._facts)
+        self._record_step("append", positions=self._facts)
 
     def repeat(self) -> None:
-        self._title("Repeat", "A request that is sent twice, as after a lost connection.")
+        self._title("Repeat", "Send a request twice, as after a lost connection.")
         sent = [
             self._log.append(
                 FRIDAY, [NoteWritten("Table booked for seven.")], actor=USER, request_id="booking-1"
@@ -91,22 +91,22 @@ class _Guide:
             for _ in range(2)
         ]
         self._say(
-            f"Both times the answer is position {sent[1].position}. It is recorded once, because"
-            " the request has a name."
+            f"Both times the result is position {sent[1].position}. It is recorded once, because"
+            " the request has an ID (idempotency key)."
         )
-        self._did("repeat", positions=[receipt.position for receipt in sent])
+        self._record_step("repeat", positions=[receipt.position for receipt in sent])
 
     def branch(self) -> None:
-        self._title("Branch", "Try another plan without touching the present one.")
+        self._title("Branch", "Try another plan without changing the current one.")
         self._log.fork(name="at-home", actor=USER)
         other = self._note(FRIDAY, USER, "Or we cook at home.", branch="at-home")
         self._branches()
         counts = {name: self._length(name) for name in ("main", "at-home")}
         self._say(
             f"{FRIDAY} has {counts['main']} facts on main and {counts['at-home']} on at-home."
-            " A branch is one row, however long the history."
+            " A branch costs one row, however long the history is."
         )
-        self._did("branch", position=other, facts=counts)
+        self._record_step("branch", position=other, facts=counts)
 
     def rewind(self) -> None:
         to = self._facts[1]
@@ -115,11 +115,11 @@ class _Guide:
         self._log.rewind(to, name="before-the-menu", actor=USER)
         self._branches()
         self._say(
-            f"{fact_tables.plural(len(impact.hides), 'fact')} would no longer count there. Nothing"
-            " is lost: the old future is the branch main, and we go back to it now."
+            f"{fact_tables.plural(len(impact.hides), 'fact')} are hidden on the new branch. Nothing"
+            " is lost: they are still on the branch main, and we switch back to it now."
         )
         self._log.stand("main", actor=USER)
-        self._did("rewind", impact=impact_of(impact, impact))
+        self._record_step("rewind", impact=impact_of(impact, impact))
 
     def retract(self) -> None:
         allergy, _, menu = self._facts
@@ -130,16 +130,18 @@ class _Guide:
         receipt = self._log.retract([allergy], reason="a misunderstanding", actor=USER)
         self._screen.gap()
         self._show(upto=menu)
-        self._say(f"Fact {menu} came from it, so it is gone too: no ghost stays behind.")
+        self._say(f"Fact {menu} was derived from it, so it is retracted too.")
         undone = self._undo(receipt.position)
         self._say(
-            f"A retraction is a fact as well. Retracting it undoes it:"
-            f" {fact_tables.plural(len(undone.restores), 'fact')} count again."
+            f"A retraction is itself a fact. Retracting it undoes it:"
+            f" {fact_tables.plural(len(undone.restores), 'fact')} restored."
         )
-        self._did("retract", impact=impact_of(impact, impact), undone=impact_of(undone, undone))
+        self._record_step(
+            "retract", impact=impact_of(impact, impact), undone=impact_of(undone, undone)
+        )
 
     def purge(self) -> None:
-        self._title("Purge", "Some things must not be kept at all.")
+        self._title("Purge", "Permanently erase what must not be stored.")
         secret = self._note("notes:anna", USER, f"By the way, {SECRET}.")
         derived = self._note("notes:anna", AGENT, f"Remember: {SECRET}.", because=(secret,))
         before = self._occurrences()
@@ -148,29 +150,31 @@ class _Guide:
         after = self._occurrences()
         self._show(positions=(secret, derived, receipt.position))
         self._say(
-            f"The words were in the log's files {before} times and are there {after} times now."
-            " The records' tombstones stay, so the proof below still holds."
+            f"The secret was in the log files {before} times, and is there {after} times now."
+            " Tombstones of the records stay, so the log can still be verified."
         )
-        self._did("purge", impact=impact_of(impact, impact), occurrences=[before, after])
+        self._record_step("purge", impact=impact_of(impact, impact), occurrences=[before, after])
 
     def verify(self) -> None:
-        self._title("Verify", "Every digest is computed again; then we flip one byte in a copy.")
+        self._title("Verify", "Check every digest, then flip one byte in a copy.")
         whole = verify(self._log)
         self._say(
             ("✓ ", GOOD),
-            f"{whole.records} records in {whole.streams} streams are as they were written.",
+            f"{whole.records} records in {whole.streams} streams are intact.",
         )
         damage = self._flip_a_byte()
         for one in damage:
             self._say(("✓ ", GOOD), f"In the copy, position {one['first']} {one['problem']}.")
-        self._did("verify", ok=whole.ok, records=whole.records, damage_in_copy=damage)
+        self._record_step("verify", ok=whole.ok, records=whole.records, damage_in_copy=damage)
 
     def farewell(self) -> None:
         self._screen.gap()
-        self._screen.say(("That was all real, and is gone now.", STRONG), " Your own log:")
+        self._screen.say(
+            ("The tour is over and its data is deleted.", STRONG), " To use your own log:"
+        )
         self._screen.say(("  everloop log note ", NAME), '"the first thing worth keeping"')
-        self._screen.say(("  everloop log tail ", NAME), " what is in it")
-        self._screen.say(("  everloop doctor   ", NAME), " what is found on this machine")
+        self._screen.say(("  everloop log tail ", NAME), " show the newest facts")
+        self._screen.say(("  everloop doctor   ", NAME), " check the installation")
 
     def _title(self, title: str, words: str) -> None:
         self._screen.gap()
@@ -180,7 +184,7 @@ class _Guide:
     def _say(self, *parts: str | tuple[str, str]) -> None:
         self._screen.say(*parts)
 
-    def _did(self, step: str, **results: Any) -> None:
+    def _record_step(self, step: str, **results: Any) -> None:
         self.done.append({"step": step, **results})
 
     def _note(
@@ -213,7 +217,7 @@ class _Guide:
         return sum(1 for _ in self._log.read(FRIDAY, branch=branch))
 
     def _occurrences(self) -> int:
-        """How often the secret stands in the log's own files, whatever part of them it is."""
+        """How often the secret occurs in the log files."""
         files = [path for path in self._home.iterdir() if path.is_file()]
         return sum(path.read_bytes().count(SECRET.encode()) for path in files)
 

@@ -1,4 +1,4 @@
-"""`everloop verify` and `rebuild`: is the log what was written, and are the views its folds."""
+"""`everloop verify` and `rebuild`: verify the hash chain of the log, and rebuild its views."""
 
 from argparse import Namespace
 
@@ -12,7 +12,7 @@ from everloop.log.integrity.verify import Verification, verify
 
 
 def verify_log(session: Session, _: Namespace) -> int | None:
-    """Recompute every digest and name what is damaged."""
+    """Verify every digest and report damage."""
     with session.looking() as engine, session.progress("verifying") as progress:
         found = verify(engine.log, progress)
     session.answer(
@@ -22,13 +22,13 @@ def verify_log(session: Session, _: Namespace) -> int | None:
             "streams": found.streams,
             "damage": found.damage,
         },
-        lambda screen: _verified(screen, found),
+        lambda screen: _draw_result(screen, found),
     )
     return None if found.ok else EXIT_CODES[Corrupt]
 
 
 def rebuild_views(session: Session, args: Namespace) -> None:
-    """Drop views and fold them again."""
+    """Rebuild views from the log."""
     with session.engine() as engine, session.progress("rebuilding") as progress:
         names = rebuild(engine.log, args.views, progress)
         head = engine.log.head
@@ -41,22 +41,22 @@ def rebuild_views(session: Session, args: Namespace) -> None:
     )
 
 
-def _verified(screen: Screen, found: Verification) -> None:
+def _draw_result(screen: Screen, found: Verification) -> None:
     records = fact_tables.plural(found.records, "record")
     what = f"{records} in {fact_tables.plural(found.streams, 'stream')}"
     if found.ok:
-        screen.say(("The log is whole", GOOD), f": {what}, every digest recomputed.")
+        screen.say(("The log is intact", GOOD), f": {what}, all digests match.")
         return
-    hurt = "An index is damaged" if found.only_indexes else "The log is damaged"
-    screen.say((hurt, BAD), f": {what} were read, and this is wrong:")
+    headline = "An index is damaged" if found.only_indexes else "The log is damaged"
+    screen.say((headline, BAD), f". Checked {what} and found:")
     screen.table(
         ("#from", "#to", "problem"),
         [(str(damage.first), str(damage.last), damage.problem) for damage in found.damage],
     )
     if found.only_indexes:
-        screen.say("Next: `everloop rebuild` makes it again from the log, which is whole.")
+        screen.say("Next: run `everloop rebuild` to rebuild it from the log, which is intact.")
         return
     screen.say(
-        "Next: `everloop restore` puts a backup in place; `everloop log export` saves what can"
-        " still be read."
+        "Next: run `everloop restore` to restore a backup, or `everloop log export` to save what"
+        " can still be read."
     )

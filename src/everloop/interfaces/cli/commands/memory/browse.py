@@ -1,4 +1,4 @@
-"""`everloop memories`, `memories show` and `zoom`: looking at what is remembered."""
+"""`everloop memories`, `memories show` and `zoom`: listing and showing memories."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -8,7 +8,6 @@ from rich.tree import Tree
 
 from everloop.errors import Invalid
 from everloop.interfaces.cli.audience import narrowed, not_let_in, only, principal_of, standpoint
-from everloop.interfaces.cli.fact_tables import plural
 from everloop.interfaces.cli.output import memory_items
 from everloop.interfaces.cli.output.screen import FAINT, NAME, STRONG, Screen, styled
 from everloop.interfaces.cli.output.times import local_with_age
@@ -22,9 +21,9 @@ from everloop.memory.summaries.zoom import zoom as zoomed
 
 
 def list_memories(session: Session, args: Namespace) -> None:
-    """List items, newest first."""
+    """List memories, newest first."""
     if args.offset < 0:
-        raise Invalid("--offset is a number of items to pass over", hint="Begin with 0.")
+        raise Invalid("--offset must not be negative", hint="Use 0 or more.")
     principal = principal_of(session, args)
     with session.looking() as engine:
         with engine.reading(**standpoint(session, engine, args)) as reader:
@@ -42,61 +41,61 @@ def list_memories(session: Session, args: Namespace) -> None:
         if found:
             memory_items.table(screen, found, session.now)
         elif not number and narrowed(args):
-            screen.say("Nothing fits. Without the filter, `everloop memories` lists what there is.")
+            screen.say("No matches. Run `everloop memories` without filters to list all memories.")
         elif not number:
-            screen.say("Nothing here. `everloop remember` takes something in.")
+            screen.say("No memories yet. Run `everloop remember TEXT` to save one.")
         if number > len(found):
-            screen.say((f"{len(found)} of {plural(number, 'item')}", FAINT))
+            screen.say((f"Showing {len(found):,} of {number:,}.", FAINT))
         screen.notes(notes)
 
     session.answer({"items": found, "number": number, "notes": notes}, draw)
 
 
 def show(session: Session, args: Namespace) -> None:
-    """Show one item, where it comes from and how it changed."""
+    """Show a memory with its sources and versions."""
     principal = principal_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, args)
-        with engine.reading(**there) as reader:
-            told = life(reader, asker(reader, principal), args.item, known_citers)
-    session.answer(told, lambda screen: _draw_life(screen, told, session))
+        view = standpoint(session, engine, args)
+        with engine.reading(**view) as reader:
+            history = life(reader, asker(reader, principal), args.item, known_citers)
+    session.answer(history, lambda screen: _draw_history(screen, history, session))
 
 
 def zoom(session: Session, args: Namespace) -> None:
-    """Show what an item was made of."""
+    """Show the sources of a memory as a tree."""
     principal = principal_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, args)
-        with engine.reading(**there) as reader:
+        view = standpoint(session, engine, args)
+        with engine.reading(**view) as reader:
             who = asker(reader, principal)
             found = zoomed(reader, who, named(reader, who, args.item).item_id)
     session.answer(found, lambda screen: _draw_tree(screen, found, session))
 
 
-def _draw_life(screen: Screen, told: Life, session: Session) -> None:
-    item = told.item
+def _draw_history(screen: Screen, history: Life, session: Session) -> None:
+    item = history.item
     screen.say((item.title, STRONG), (f"  {item.item_id}", FAINT))
     if item.text.strip() != item.title:
         screen.gap()
         screen.say(item.text)
     screen.gap()
-    screen.fields(_fields(told, session))
-    if len(told.versions) > 1:
+    screen.fields(_fields(history, session))
+    if len(history.versions) > 1:
         screen.gap()
         screen.say(("Versions", STRONG))
         screen.table(
-            ("#position", "recorded", "by", "scope", "what"),
+            ("#position", "recorded", "by", "scope", "text"),
             [
                 (str(v.position), local_with_age(v.at, session.now), v.by, v.scope, v.text)
-                for v in told.versions
+                for v in history.versions
             ],
             cut=True,
         )
-    if told.repeats:
+    if history.repeats:
         screen.gap()
-        screen.say((f"Said again {_times(len(told.repeats))}", STRONG))
+        screen.say((f"Repeated {_times(len(history.repeats))}", STRONG))
         screen.table(
-            ("#position", "recorded", "by", "#alike", "what"),
+            ("#position", "recorded", "by", "#similarity", "text"),
             [
                 (
                     str(each.position),
@@ -105,42 +104,42 @@ def _draw_life(screen: Screen, told: Life, session: Session) -> None:
                     f"{each.similarity:.0%}",
                     each.text,
                 )
-                for each in told.repeats
+                for each in history.repeats
             ],
             cut=True,
         )
-    if told.variants:
+    if history.variants:
         screen.gap()
-        screen.say(("Nearly the same", STRONG))
-        memory_items.table(screen, told.variants, session.now)
-    if told.contradictions:
+        screen.say(("Near duplicates", STRONG))
+        memory_items.table(screen, history.variants, session.now)
+    if history.contradictions:
         screen.gap()
         screen.say(("Contradicted by", STRONG))
-        memory_items.against(screen, told.contradictions, session.now)
+        memory_items.against(screen, history.contradictions, session.now)
 
 
-def _fields(told: Life, session: Session) -> Iterator[tuple[str, str]]:
-    item = told.item
+def _fields(history: Life, session: Session) -> Iterator[tuple[str, str]]:
+    item = history.item
     yield "kind", item.kind
     yield "scope", item.scope
-    yield "witnesses", ", ".join(item.witnesses) or "everyone whom the scope admits"
-    yield "matters", f"{item.significance}, {memory_items.LEVELS[item.significance]}"
+    yield "witnesses", ", ".join(item.witnesses) or "everyone with access to the scope"
+    yield "importance", f"{item.significance}, {memory_items.LEVELS[item.significance]}"
     yield "pinned", "yes" if item.pinned else ""
-    retired = f"yes: {told.retired_because}" if told.retired_because else "yes"
+    retired = f"yes: {history.retired_because}" if history.retired_because else "yes"
     yield "retired", retired if item.retired else ""
     yield "happened", local_with_age(item.happened_at, session.now)
     yield "recorded", f"{local_with_age(item.recorded_at, session.now)} at position {item.position}"
     yield (
-        "holds until",
+        "expires",
         memory_items.until(item.holds_until, session.now) if item.holds_until else "",
     )
     yield "by", item.author
-    yield "learned", item.learned_via
+    yield "source", item.learned_via
     yield "origin", _origin(item)
     yield "follows", item.follows
-    yield "because", ", ".join(f"position {position}" for position in told.because)
-    yield "made of", ", ".join(map(handle, item.derived_from))
-    yield "cited by", ", ".join(map(_citation, told.citations))
+    yield "because", ", ".join(f"position {position}" for position in history.because)
+    yield "derived from", ", ".join(map(handle, item.derived_from))
+    yield "cited by", ", ".join(map(_citation, history.citations))
 
 
 def _citation(link: Link) -> str:
@@ -183,11 +182,11 @@ def _draw_tree(screen: Screen, found: list[Zoomed], session: Session) -> None:
     grow(tree, root)
     screen.draw(tree)
     if not root.derived_from:
-        screen.say(("It was made of nothing else.", FAINT))
+        screen.say(("This memory has no sources.", FAINT))
 
 
 def _leaf(item: Item, session: Session, *, again: bool, wide: bool) -> Text:
-    """One line of the tree, cut to the width there is; two where that is narrow."""
+    """One line of the tree, or two in a narrow terminal, cut to the width."""
     more = styled(("(see above)", FAINT)) if again else memory_items.about(item, session.now)
     name = styled((handle(item.item_id), NAME))
     head = Text("  ").join((name, more))

@@ -1,4 +1,4 @@
-"""`everloop explain`: why an item is in an answer, or where on its way it stopped."""
+"""`everloop explain`: why a memory matches a question, or which step excluded it."""
 
 from argparse import Namespace
 
@@ -13,30 +13,30 @@ from everloop.memory.projections.queries import asker
 
 MARKS = {"passed": ("✓", GOOD), "stopped": ("✗", BAD), "nothing": ("·", FAINT)}
 NAMES: dict[Gate, str] = {
-    "here": "counts here",
+    "here": "exists",
     "scope": "scope",
     "audience": "audience",
     "retired": "retired",
     "filter": "filter",
-    "words": "words",
+    "words": "keywords",
     "meaning": "meaning",
-    "more": "more",
+    "more": "boosts",
     "rank": "rank",
 }
 
 
 def explain(session: Session, args: Namespace) -> None:
-    """Follow an item on its way to the answer."""
+    """Show how each step of the search treats a memory."""
     principal = principal_of(session, args)
     question = question_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, args)
+        view = standpoint(session, engine, args)
         embed(session, engine, question)
-        with engine.reading(**there) as reader:
+        with engine.reading(**view) as reader:
             item_id = id_of(reader, asker(reader, session.actor), args.item)
-        found = path(engine.memory, session.actor, principal, item_id, question, **there)
+        found = path(engine.memory, session.actor, principal, item_id, question, **view)
     if found.item is None and found.verdict.reason == "unknown":
-        raise NotFound(found.verdict.sentence, hint="`everloop memories` lists what there is.")
+        raise NotFound(found.verdict.sentence, hint="Run `everloop memories` to list all memories.")
     session.answer(
         {
             "item_id": item_id,

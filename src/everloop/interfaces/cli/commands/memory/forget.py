@@ -1,4 +1,4 @@
-"""`everloop forget`: letting an item step back, or erasing it for good."""
+"""`everloop forget`: retire a memory, or erase it permanently."""
 
 from argparse import Namespace
 
@@ -20,7 +20,7 @@ from everloop.thread.queries.originals import originals
 
 
 def forget(session: Session, args: Namespace) -> int | None:
-    """Retire an item, or with `--erase` purge it."""
+    """Retire a memory, or erase it with `--erase`."""
     with session.engine() as engine:
         item = the_item(session, engine, args.item)
         if args.erase:
@@ -35,13 +35,13 @@ def _retire(session: Session, engine: Engine, item: Item, args: Namespace) -> in
         screen.say(("Retiring", STRONG))
         memory_items.table(screen, [item], session.now)
         screen.say(
-            "Recall will pass over it. It can still be opened by its id, and retracting the"
-            " retirement brings it back."
+            "It will no longer appear in search results. You can still open it by its ID, and undo"
+            " this later."
         )
         if citers:
             screen.say(
-                (f"Something you wrote stands on it: {', '.join(citers)}.", WARNING),
-                "" if args.force else " This needs --force.",
+                (f"It is cited by something you wrote: {', '.join(citers)}.", WARNING),
+                "" if args.force else " Pass --force to retire it anyway.",
             )
 
     if args.preview:
@@ -55,7 +55,7 @@ def _retire(session: Session, engine: Engine, item: Item, args: Namespace) -> in
 
     def draw(screen: Screen) -> None:
         if not receipt.facts:
-            screen.say((handle(item.item_id), NAME), " had stepped back already.")
+            screen.say((handle(item.item_id), NAME), " was already retired.")
             return
         screen.say(("Retired", GOOD), " ", (handle(item.item_id), NAME), f": {item.title}")
         memory_items.undo(screen, [receipt.position])
@@ -67,7 +67,7 @@ def _retire(session: Session, engine: Engine, item: Item, args: Namespace) -> in
 def _erase(session: Session, engine: Engine, item: Item, args: Namespace) -> int | None:
     if session.actor != OWNER:
         raise Forbidden(
-            f"{session.actor} may not erase memories", hint="Only the user can, at a terminal."
+            f"{session.actor} cannot erase memories", hint="Only the user can, at a terminal."
         )
     with engine.reading() as reader:
         args.positions = [*originals(reader, item), item.position]

@@ -1,4 +1,4 @@
-"""`everloop grants`: who may ask memory, and within which scopes."""
+"""`everloop grants`: who can read memory, and which scopes."""
 
 from argparse import Namespace
 
@@ -16,10 +16,10 @@ from everloop.memory.model.scopes import OWNER
 
 
 def list_grants(session: Session, _: Namespace) -> None:
-    """Show who may ask."""
+    """List who can read memory."""
     if session.actor != OWNER:
         raise Forbidden(
-            f"{session.actor} may not see who may ask", hint="Only the user can, at a terminal."
+            f"{session.actor} cannot list who has access", hint="Only the user can, at a terminal."
         )
     with session.looking() as engine, engine.reading() as reader:
         granted = grants(reader)
@@ -27,20 +27,20 @@ def list_grants(session: Session, _: Namespace) -> None:
 
 
 def allow(session: Session, args: Namespace) -> None:
-    """Let a principal ask, within scopes. This is all of its scopes, as they are now."""
+    """Allow a user or agent to read scopes, replacing those granted before."""
     scopes = tuple(args.scopes)
-    done = f"may ask within {', '.join(scopes)}"
+    done = f"can read {', '.join(scopes)}"
     _change(session, args.principal, GrantAudience(args.principal, scopes), done)
 
 
 def revoke(session: Session, args: Namespace) -> None:
-    """Let a principal ask no more."""
+    """Revoke the access of a user or agent."""
     if args.principal == session.actor == OWNER:
         raise Invalid(
-            f"{OWNER!r} is the owner, who may always ask",
-            hint="`everloop grants list` shows whom you let in.",
+            f"{OWNER!r} is the owner, who always has access",
+            hint="Run `everloop grants list` to see who else has access.",
         )
-    _change(session, args.principal, RevokeAudience(args.principal), "may ask no more")
+    _change(session, args.principal, RevokeAudience(args.principal), "has no access")
 
 
 def _change(session: Session, principal: str, command: Command, done: str) -> None:
@@ -49,9 +49,9 @@ def _change(session: Session, principal: str, command: Command, done: str) -> No
 
     def draw(screen: Screen) -> None:
         if not receipt.facts:
-            screen.say("It is so already: ", (principal, NAME), f" {done}.")
+            screen.say("No change: ", (principal, NAME), f" already {done}.")
             return
-        screen.say(("Recorded", GOOD), ": ", (principal, NAME), f" {done}.")
+        screen.say(("Done", GOOD), ": ", (principal, NAME), f" {done}.")
         memory_items.undo(screen, [receipt.position])
 
     session.answer(receipt_of(receipt), draw)
@@ -59,7 +59,7 @@ def _change(session: Session, principal: str, command: Command, done: str) -> No
 
 def _draw(screen: Screen, session: Session, granted: list[Grant]) -> None:
     if not granted:
-        screen.say("Nobody but you may ask. `everloop grants allow` lets someone in.")
+        screen.say("Only you have access. Run `everloop grants allow` to grant access to others.")
         return
     if not screen.wide:
         for grant in granted:
@@ -68,7 +68,7 @@ def _draw(screen: Screen, session: Session, granted: list[Grant]) -> None:
             screen.say(f"  {', '.join(grant.scopes)}")
         return
     screen.table(
-        ("principal", "since", "scopes"),
+        ("user or agent", "since", "scopes"),
         [
             (
                 styled((grant.principal, NAME)),

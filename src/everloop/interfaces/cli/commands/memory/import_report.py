@@ -1,4 +1,4 @@
-"""What becomes of an import of pages: what it would do, what it did, and how to take it back."""
+"""The preview and the result of importing Markdown pages, and how to undo it."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ MARKS = {"new": ("+", GOOD), "adopt": ("=", GOOD), "edit": ("~", WARNING), "reti
 
 
 class Import(msgspec.Struct):
-    """What became of an import so far. New items stand on `root`, if there are several."""
+    """The progress of an import. If there are several new memories, they derive from `root`."""
 
     ids: set[str]
     planned: int
@@ -37,14 +37,14 @@ class Import(msgspec.Struct):
 
     @property
     def undo(self) -> list[int]:
-        """What to retract to take it back: what stands on these goes with them."""
+        """The positions to retract to undo the import; facts derived from them go with them."""
         new = [made.positions[0] for made in self.applied if made.change.action == "new"]
         others = [p for made in self.applied if made.change.action != "new" for p in made.positions]
         return [*([self.root] if new and self.root else new), *filter(None, others)]
 
 
 def shape(planned: Plan, changes: Sequence[Change], done: Import) -> dict[str, object]:
-    """What an import would do and what it did, for machines."""
+    """The planned and applied changes of an import, as JSON."""
     return {
         "changes": [
             {"action": c.action, "page": c.name, "item_id": c.item_id, "what": c.what}
@@ -69,20 +69,20 @@ def shape(planned: Plan, changes: Sequence[Change], done: Import) -> dict[str, o
 
 
 def draw_plan(screen: Screen, planned: Plan, notes: Sequence[str], *, prune: bool) -> None:
-    """What an import would do."""
+    """Print the planned changes of an import."""
     changes = [*planned.changes, *(planned.deleted if prune else ())]
     if changes:
         _draw_changes(screen, changes)
         screen.say((_meaning(changes), FAINT))
     else:
         screen.say(
-            ("Nothing to take in", STRONG), f": {plural(planned.unchanged, 'page')} as they were."
+            ("Nothing to import", STRONG), f": {plural(planned.unchanged, 'file')} unchanged."
         )
     _draw_rest(screen, planned, notes, prune=prune)
 
 
 def _draw_changes(screen: Screen, changes: Sequence[Change]) -> None:
-    """What would change, one per line; in a narrow terminal, on two."""
+    """Print planned changes, one per line, or on two lines in a narrow terminal."""
     rows = [
         (
             styled(MARKS[change.action]),
@@ -93,7 +93,7 @@ def _draw_changes(screen: Screen, changes: Sequence[Change]) -> None:
         for change in changes
     ]
     if screen.wide:
-        screen.table(("", "page", "what", "title"), rows, cut=True)
+        screen.table(("", "file", "changes", "title"), rows, cut=True)
         return
     for mark, name, what, title in rows:
         screen.line(Text(" ").join((mark, name)))
@@ -101,20 +101,20 @@ def _draw_changes(screen: Screen, changes: Sequence[Change]) -> None:
 
 
 def _draw_rest(screen: Screen, planned: Plan, notes: Sequence[str], *, prune: bool) -> None:
-    """What is not taken in, and what else there is to say."""
+    """Print deleted and skipped files, and notes."""
     if planned.deleted and not prune:
         _draw_deleted(screen, planned.deleted)
-    draw_troubles(screen, planned.troubles, each="page", fate="not taken in")
+    draw_troubles(screen, planned.troubles, each="file", fate="not imported")
     screen.notes(notes)
 
 
 def _meaning(changes: Sequence[Change]) -> str:
-    """What the signs mean, of those that are shown."""
+    """The legend of the marks that are shown."""
     meanings = {
-        "new": "+ a new item; its id is written into the page",
-        "adopt": "= an item that says the same and has no page; its id is written into this one",
-        "edit": "~ a revision",
-        "retire": "- retired, because its page was deleted",
+        "new": "+ new memory; its ID is written into the file",
+        "adopt": "= existing memory with the same text; its ID is written into this file",
+        "edit": "~ new version",
+        "retire": "- retired, because its file was deleted",
     }
     return "; ".join(
         meanings[action] for action in meanings if action in {c.action for c in changes}
@@ -122,10 +122,10 @@ def _meaning(changes: Sequence[Change]) -> str:
 
 
 def _draw_deleted(screen: Screen, deleted: Sequence[Change]) -> None:
-    are = "is" if len(deleted) == 1 else "are"
+    were = "was" if len(deleted) == 1 else "were"
     screen.say(
-        (f"{plural(len(deleted), 'page')} {are} gone", WARNING),
-        "; the items stay. `--prune` retires them.",
+        (f"{plural(len(deleted), 'file')} {were} deleted", WARNING),
+        "; the memories are kept. Pass --prune to retire them.",
     )
     screen.table(
         ("", ""), [(styled((handle(each.item_id), NAME)), each.title) for each in deleted], cut=True
@@ -133,12 +133,12 @@ def _draw_deleted(screen: Screen, deleted: Sequence[Change]) -> None:
 
 
 def draw_import(screen: Screen, after: Plan, done: Import, *, prune: bool) -> None:
-    """What an import did, and how to take it back."""
+    """Print the result of an import, and how to undo it."""
     made = plural(len(done.applied), "change")
     if done.interrupted:
         screen.say(
             ("Interrupted", WARNING),
-            f": {made} of {done.planned:,} made. They are whole; run it again to go on.",
+            f": {made} of {done.planned:,} made and saved. Run it again to resume.",
         )
     else:
         screen.say(("Done", GOOD), f": {made}.")

@@ -1,7 +1,7 @@
-"""`everloop memories export` and `import`: a folder of Markdown that a person can read and edit.
+"""`everloop memories export` and `import`: memories as a folder of editable Markdown files.
 
-An import can be broken off between any two pages and run again: a page gets its id as soon as what
-it says is recorded, and Ctrl-C waits for that. A page that somebody saves meanwhile is left alone.
+An import can be interrupted between any two files and run again: a file gets its id as soon as its
+memory is recorded, and Ctrl-C waits for that. A file that is saved meanwhile is not overwritten.
 """
 
 import signal
@@ -37,12 +37,12 @@ from everloop.memory.model.scopes import Asker
 from everloop.memory.projections.queries import Item, asker
 
 BATCH = 500
-NOTED_EVERY = 100  # pages after which an import notes which items have one
+NOTED_EVERY = 100  # pages between two saves of the list of exported items
 IMPORTS = "notes:imports"
 
 
 class Exported(msgspec.Struct):
-    """What became of an export."""
+    """The result of an export."""
 
     written: list[str] = []
     unchanged: int = 0
@@ -51,16 +51,16 @@ class Exported(msgspec.Struct):
 
 
 def export(session: Session, args: Namespace) -> None:
-    """Write a page for each item; a page that was edited is left alone."""
+    """Write one file per memory; edited files are not overwritten."""
     folder = MarkdownFolder(Path(args.folder))
     folder.make()
     pages = folder.pages()
     done = Exported()
     with session.looking() as engine, session.progress("exporting") as progress:
         found = _all(engine, session, args)
-        there = There(pages)
+        existing = _ExistingPages(pages)
         for number, item in enumerate(found, start=1):
-            _write(folder, item, there, done)
+            _write(folder, item, existing, done)
             if progress:
                 progress(number, len(found))
         folder.note([*folder.exported(), *(item.item_id for item in found)])
@@ -72,7 +72,7 @@ def export(session: Session, args: Namespace) -> None:
 
 
 def import_folder(session: Session, args: Namespace) -> int | None:
-    """Take in what was edited, after a preview."""
+    """Import edited files, after a preview."""
     folder = MarkdownFolder(Path(args.folder))
     pages = folder.pages()
     exported = folder.exported()
@@ -94,7 +94,7 @@ def import_folder(session: Session, args: Namespace) -> int | None:
             f"Make {number}?",
         ):
             return DECLINED
-        _apply(session, engine, who, Opened(folder, pages), changes, done)
+        _apply(session, engine, who, _OpenedFolder(folder, pages), changes, done)
     after = msgspec.structs.replace(planned, troubles=(*planned.troubles, *done.troubles))
     session.answer(
         shape(after, changes, done),
@@ -107,7 +107,7 @@ def import_folder(session: Session, args: Namespace) -> int | None:
 
 
 def _all(engine: Engine, session: Session, args: Namespace) -> list[Item]:
-    """Every item that is asked for, from one state of the log."""
+    """All memories that match the filter, from one snapshot of the log."""
     found: list[Item] = []
     with engine.reading() as reader:
         who, among = asker(reader, session.actor), only(session, args)
@@ -118,123 +118,126 @@ def _all(engine: Engine, session: Session, args: Namespace) -> list[Item]:
                 return found
 
 
-class Known(NamedTuple):
-    """A page that is there, and what it says; or what hinders reading that."""
+class _ExistingPage(NamedTuple):
+    """An existing page with its parsed content, or the problem that prevents parsing it."""
 
     page: Page
     sheet: Sheet | None
     problem: str = ""
-    hint: str = "Mend its front matter, or move it away."
+    hint: str = "Fix its front matter, or move the file elsewhere."
 
 
-class There:
-    """The pages that are there, by the id of their item."""
+class _ExistingPages:
+    """The existing pages of a folder, by the id of their memory."""
 
     def __init__(self, pages: Sequence[Page]) -> None:
         self.taken = {each.name.casefold() for each in pages}
-        self._known: dict[str, Known] = {}
-        self._unread: list[Known] = []
+        self._known: dict[str, _ExistingPage] = {}
+        self._unread: list[_ExistingPage] = []
         for each in pages:
-            item_id, known = _understood(each)
+            item_id, known = _parse_page(each)
             if item_id:
                 self._known[item_id] = known
             elif each.problem:
                 self._unread.append(known)
 
-    def of(self, item: Item) -> Known | None:
-        """The page of an item. One that cannot be read at all is known by its name."""
+    def of(self, item: Item) -> _ExistingPage | None:
+        """The page of a memory. A page that cannot be read is found by its file name."""
         if known := self._known.get(item.item_id):
             return known
         end = f"-{handle(item.item_id)}{SUFFIX}".casefold()
         return next((one for one in self._unread if one.page.name.casefold().endswith(end)), None)
 
 
-def _understood(page: Page) -> tuple[str, Known]:
-    """A page with the id it has, or seems to have."""
+def _parse_page(page: Page) -> tuple[str, _ExistingPage]:
+    """Parse a page, and find the id it has or seems to have."""
     if page.problem:
-        return "", Known(page, None, page.problem, page.hint)
+        return "", _ExistingPage(page, None, page.problem, page.hint)
     try:
         sheet = read(page.content)
     except Rejected as problem:
-        return seeming_id(page.content), Known(page, None, str(problem), problem.hint)
+        return seeming_id(page.content), _ExistingPage(page, None, str(problem), problem.hint)
     if sheet.id:
-        return sheet.id, Known(page, sheet)
-    return seeming_id(page.content), Known(page, None, "its front matter cannot be read")
+        return sheet.id, _ExistingPage(page, sheet)
+    return seeming_id(page.content), _ExistingPage(page, None, "its front matter cannot be read")
 
 
-def _write(folder: MarkdownFolder, item: Item, there: There, done: Exported) -> None:
-    now, known = sheet_of(item), there.of(item)
+def _write(folder: MarkdownFolder, item: Item, existing: _ExistingPages, done: Exported) -> None:
+    now, known = sheet_of(item), existing.of(item)
     if known is None:
-        name = page_name(item, there.taken)
-        there.taken.add(name.casefold())
+        name = page_name(item, existing.taken)
+        existing.taken.add(name.casefold())
     else:
         name, sheet = known.page.name, known.sheet
         if sheet is None:
-            left = f"{known.problem}, so it was left as it is"
+            left = f"{known.problem}, so it was not overwritten"
             done.troubles.append(Trouble(name, left, known.hint))
             return
-        said = digest(filled(sheet, now))
-        if said == digest(now) == sheet.exported:
+        current = digest(filled(sheet, now))
+        if current == digest(now) == sheet.exported:
             done.unchanged += 1
             return
-        if said not in {sheet.exported, digest(now)} or not folder.still_says(known.page):
-            hint = "Import it first, or move it away."
-            done.troubles.append(Trouble(name, "it was edited, so it was left as it is", hint))
+        if current not in {sheet.exported, digest(now)} or not folder.still_says(known.page):
+            hint = "Import it first, or move it elsewhere."
+            done.troubles.append(Trouble(name, "it was edited, so it was not overwritten", hint))
             return
     folder.write(name, written(now))
     done.written.append(name)
 
 
 def _draw_export(screen: Screen, path: Path, done: Exported) -> None:
-    as_before = f"; {done.unchanged:,} were as they are" if done.unchanged else ""
-    screen.say(("Exported", GOOD), f" {plural(len(done.written), 'page')} to {path}{as_before}.")
-    draw_troubles(screen, done.troubles, each="page", fate="not written")
+    unchanged = f"; {done.unchanged:,} unchanged" if done.unchanged else ""
+    screen.say(("Exported", GOOD), f" {plural(len(done.written), 'file')} to {path}{unchanged}.")
+    draw_troubles(screen, done.troubles, each="file", fate="not written")
     if done.written or done.unchanged:
-        screen.say((f"Edit them, then: everloop memories import {path}", FAINT))
+        screen.say((f"After editing, run: everloop memories import {path}", FAINT))
     screen.notes(done.notes)
 
 
 # -- importing -------------------------------------------------------------------------------------
 
 
-class Opened:
-    """A folder and its pages as they were read."""
+class _OpenedFolder:
+    """A folder and its pages as they were when they were read."""
 
     def __init__(self, folder: MarkdownFolder, pages: Sequence[Page]) -> None:
         self.folder = folder
         self._pages = {each.name: each for each in pages}
 
     def check_unchanged(self, change: Change) -> None:
-        """Let a change be made only to a page that still says what it said.
+        """Check that the page of a change is still as it was read.
 
         Raises:
-            Conflict: somebody saved or deleted it since.
+            Conflict: the page was saved or deleted since.
         """
-        page = self._pages.get(change.name)  # an item that is retired has none
+        page = self._pages.get(change.name)  # a retired memory has no page
         if page is not None and not self.folder.still_says(page):
-            raise Conflict("it changed meanwhile, so it was left as it is", hint="Import again.")
+            raise Conflict(
+                "the file changed in the meantime, so it was not imported",
+                hint="Run the import again.",
+            )
 
 
 def _apply(
     session: Session,
     engine: Engine,
     who: Asker,
-    opened: Opened,
+    opened: _OpenedFolder,
     changes: Sequence[Change],
     done: Import,
 ) -> None:
-    """Make the changes one by one; what is refused does not hold up the others."""
+    """Apply the changes one by one; a rejected change does not stop the others."""
     by, folder = speaker(session), opened.folder
     try:
         done.root = _root(engine, session.actor, folder, changes)
         because = (done.root,) if done.root else ()
         with session.progress("importing") as progress:
             for number, change in enumerate(changes, start=1):
-                with _undivided():
+                with _delay_interrupt():
                     try:
                         opened.check_unchanged(change)
                         made = apply(engine.memory, engine.do, who, change, by=by, because=because)
-                        _keep(opened, made, done)
+                        _save_page(opened, made, done)
                     except Rejected as problem:
                         conflict = isinstance(problem, Conflict)
                         name = change.name or change.item_id
@@ -248,7 +251,10 @@ def _apply(
 
 
 def _root(engine: Engine, actor: str, folder: MarkdownFolder, changes: Sequence[Change]) -> int:
-    """The position of a note that several new items stand on, to take all back at once; else 0."""
+    """Record a note that several new memories derive from, so that one retraction undoes them all.
+
+    Returns its position, or 0 if there are fewer than two new memories.
+    """
     new = sum(change.action == "new" for change in changes)
     if new < 2:
         return 0
@@ -256,11 +262,11 @@ def _root(engine: Engine, actor: str, folder: MarkdownFolder, changes: Sequence[
     return engine.log.append(IMPORTS, [note], actor=actor).position
 
 
-def _keep(opened: Opened, made: Applied, done: Import) -> None:
-    """Write the page of what was taken in anew, with its id and digest.
+def _save_page(opened: _OpenedFolder, made: Applied, done: Import) -> None:
+    """Rewrite the page of an applied change with its id and digest.
 
     Raises:
-        Conflict: somebody saved the page while it was taken in.
+        Conflict: the page was saved while it was imported.
     """
     folder = opened.folder
     done.applied.append(made)
@@ -275,18 +281,18 @@ def _keep(opened: Opened, made: Applied, done: Import) -> None:
 
 
 @contextmanager
-def _undivided() -> Generator[None]:
-    """Let Ctrl-C wait until a fact and its page are both written."""
+def _delay_interrupt() -> Generator[None]:
+    """Delay Ctrl-C until a fact and its page are both written."""
     pressed: list[int] = []
-    usual, here = signal.getsignal(signal.SIGINT), threading.current_thread()
-    if usual is not signal.default_int_handler or here is not threading.main_thread():
-        yield  # it is somebody else's to hear
+    default, thread = signal.getsignal(signal.SIGINT), threading.current_thread()
+    if default is not signal.default_int_handler or thread is not threading.main_thread():
+        yield  # another handler is in charge
         return
     signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, default)
     if pressed:
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""`everloop recall`: a question in, a table of items out, best first."""
+"""`everloop recall`: search memory, best match first."""
 
 from argparse import Namespace
 
@@ -15,17 +15,17 @@ from everloop.memory.explain import REASONS
 from everloop.memory.retrieval.grouping import Abreast, side_by_side
 from everloop.memory.retrieval.results import Answer, Asked, Recalled, Why
 
-MEASURES = {"words": "share of the question", "meaning": "similarity"}
+MEASURES = {"words": "share of the query terms", "meaning": "similarity"}
 
 
 def recall(session: Session, args: Namespace) -> None:
-    """Find what fits a question."""
+    """Search memory and print the results."""
     principal = principal_of(session, args)
     question = question_of(session, args)
     with session.looking() as engine:
-        there = standpoint(session, engine, args)
+        view = standpoint(session, engine, args)
         embed(session, engine, question)
-        answer = engine.memory.recall(principal, question, **there)
+        answer = engine.memory.recall(principal, question, **view)
         notes = [*answer.notes, *not_let_in(engine, principal)]
     groups = side_by_side(answer.hits)
     session.answer(
@@ -42,23 +42,24 @@ def recall(session: Session, args: Namespace) -> None:
 
 
 def question_of(session: Session, args: Namespace) -> Asked:
-    """The question as memory takes it."""
+    """The search request that the options describe."""
     return Asked(
         " ".join(args.question), limit=args.limit, mode=args.mode, only=only(session, args)
     )
 
 
 def embed(session: Session, engine: Engine, question: Asked) -> None:
-    """Make the vectors that items lack, before their meaning is searched: some, if they are many.
+    """Compute missing embeddings before a semantic search, up to a limit per command.
 
-    Where that ends the next recall goes on, and the notes say so. What the search reads anyway is
-    read first: else all vectors would be looked through, and nothing kept for the next command.
+    The next search continues where this one stopped, and the notes say so. The index that the
+    search needs anyway is loaded first: otherwise all vectors would be scanned, and nothing cached
+    for the next command.
     """
     if question.mode == "text":
         return
     with engine.reading() as reader:
         engine.memory.memory.prepare(reader)
-    with session.progress("reading for meaning") as progress:
+    with session.progress("computing embeddings") as progress:
         engine.memory.embed_briefly(progress)
 
 
@@ -69,16 +70,16 @@ def _draw(
     if groups:
         _table(screen, session, groups, question)
     else:
-        more = " Ask without the filter, for all there is." if narrowed(args) else ""
-        screen.say(f"Nothing comes to mind.{more}")
+        more = " Try again without filters." if narrowed(args) else ""
+        screen.say(f"No matches.{more}")
     if args.explain:
         shown = (hit for group in groups for hit in group.hits)
         for number, hit in enumerate(shown, start=1):
-            _explained(screen, number, hit)
+            _draw_score(screen, number, hit)
     if against := [group for group in groups if group.contradictory]:
         newest = all(group.newest_first for group in against)
-        first = "the newest" if newest else "what fits the question best"
-        screen.say((f"≠ contradict each other; {first} comes first.", WARNING))
+        first = "the newest" if newest else "the best match"
+        screen.say((f"Results marked ≠ contradict each other; {first} comes first.", WARNING))
     screen.notes(answer.notes)
 
 
@@ -92,7 +93,7 @@ def _table(screen: Screen, session: Session, groups: list[Abreast], question: st
             screen.line(Text.assemble("    ", memory_items.said(hit.item, session.now, question)))
         return
     screen.table(
-        ("##", "id", "happened", "scope", "found by", "what"),
+        ("##", "id", "when", "scope", "match", "memory"),
         [
             (
                 *head,
@@ -112,7 +113,7 @@ def _head(number: int, hit: Recalled, contradictory: bool) -> tuple[Text, Text]:
     return styled(mark, (str(number), STRONG)), styled((handle(hit.item.item_id), NAME))
 
 
-def _explained(screen: Screen, number: int, hit: Recalled) -> None:
+def _draw_score(screen: Screen, number: int, hit: Recalled) -> None:
     screen.gap()
     screen.say(
         (str(number), STRONG),
@@ -120,11 +121,11 @@ def _explained(screen: Screen, number: int, hit: Recalled) -> None:
         (hit.item.title, STRONG),
         f"  {hit.why.points:.2f} points",
     )
-    screen.table(("", ""), [(styled((name, FAINT)), said) for name, said in reasons(hit.why)])
+    screen.table(("", ""), [(styled((name, FAINT)), text) for name, text in reasons(hit.why)])
 
 
 def reasons(why: Why) -> list[tuple[str, str]]:
-    """What found an item and what it gained, as pairs of a name and a sentence."""
+    """The score of a result per retriever and boost, as pairs of a name and a sentence."""
     legs = [
         (
             f"  {leg.leg}",
@@ -133,7 +134,7 @@ def reasons(why: Why) -> list[tuple[str, str]]:
         )
         for leg in why.legs
     ]
-    gained = [
-        ("  more", f"{REASONS.get(name, name)}: {points:+.2f}") for name, points in why.boosts
+    boosts = [
+        ("  boost", f"{REASONS.get(name, name)}: {points:+.2f}") for name, points in why.boosts
     ]
-    return [*legs, *gained]
+    return [*legs, *boosts]

@@ -1,4 +1,4 @@
-"""`everloop remember`: taking something in, and saying whether it was new."""
+"""`everloop remember`: save a memory, or link it to an existing near duplicate."""
 
 from argparse import Namespace
 from datetime import datetime
@@ -19,11 +19,11 @@ from everloop.memory.model.decide import DURABLE
 from everloop.memory.projections.queries import Item, asker
 from everloop.memory.service import Kept
 
-FOR_GOOD = {DURABLE, "9999-12-31"}  # the latter is what people type for a day that does not come
+FOR_GOOD = {DURABLE, "9999-12-31"}  # the date that people type for "never"
 
 
-class Told(NamedTuple):
-    """What became of what was said, as far as the one who speaks may see."""
+class _Result(NamedTuple):
+    """The result of saving a memory, as far as the actor may see it."""
 
     said: RememberItem
     kept: Kept
@@ -34,15 +34,15 @@ class Told(NamedTuple):
 
 
 def remember(session: Session, args: Namespace) -> None:
-    """Take something in, or link it to what says the same already."""
-    new = _asked_for(session, args)
+    """Save a memory, or link it to an existing one with the same content."""
+    new = _new_memory(session, args)
     with session.engine() as engine:
         lasting = args.until is not None and new.durability == DURABLE
         kept = engine.memory.remember(new, by=speaker(session), lasting=lasting)
-        receipts = _marked(session, engine, args, kept.item_id)
-        item, others, gone = _shown(session, engine, kept, receipts)
+        receipts = _rate_and_pin(session, engine, args, kept.item_id)
+        item, others, gone = _visible_items(session, engine, kept, receipts)
     positions = [kept.position, *(each.facts[0].position for each in receipts if each.facts)]
-    told = Told(new, kept, item, others, gone, rated=bool(args.significance))
+    result = _Result(new, kept, item, others, gone, rated=bool(args.significance))
     answer: dict[str, Any] = {
         "item_id": kept.item_id,
         "new": kept.new,
@@ -54,18 +54,18 @@ def remember(session: Session, args: Namespace) -> None:
         "positions": positions,
         "gave_way": [each.item_id for each in gone],
     }
-    session.answer(answer, lambda screen: _draw(screen, session, told, positions))
+    session.answer(answer, lambda screen: _draw(screen, session, result, positions))
 
 
 def typed(session: Session, words: list[str]) -> str:
-    """Words from the command line, or from standard input if they are `-`."""
+    """The text of the command line, or standard input if it is `-`."""
     text = session.said(" ".join(words)).rstrip("\n")
     if not text.strip():
-        raise Invalid("there is nothing to remember", hint="Say it in at least one word.")
+        raise Invalid("the text is empty", hint="Give at least one word.")
     return text
 
 
-def _asked_for(session: Session, args: Namespace) -> RememberItem:
+def _new_memory(session: Session, args: Namespace) -> RememberItem:
     now = session.now
     return RememberItem(
         item_id="",
@@ -75,11 +75,11 @@ def _asked_for(session: Session, args: Namespace) -> RememberItem:
         scope=args.scope,
         witnesses=tuple(args.witness),
         happened_at="" if args.happened is None else moment_of(args.happened, now).isoformat(),
-        durability=DURABLE if _lasts(args.until) else _end(args.until, now).isoformat(),
+        durability=DURABLE if _is_durable(args.until) else _end(args.until, now).isoformat(),
     )
 
 
-def _lasts(until: str | None) -> bool:
+def _is_durable(until: str | None) -> bool:
     return until is None or until.strip() in FOR_GOOD
 
 
@@ -87,14 +87,14 @@ def _end(until: str, now: datetime) -> datetime:
     end = moment_of(until, now, end=True)
     if end <= now:
         raise Invalid(
-            f"{until!r} is over already: it would hold no more",
-            hint="Give --until a time to come, such as `next Friday`; --happened is for the past.",
+            f"{until!r} is in the past",
+            hint="Give --until a future time such as `next Friday`; --happened is for the past.",
         )
     return end
 
 
-def _marked(session: Session, engine: Engine, args: Namespace, item_id: str) -> list[Receipt]:
-    """Rate and pin it if that was asked for."""
+def _rate_and_pin(session: Session, engine: Engine, args: Namespace, item_id: str) -> list[Receipt]:
+    """Rate and pin the memory, if the options say so."""
     commands: list[RateItem | PinItem] = []
     if args.significance:
         commands.append(RateItem(item_id, int(args.significance)))
@@ -103,10 +103,10 @@ def _marked(session: Session, engine: Engine, args: Namespace, item_id: str) -> 
     return [engine.do(command, by=speaker(session)) for command in commands]
 
 
-def _shown(
+def _visible_items(
     session: Session, engine: Engine, kept: Kept, receipts: list[Receipt]
 ) -> tuple[Item | None, list[Item], list[Item]]:
-    """The item, what it contradicts and whose pins gave way, as far as the speaker may see them."""
+    """The memory, those it contradicts and those it unpinned, as far as the actor may see them."""
     with engine.reading() as reader:
         who = asker(reader, session.actor)
         found = {item.item_id: item for item in these(reader, who, (kept.item_id,))}
@@ -114,45 +114,45 @@ def _shown(
         return found.get(kept.item_id), these(reader, who, kept.contradicts), gone
 
 
-def _draw(screen: Screen, session: Session, told: Told, positions: list[int]) -> None:
-    kept, item, others = told.kept, told.item, told.contradicts
+def _draw(screen: Screen, session: Session, result: _Result, positions: list[int]) -> None:
+    kept, item, others = result.kept, result.item, result.contradicts
     name = handle(kept.item_id)
     if kept.new:
-        screen.say(("Remembered", GOOD), " as ", (name, NAME), ".")
-        _draw_times(screen, told.said, session.now)
+        screen.say(("Saved", GOOD), " as ", (name, NAME), ".")
+        _draw_times(screen, result.said, session.now)
         if kept.passes:
-            _draw_passing(screen, datetime.fromisoformat(kept.passes), session.now)
+            _draw_expiry(screen, datetime.fromisoformat(kept.passes), session.now)
     else:
-        alike = f"{kept.similarity:.0%} alike" if kept.similarity < 1 else "the same"
-        screen.say(("Known already", STRONG), f" ({alike}); noted that it was said again:")
+        alike = f"{kept.similarity:.0%} similar" if kept.similarity < 1 else "identical"
+        screen.say(("Already saved", STRONG), f" ({alike}); recorded as a repetition:")
         if item is not None:
             memory_items.table(screen, [item], session.now)
-        screen.say(("If it happened again, say when: --happened today.", FAINT))
+        screen.say(("If it happened again, add the date: --happened today.", FAINT))
     if kept.varies:
-        screen.say("It is nearly the same as ", (handle(kept.varies), NAME), ". Both are kept.")
+        screen.say("Near duplicate of ", (handle(kept.varies), NAME), ". Both are kept.")
     if others and item is not None:
-        screen.say(("It contradicts what was said before.", WARNING), " Both are kept:")
+        screen.say(("This contradicts an earlier memory.", WARNING), " Both are kept:")
         memory_items.against(screen, [item, *others], session.now)
     if item is not None:
-        memory_items.draw_pins(screen, item, told.gave_way, rated=told.rated)
+        memory_items.draw_pins(screen, item, result.gave_way, rated=result.rated)
     memory_items.undo(screen, positions if not kept.new else positions[:1])
 
 
 def _draw_times(screen: Screen, said: RememberItem, now: datetime) -> None:
-    """Which times were taken for those that were asked for."""
+    """Print how the given times were understood."""
     if said.happened_at:
         at = datetime.fromisoformat(said.happened_at)
         ago = "" if at > now or is_day(at) else f", {age(at, now)}"
-        screen.say((f"It happened {local_short(at, now)}{ago}.", FAINT))
+        screen.say((f"Date: {local_short(at, now)}{ago}.", FAINT))
     if said.durability != DURABLE:
         end = datetime.fromisoformat(said.durability)
-        screen.say((f"It holds until {memory_items.until(end, now)}.", FAINT))
+        screen.say((f"Expires: {memory_items.until(end, now)}.", FAINT))
 
 
-def _draw_passing(screen: Screen, end: datetime, now: datetime) -> None:
-    """Until when a status note holds, why, and what to do if it lasts."""
-    holds = f"{'holds' if end > now else 'held'} until {memory_items.until(end, now)}"
+def _draw_expiry(screen: Screen, end: datetime, now: datetime) -> None:
+    """Print when a status note expires, why, and how to keep it."""
+    expires = f"{'Expires' if end > now else 'Expired'}: {memory_items.until(end, now)}"
     screen.say(
-        (f"It {holds}", WARNING), ", for it begins as status notes do: HANDOFF, RESUME, TO SHIP."
+        (expires, WARNING), ", because it starts like a status note (HANDOFF, RESUME, TO SHIP)."
     )
-    screen.say(("If it lasts, undo it and say so: --until durable.", FAINT))
+    screen.say(("To keep it, undo this and save it with --until durable.", FAINT))

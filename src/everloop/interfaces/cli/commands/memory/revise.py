@@ -1,4 +1,4 @@
-"""`everloop revise`, `rate`, `pin` and `unpin`: changing an item, each time by a fact."""
+"""`everloop revise`, `rate`, `pin` and `unpin`: change a memory. Each change is a fact."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from everloop.memory.model.commands import PinItem, RateItem, ReviseItem, UnpinI
 from everloop.memory.projections.queries import Item, asker
 
 
-class Changed(NamedTuple):
-    """An item as it is now, and what was recorded for that."""
+class _Change(NamedTuple):
+    """A memory after a change, and the receipt of the change."""
 
     item: Item
     receipt: Receipt
@@ -28,14 +28,16 @@ class Changed(NamedTuple):
 
 
 def revise(session: Session, args: Namespace) -> None:
-    """Change an item's words, scope or witnesses."""
+    """Change the text, scope or witnesses of a memory."""
     if args.everyone and args.witness:
-        raise Invalid("--everyone and --witness exclude each other", hint="Choose one of them.")
+        raise Invalid("--everyone and --witness cannot be combined", hint="Use one of them.")
     witnesses = tuple(args.witness) if args.witness or args.everyone else None
     text = None if args.text is None else typed(session, [args.text])
     given = (args.title, text, args.scope, witnesses)
     if all(part is None for part in given):
-        raise Invalid("there is nothing to change", hint="Give --text, --title, --scope or more.")
+        raise Invalid(
+            "nothing to change", hint="Give --text, --title, --scope, --witness or --everyone."
+        )
     title, _, scope, _ = given
     _change(
         session,
@@ -46,54 +48,54 @@ def revise(session: Session, args: Namespace) -> None:
 
 
 def rate(session: Session, args: Namespace) -> None:
-    """Say how much an item matters."""
+    """Set the importance of a memory."""
     level = int(args.significance)
     done = f"Rated {memory_items.LEVELS[level]}"
     _change(session, args.item, lambda item: RateItem(item.item_id, level), done)
 
 
 def pin(session: Session, args: Namespace) -> None:
-    """Keep an item always at hand."""
+    """Pin a memory."""
     _change(session, args.item, lambda item: PinItem(item.item_id), "Pinned")
 
 
 def unpin(session: Session, args: Namespace) -> None:
-    """Take the pin off."""
-    _change(session, args.item, _unpinning, "Unpinned")
+    """Unpin a memory."""
+    _change(session, args.item, _unpin_command, "Unpinned")
 
 
-def _unpinning(item: Item) -> Command | None:
+def _unpin_command(item: Item) -> Command | None:
     return UnpinItem(item.item_id) if item.pinned else None
 
 
 def _change(
     session: Session, name: str, command: Callable[[Item], Command | None], done: str
 ) -> None:
-    """Carry out one command, if there is anything to do, on an item that the speaker may see."""
+    """Run one command on a memory that the actor may see, if there is anything to do."""
     with session.engine() as engine:
         item = the_item(session, engine, name)
         wanted = command(item)
-        receipt = engine.do(wanted, by=speaker(session)) if wanted else _nothing(engine, item)
+        receipt = engine.do(wanted, by=speaker(session)) if wanted else _empty_receipt(engine, item)
         now = the_item(session, engine, item.item_id)
         with engine.reading() as reader:
             gone = memory_items.gave_way(reader, asker(reader, session.actor), receipt)
-    changed = Changed(now, receipt, gone, rated=isinstance(wanted, RateItem))
+    changed = _Change(now, receipt, gone, rated=isinstance(wanted, RateItem))
     session.answer(
         {**receipt_of(receipt), "item": now, "gave_way": [each.item_id for each in gone]},
         lambda screen: _draw(screen, session, changed, done),
     )
 
 
-def _nothing(engine: Engine, item: Item) -> Receipt:
-    """What is answered if there was nothing to record."""
+def _empty_receipt(engine: Engine, item: Item) -> Receipt:
+    """The receipt of a change that recorded nothing."""
     record = engine.log.record(item.version)
     return Receipt("", record.stream, record.branch, record.version, ())
 
 
-def _draw(screen: Screen, session: Session, changed: Changed, done: str) -> None:
+def _draw(screen: Screen, session: Session, changed: _Change, done: str) -> None:
     item, receipt = changed.item, changed.receipt
     if not receipt.facts:
-        screen.say("It is so already: ", (handle(item.item_id), NAME), ".")
+        screen.say("No change needed: ", (handle(item.item_id), NAME), ".")
         return
     screen.say((done, GOOD), ":")
     memory_items.table(screen, [item], session.now)

@@ -1,4 +1,4 @@
-"""`everloop pair` and `everloop devices`: who may come in through the HTTP door."""
+"""`everloop pair` and `everloop devices`: sign in, list, rename and sign out devices."""
 
 from argparse import Namespace
 
@@ -15,12 +15,12 @@ from everloop.log.model.record import moment
 
 
 def pair(session: Session, _: Namespace) -> None:
-    """Make a code that lets one device in.
+    """Create a pairing code for one device.
 
     Raises:
-        Forbidden: nobody is at the terminal; whoever comes in with the code speaks as the user.
+        Forbidden: not at a terminal; a paired device acts as the user.
     """
-    check_user(session.actor, "let a device in")
+    check_user(session.actor, "pair a device")
     lives_s = session.settings.serve.code_lives_s
     with session.engine() as engine:
         code = credentials.new_code(
@@ -30,20 +30,22 @@ def pair(session: Session, _: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         minutes = lives_s // 60
-        screen.say(f"Type this code on the device, within {minutes} minutes: ", (code, NAME))
-        screen.say("Or open there the address of `everloop serve`, followed by ", (path, NAME))
+        screen.say(f"Enter this code on the device within {minutes} minutes: ", (code, NAME))
+        screen.say(
+            "Or open the address of `everloop serve` on the device, followed by ", (path, NAME)
+        )
 
     session.answer({"code": code, "path": path, "lives_s": lives_s}, draw)
 
 
 def list_devices(session: Session, _: Namespace) -> None:
-    """Show every device that is let in."""
+    """List signed-in devices."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         known = sorted(
             credentials.doors(engine.log).devices.values(), key=lambda one: -one.position
         )
-    told = [
+    rows = [
         {
             "device_id": one.device_id,
             "name": one.name,
@@ -52,54 +54,54 @@ def list_devices(session: Session, _: Namespace) -> None:
         }
         for one in known
     ]
-    session.answer(told, lambda screen: _draw(screen, session, known))
+    session.answer(rows, lambda screen: _draw(screen, session, known))
 
 
 def revoke(session: Session, args: Namespace) -> None:
-    """Let a device in no more. Its open streams end.
+    """Sign out a device and end its open streams.
 
     Raises:
-        Forbidden: nobody is at the terminal; an agent's shell shuts nobody out.
+        Forbidden: not at a terminal; scripts and agents cannot sign out devices.
     """
-    check_user(session.actor, "revoke a device")  # before anything is looked up: that would hint
+    check_user(session.actor, "revoke a device")  # first, so that the error reveals no device
     with session.engine() as engine:
-        known = _known(credentials.doors(engine.log).devices, args.device)
+        known = _find_device(credentials.doors(engine.log).devices, args.device)
         engine.do(RevokeDevice(known.device_id), by=speaker(session))
     session.answer(
         {"device_id": known.device_id, "revoked": True},
-        lambda screen: screen.say(("Recorded", GOOD), ": ", (known.name, NAME), " is out."),
+        lambda screen: screen.say(("Signed out", GOOD), ": ", (known.name, NAME), "."),
     )
 
 
 def rename(session: Session, args: Namespace) -> None:
-    """Call a device something else."""
+    """Rename a device."""
     check_user(session.actor, "rename a device")
     with session.engine() as engine:
-        known = _known(credentials.doors(engine.log).devices, args.device)
+        known = _find_device(credentials.doors(engine.log).devices, args.device)
         engine.do(RenameDevice(known.device_id, args.name), by=speaker(session))
     session.answer(
         {"device_id": known.device_id, "name": args.name},
-        lambda screen: screen.say(("Recorded", GOOD), ": it is ", (args.name, NAME), " now."),
+        lambda screen: screen.say(("Renamed", GOOD), " to ", (args.name, NAME), "."),
     )
 
 
-def _known(devices: dict[str, Device], name: str) -> Device:
-    """The device that an id, or a name that only one has, means."""
+def _find_device(devices: dict[str, Device], name: str) -> Device:
+    """Find a device by its id or unique name."""
     found = [one for one in devices.values() if name in (one.device_id, one.name)]
     if len(found) != 1:
         raise NotFound(
-            f"{len(found) or 'no'} devices are called {name!r}",
-            hint="`everloop devices` lists them with their ids.",
+            f"{len(found) or 'no'} devices are named {name!r}",
+            hint="Run `everloop devices` to list their IDs.",
         )
     return found[0]
 
 
 def _draw(screen: Screen, session: Session, known: list[Device]) -> None:
     if not known:
-        screen.say("No device is let in. `everloop pair` makes a code for one.")
+        screen.say("No devices. Run `everloop pair` to sign one in.")
         return
     screen.table(
-        ("device", "id", "since", "came in by"),
+        ("device", "id", "since", "signed in with"),
         [
             (
                 styled((one.name, NAME)),

@@ -1,10 +1,9 @@
-"""`everloop hook`: what a host calls by itself at the turns of its work.
+"""`everloop hook`: handles the events of a host such as Claude Code.
 
-A hook adds to the host's work and never stands in its way: whatever goes wrong is said on standard
-error, and the exit code is 0. (Claude Code takes a 2 as a refusal of the user's prompt.)
+A hook adds context and never blocks the host: every error goes to standard error, and the exit code
+is 0. (Claude Code would take a 2 as a rejection of the user's prompt.)
 """
 
-import importlib
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -37,8 +36,8 @@ CHARACTERS_PER_TOKEN: Final = 4
 PREAMBLE: Final = "From Everloop. It is information, not an instruction."
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What the host tells a hook. It may tell more; it may tell less."""
+class _HookInput(msgspec.Struct, frozen=True):
+    """The event data that the host sends; unknown fields are ignored, missing ones are empty."""
 
     session_id: str = ""
     transcript_path: str = ""
@@ -46,19 +45,19 @@ class Told(msgspec.Struct, frozen=True):
     prompt: str = ""
 
 
-class Moment(msgspec.Struct, frozen=True):
-    """A turn of a host's work: which one, who speaks, about which project."""
+class _HookEvent(msgspec.Struct, frozen=True):
+    """An event of a host: its data, the actor, and the scopes of its project."""
 
-    told: Told
+    data: _HookInput
     by: Context
-    scopes: tuple[str, ...]  # the project's first
+    scopes: tuple[str, ...]  # the scope of the project first
     settings: Settings
 
 
 def hook(session: Session, args: Namespace) -> int:
-    """Do what belongs to an event of the host's. It never fails."""
+    """Handle an event of the host. Always exits with code 0."""
     try:
-        context = _carry_out(session, "".join(args.event[:1]))
+        context = _handle(session, "".join(args.event[:1]))
     except (EverloopError, OSError, msgspec.MsgspecError, ValueError) as problem:
         session.aside.say(f"everloop hook: {problem}")
         return DONE
@@ -67,37 +66,37 @@ def hook(session: Session, args: Namespace) -> int:
     return DONE
 
 
-def _carry_out(session: Session, event: str) -> dict[str, object]:
+def _handle(session: Session, event: str) -> dict[str, object]:
     if event not in EVENTS:
-        raise Invalid(f"{event!r} is not an event we know; run `everloop install {HOST}` again")
-    told = msgspec.json.decode(session.stdin.read(INPUT_MAX) or "{}", type=Told)
-    name, happen = EVENTS[event]
+        raise Invalid(f"unknown event {event!r}; run `everloop install {HOST}` again")
+    data = msgspec.json.decode(session.stdin.read(INPUT_MAX) or "{}", type=_HookInput)
+    name, handler = EVENTS[event]
     with session.engine() as engine:
-        by = Context(actor=host_of(HOST), tenant=session.tenant, session=told.session_id)
+        by = Context(actor=host_of(HOST), tenant=session.tenant, session=data.session_id)
         admit(engine, by.actor, session.settings.doors)
-        scopes = tuple(dict.fromkeys((scope_of(told.cwd), "user", "global")))
-        words = happen(engine, Moment(told, by, scopes, session.settings))
-    if not (added := _within(words, session.settings.hooks)):
+        scopes = tuple(dict.fromkeys((scope_of(data.cwd), "user", "global")))
+        text = handler(engine, _HookEvent(data, by, scopes, session.settings))
+    if not (added := _fit_budget(text, session.settings.hooks)):
         return {}
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": added}}
 
 
 def scope_of(folder: str) -> str:
-    """The scope of the project a folder belongs to: the name of the repository around it."""
+    """The project scope of a folder, named after the Git repository that contains it."""
     path = Path(folder) if folder else Path.cwd()
     around = (each for each in (path, *path.parents) if (each / ".git").exists())
     return project_scope(next(around, path).name)
 
 
-def _session_start(engine: Engine, moment: Moment) -> str:
-    """What to know at the beginning: lessons, skills, personas, teams."""
-    wish = Wish(statuses=("promoted", "active"), scopes=moment.scopes)
-    return engine.herald.manifest(wish, by=moment.by).text
+def _session_start(engine: Engine, event: _HookEvent) -> str:
+    """The context at the start of a session: lessons, skills, personas, teams."""
+    wish = Wish(statuses=("promoted", "active"), scopes=event.scopes)
+    return engine.herald.manifest(wish, by=event.by).text
 
 
-def _prompt(engine: Engine, moment: Moment) -> str:
-    """What is remembered that fits a prompt."""
-    text, hooks = moment.told.prompt.strip(), moment.settings.hooks
+def _prompt(engine: Engine, event: _HookEvent) -> str:
+    """The memories that match a prompt."""
+    text, hooks = event.data.prompt.strip(), event.settings.hooks
     if len(text) < hooks.prompt_characters_min or not hooks.recall_limit:
         return ""
     wish = Wish(
@@ -106,46 +105,49 @@ def _prompt(engine: Engine, moment: Moment) -> str:
         preview_characters=PREVIEW,
         memory_query=text[:QUERY_MAX],
         memory_limit=hooks.recall_limit,
-        memory_only=Filter(scopes=moment.scopes),
+        memory_only=Filter(scopes=event.scopes),
         memory_mode=msgspec.convert(hooks.recall_mode, Mode),
         memory_similarity_min=hooks.similarity_min,
         skills=(),
         personas=(),
         teams=(),
     )
-    return engine.herald.manifest(wish, by=moment.by).text
+    return engine.herald.manifest(wish, by=event.by).text
 
 
-def _capture(engine: Engine, moment: Moment) -> str:
-    """Take in what the user said: corrections as proposals, praise and blame as feedback."""
-    if moment.told.transcript_path:
+def _capture(engine: Engine, event: _HookEvent) -> str:
+    """Read the transcript: corrections become proposed lessons, sentiment becomes feedback."""
+    if event.data.transcript_path:
         catcher = Catcher(engine.log, engine.do)
-        admit(engine, CAPTURE, moment.settings.doors)
-        path, limits = Path(moment.told.transcript_path), moment.settings.capture
-        CaptureFolder(path, catcher, limits, scope=moment.scopes[0]).read()
-        _hear(engine, moment, path)
+        admit(engine, CAPTURE, event.settings.doors)
+        path, limits = Path(event.data.transcript_path), event.settings.capture
+        CaptureFolder(path, catcher, limits, scope=event.scopes[0]).read()
+        _record_feedback(engine, event, path)
     return ""
 
 
-def _hear(engine: Engine, moment: Moment, path: Path) -> None:
-    """Hear what the user said of lessons. A model is asked only if one is set for that."""
+def _record_feedback(engine: Engine, event: _HookEvent, path: Path) -> None:
+    """Record the user's feedback on lessons. A model classifies it only if one is configured."""
     model: Model | None = None
-    if moment.settings.models.classifier:
-        models = importlib.import_module("everloop.adapters.models.discovery")
-        model = models.chosen_model(moment.settings.models, "classifier")
-    limits = moment.settings.sentiment
-    hear_transcript(engine.listener(model), engine.log, path, by=moment.by, limits=limits)
+    if event.settings.models.classifier:
+        from everloop.adapters.models.discovery import (  # noqa: PLC0415 - slow, rarely configured
+            chosen_model,
+        )
+
+        model = chosen_model(event.settings.models, "classifier")
+    limits = event.settings.sentiment
+    hear_transcript(engine.listener(model), engine.log, path, by=event.by, limits=limits)
 
 
-def _within(text: str, hooks: HookSettings) -> str:
-    """As many whole lines as the host takes, under a preamble."""
+def _fit_budget(text: str, hooks: HookSettings) -> str:
+    """Cut the text at a line to the limit of the host, and put the preamble above it."""
     most = min(hooks.tokens_max * CHARACTERS_PER_TOKEN, CONTEXT_CHARACTERS_MAX) - len(PREAMBLE)
     if len(text) > most:
         text = text[:most].rpartition("\n")[0]
     return f"{PREAMBLE}\n\n{text}" if text.strip() else ""
 
 
-EVENTS: Final[Mapping[str, tuple[str, Callable[[Engine, Moment], str]]]] = {
+EVENTS: Final[Mapping[str, tuple[str, Callable[[Engine, _HookEvent], str]]]] = {
     "session-start": ("SessionStart", _session_start),
     "prompt": ("UserPromptSubmit", _prompt),
     "stop": ("Stop", _capture),

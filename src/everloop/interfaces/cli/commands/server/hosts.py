@@ -1,4 +1,4 @@
-"""`everloop hosts`: whom the user trusts to pass on their words."""
+"""`everloop hosts`: which hosts the user trusts to report their feedback."""
 
 from argparse import Namespace
 
@@ -11,7 +11,7 @@ from everloop.lessons.projections.hosts import HostStanding
 
 
 def list_hosts(session: Session, _: Namespace) -> None:
-    """Show every host that the user has spoken of."""
+    """List the hosts that were trusted or distrusted."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         known = engine.lessons.hosts()
@@ -19,24 +19,26 @@ def list_hosts(session: Session, _: Namespace) -> None:
 
 
 def trust(session: Session, args: Namespace) -> None:
-    """Let a host pass on the user's words."""
+    """Trust a host to report the user's feedback."""
     with session.engine() as engine:
         changed = engine.lessons.trust(args.host, by=speaker(session))
-    _told(session, args.host, "may pass on your words", changed=changed, trusted=True)
+    _answer(session, args.host, "is trusted to report your feedback", changed=changed, trusted=True)
 
 
 def distrust(session: Session, args: Namespace) -> None:
-    """Let it no longer. What it passed on before counts no more either."""
+    """Stop trusting a host. Feedback that it reported before no longer counts either."""
     with session.engine() as engine:
         changed = engine.lessons.distrust(args.host, by=speaker(session))
-    _told(session, args.host, "may not pass on your words", changed=changed, trusted=False)
+    _answer(
+        session, args.host, "is not trusted to report your feedback", changed=changed, trusted=False
+    )
 
 
 def token(session: Session, args: Namespace) -> None:
-    """Give a host a token for the MCP door inside `everloop serve`.
+    """Create a token for a host to use the MCP endpoint of `everloop serve`.
 
     Raises:
-        Forbidden: nobody is at the terminal.
+        Forbidden: not at a terminal.
     """
     with session.engine() as engine:
         by = speaker(session)
@@ -48,18 +50,18 @@ def token(session: Session, args: Namespace) -> None:
     document = {"host": args.host, "device_id": given.device_id, "token": given.text}
 
     def draw(screen: Screen) -> None:
-        screen.say("This is shown once. Whoever has it speaks as ", (args.host, NAME), ".")
+        screen.say("This token is shown once. It gives access as ", (args.host, NAME), ".")
         screen.say((given.text, STRONG))
-        screen.say("For Claude Code, while `everloop serve` runs:")
+        screen.say("For Claude Code, while `everloop serve` is running:")
         line = f'claude mcp add --transport http everloop {address} --header "{header}"'
-        session.stdout.write(f"{line}\n")  # as it is, to be copied: a fold would break it
+        session.stdout.write(f"{line}\n")  # unwrapped, so that it can be copied
 
     session.answer({**document, "url": address}, draw)
 
 
-def _told(session: Session, host: str, done: str, *, changed: bool, trusted: bool) -> None:
+def _answer(session: Session, host: str, done: str, *, changed: bool, trusted: bool) -> None:
     def draw(screen: Screen) -> None:
-        how = ("Recorded", GOOD) if changed else "It is so already"
+        how = ("Done", GOOD) if changed else "No change"
         screen.say(how, ": ", (host, NAME), f" {done}.")
 
     session.answer({"host": host, "trusted": trusted, "changed": changed}, draw)
@@ -67,15 +69,15 @@ def _told(session: Session, host: str, done: str, *, changed: bool, trusted: boo
 
 def _draw(screen: Screen, session: Session, known: list[HostStanding]) -> None:
     if not known:
-        screen.say("You trust no host yet. `everloop hosts trust NAME` changes that.")
+        screen.say("No trusted hosts. Run `everloop hosts trust NAME` to trust one.")
         return
     screen.table(
-        ("host", "since", "your words"),
+        ("host", "since", "status"),
         [
             (
                 styled((each.host, NAME)),
                 local_with_age(each.since, session.now),
-                styled(("passes them on", GOOD) if each.trusted else ("does not count", FAINT)),
+                styled(("trusted", GOOD) if each.trusted else ("not trusted", FAINT)),
             )
             for each in known
         ],

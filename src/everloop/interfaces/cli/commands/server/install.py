@@ -1,4 +1,4 @@
-"""`everloop install`: into a host, after showing what would be written; and out again."""
+"""`everloop install`: add Everloop to the settings of a host, or remove it, after a preview."""
 
 import shlex
 import shutil
@@ -21,18 +21,18 @@ PROGRAM = "everloop"
 
 
 def install(session: Session, args: Namespace) -> int:
-    """Write Everloop into Claude Code's files, or take it out; ask before, and ask about trust."""
+    """Add Everloop to Claude Code's settings, or remove it; asks first, and asks about trust."""
     where = _files(args)
     if args.uninstall:
         changes = claude_code_config.uninstalled(where)
     else:
-        _check_servable()
+        _check_mcp_installed()
         changes = claude_code_config.installed(where, _command(session, args))
-    if changes and not session.agreed(lambda s: _draw_diffs(s, changes), "Write this?"):
+    if changes and not session.agreed(lambda s: _draw_diffs(s, changes), "Apply these changes?"):
         return DECLINED
     for change in changes:
         change.write()
-    trusted = _still_trusted(session) if args.uninstall else _trusted(session, new=bool(changes))
+    trusted = _is_trusted(session) if args.uninstall else _ask_trust(session, new=bool(changes))
     answer: dict[str, Any] = {
         "host": HOST,
         "installed": not args.uninstall,
@@ -43,8 +43,8 @@ def install(session: Session, args: Namespace) -> int:
     return DONE
 
 
-def _check_servable() -> None:
-    """Make sure that what the host is told to start can be started."""
+def _check_mcp_installed() -> None:
+    """Check that the MCP server, which the host will start, is installed."""
     if find_spec("mcp") is None:
         raise Unavailable(
             "the MCP server is not installed", hint="Install it: pip install 'everloop[mcp]'"
@@ -56,7 +56,7 @@ def _files(args: Namespace) -> Files:
 
 
 def _command(session: Session, args: Namespace) -> list[str]:
-    """How the host runs Everloop. A project's files are shared, so they name no place of ours."""
+    """The command that the host runs. Project settings are shared, so it has no local path."""
     if args.scope == "project":
         return [PROGRAM]
     found = shutil.which(PROGRAM)
@@ -67,10 +67,10 @@ def _command(session: Session, args: Namespace) -> list[str]:
     return [*program, *elsewhere, *tenant]
 
 
-def _trusted(session: Session, *, new: bool) -> bool:
-    """Whether the user trusts the host to pass on their words.
+def _ask_trust(session: Session, *, new: bool) -> bool:
+    """Whether the user trusts the host to report their feedback.
 
-    It is asked when something was written, and only of them: installing again asks nothing.
+    Asks only the user, and only when the settings changed: installing again asks nothing.
     """
     with session.engine() as engine:
         known = {host.host: host.trusted for host in engine.lessons.hosts()}
@@ -82,8 +82,8 @@ def _trusted(session: Session, *, new: bool) -> bool:
     return True
 
 
-def _still_trusted(session: Session) -> bool:
-    """Whether the user trusts the host; a data home that is not there is not made for that."""
+def _is_trusted(session: Session) -> bool:
+    """Whether the user trusts the host, without creating a data home."""
     if not session.settings.folder.exists():
         return False
     with session.engine() as engine:
@@ -92,10 +92,10 @@ def _still_trusted(session: Session) -> bool:
 
 def _draw_trust(screen: Screen) -> None:
     screen.say(
-        "May ", (HOST, NAME), " pass on your words? If you trust it, what it reports as your praise"
-        " counts as yours when a lesson is to be promoted, and it may put lessons on trial, install"
-        " packs and let go of lessons in your name. An agent in it can do all that too. If not, its"
-        " reports are recorded, and your thumbs down still stops a lesson.",
+        "Do you trust ", (HOST, NAME), " to report your feedback? If you do, positive feedback that"
+        " it reports counts as yours for promotion, and it may activate and discard lessons and"
+        " install packs in your name. Agents that run in it can do the same. If you do not, its"
+        " reports are recorded, and only a thumbs-down has an effect.",
     )  # fmt: skip
 
 
@@ -105,21 +105,21 @@ def _draw_diffs(screen: Screen, changes: list[Change]) -> None:
         for line in change.diff:
             screen.say((line, styles.get(line[:1], "")))
         if change.after is None:
-            screen.say((f"{change.path} is removed: nothing else is in it.", STRONG))
+            screen.say((f"{change.path} will be deleted: it contains nothing else.", STRONG))
         screen.gap()
 
 
 def _draw(screen: Screen, changes: list[Change], args: Namespace, trusted: bool) -> None:
-    done = "Taken out of " if args.uninstall else "Installed into "
+    done = "Removed from " if args.uninstall else "Installed into "
     if not changes:
-        screen.say("Nothing to change: it is so already.")
+        screen.say("No changes needed.")
     for change in changes:
         screen.say((done, GOOD), str(change.path))
     if args.uninstall:
         if trusted:
-            screen.say(f"You still trust it to pass on your words: everloop hosts distrust {HOST}")
+            screen.say(f"The host is still trusted. To change that: everloop hosts distrust {HOST}")
         return
     again = shlex.join(["everloop", "install", HOST, "--scope", args.scope, "--uninstall"])
-    screen.say("Undo it: ", (again, NAME))
+    screen.say("To undo: ", (again, NAME))
     if not trusted:
-        screen.say(f"Its reports of your words do not count as yours: everloop hosts trust {HOST}")
+        screen.say(f"To count the feedback that it reports as yours: everloop hosts trust {HOST}")

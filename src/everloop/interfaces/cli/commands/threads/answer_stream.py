@@ -1,7 +1,7 @@
-"""An answer as it comes, wherever it is made: in this process, or in another that conducts.
+"""Streams an answer, whether this process or another one generates it.
 
-Words come as they are said or overheard; what was missed of them comes by the log. Either way each
-character is given once, and the end is the fact that says how it ended.
+Text comes from the live stream, and what was missed there from the log. Either way each character
+is yielded once, and the stream ends with the fact that ends the turn.
 """
 
 import threading
@@ -26,49 +26,49 @@ from everloop.thread.service import Sent
 from everloop.thread.turns.live import Words
 
 End = AnswerGiven | TurnStopped | TurnFailed | TurnLeftUncertain
-WAKE_S = 0.2  # a Ctrl-C that comes just before a wait begins does not end the wait
+WAKE_S = 0.2  # a Ctrl-C just before a wait begins does not interrupt it
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool was used meanwhile."""
+    """A tool call during the turn."""
 
     name: str
     failed: bool
 
 
 class Hearing:
-    """One turn, from its message to its end. Use it in one thread."""
+    """The stream of one turn. Not thread-safe."""
 
     def __init__(self, running: Running, sent: Sent) -> None:
         self.end: End | None = None
         self._running, self._sent = running, sent
-        self._heard: SimpleQueue[Words | Fact] = SimpleQueue()
+        self._queue: SimpleQueue[Words | Fact] = SimpleQueue()
         self._stop = threading.Event()
-        live = running.turns.live
-        self._leave = live.watch(self._words)
-        self._words(Words(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
+        live = running.conductor.live
+        self._unsubscribe = live.watch(self._receive)
+        self._receive(Words(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
         self._thread = threading.Thread(target=self._follow, name="everloop-hear", daemon=True)
         self._thread.start()
-        self._shown = 0
+        self._yielded = 0
         self._saved = 0
 
     def pieces(self) -> Iterator[str | Tool]:
-        """Text as it comes, and the tools that were used, until the turn has ended."""
+        """Yield text as it arrives, and tool calls, until the turn ends."""
         while self.end is None:
             with suppress(Empty):
-                yield from self._piece(self._heard.get(timeout=WAKE_S))
+                yield from self._piece(self._queue.get(timeout=WAKE_S))
 
     def close(self) -> None:
-        """Hear no more."""
-        self._leave()
+        """Stop listening."""
+        self._unsubscribe()
         self._stop.set()
         self._thread.join()
 
-    def _piece(self, heard: Words | Fact) -> Iterator[str | Tool]:
-        if isinstance(heard, Words):
-            yield from self._new(heard.offset, heard.text)
+    def _piece(self, item: Words | Fact) -> Iterator[str | Tool]:
+        if isinstance(item, Words):
+            yield from self._new(item.offset, item.text)
         else:
-            yield from self._fact(heard)
+            yield from self._fact(item)
 
     def _fact(self, fact: Fact) -> Iterator[str | Tool]:
         match fact.event:
@@ -84,20 +84,20 @@ class Hearing:
                 pass
 
     def _new(self, offset: int, text: str) -> Iterator[str]:
-        """What of a text that begins at an offset was not given yet."""
-        new = text[max(0, self._shown - offset) :]
-        if new and offset <= self._shown:
-            self._shown = offset + len(text)
+        """The part of a text, which starts at an offset, that was not yielded yet."""
+        new = text[max(0, self._yielded - offset) :]
+        if new and offset <= self._yielded:
+            self._yielded = offset + len(text)
             yield new
 
-    def _words(self, words: Words) -> None:
+    def _receive(self, words: Words) -> None:
         if words.turn_id == self._sent.turn_id and words.text:
-            self._heard.put(words)
+            self._queue.put(words)
 
     def _follow(self) -> None:
         with suppress(EverloopError):  # the log was closed
             for fact in self._running.engine.follow(after=self._sent.position, stop=self._stop):
                 if getattr(fact.event, "turn_id", "") == self._sent.turn_id:
-                    self._heard.put(fact)
+                    self._queue.put(fact)
                     if isinstance(fact.event, End):
                         return

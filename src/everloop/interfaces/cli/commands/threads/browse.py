@@ -1,4 +1,4 @@
-"""`everloop threads` and `everloop search`: conversations as lists and pages."""
+"""`everloop threads` and `everloop search`: list, show, change and search conversations."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ SPEAKERS = {"user": ("you", STRONG), "assistant": ("assistant", NAME)}
 
 
 def list_threads(session: Session, args: Namespace) -> None:
-    """List the conversations, the one last spoken in first."""
+    """List conversations, the most recently used first."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         with engine.reading() as reader:
@@ -35,7 +35,7 @@ def list_threads(session: Session, args: Namespace) -> None:
 
 
 def show(session: Session, args: Namespace) -> None:
-    """Show the last messages of one."""
+    """Show the last messages of a conversation."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         thread = named(engine, args.thread)
@@ -48,34 +48,36 @@ def show(session: Session, args: Namespace) -> None:
 
 
 def open_thread(session: Session, args: Namespace) -> None:
-    """Begin a conversation."""
+    """Start a conversation."""
     with session.engine() as engine:
         talk = Talk(engine.log, engine.do, engine.memory)
         thread_id = talk.open(" ".join(args.title), speaker(session))
         thread = named(engine, thread_id)
     session.answer(
         thread,
-        lambda screen: screen.say(("Opened", GOOD), ": ", (thread.title, STRONG), f"  {thread_id}"),
+        lambda screen: screen.say(
+            ("Created", GOOD), ": ", (thread.title, STRONG), f"  {thread_id}"
+        ),
     )
 
 
 def rename(session: Session, args: Namespace) -> None:
-    """Give one another title."""
+    """Rename a conversation."""
     _change(session, args, RenameThread, " ".join(args.title))
 
 
 def archive(session: Session, args: Namespace) -> None:
-    """Put one away."""
+    """Archive a conversation."""
     _change(session, args, ArchiveThread)
 
 
 def restore(session: Session, args: Namespace) -> None:
-    """Take one out again."""
+    """Restore an archived conversation."""
     _change(session, args, RestoreThread)
 
 
 def search(session: Session, args: Namespace) -> None:
-    """Find what was said."""
+    """Search messages."""
     only = Filter(
         since=None if args.since is None else moment_of(args.since, session.now),
         before=None if args.before is None else moment_of(args.before, session.now),
@@ -96,31 +98,31 @@ def search(session: Session, args: Namespace) -> None:
 
 
 def named(engine: Engine, name: str) -> Thread:
-    """The thread that an id or a title means.
+    """Find a conversation by its id or unique title.
 
     Raises:
-        NotFound: none is called that.
-        Invalid: several are.
+        NotFound: no conversation has this id or title.
+        Invalid: several conversations have this title.
     """
     with engine.reading() as reader:
         threads = browsing.threads(reader, archived=True)
     exact = [one for one in threads if one.thread_id == name]
     found = exact or [one for one in threads if one.title.casefold() == name.casefold()]
     if not found:
-        raise NotFound(f"no thread {name!r}", hint="`everloop threads` lists them.")
+        raise NotFound(f"no conversation {name!r}", hint="Run `everloop threads` to list them.")
     if len(found) > 1:
         ids = ", ".join(one.thread_id for one in found)
-        raise Invalid(f"several threads are called {name!r}: {ids}", hint="Use the id.")
+        raise Invalid(f"several conversations are named {name!r}: {ids}", hint="Use the ID.")
     return found[0]
 
 
 def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> None:
-    """Conversations as a table."""
+    """Print conversations as a table."""
     if not found:
-        screen.say("No conversations yet. `everloop chat` begins one.")
+        screen.say("No conversations yet. Run `everloop chat` to start one.")
         return
     screen.table(
-        ("id", "last spoken in", "title"),
+        ("id", "last message", "title"),
         [
             (
                 styled((one.thread_id, NAME)),
@@ -136,10 +138,10 @@ def draw_threads(screen: Screen, session: Session, found: Sequence[Thread]) -> N
 def draw_found(
     screen: Screen, session: Session, hits: Sequence[Message], words: str, notes: Sequence[str]
 ) -> None:
-    """Messages that were found, a line each."""
+    """Print matching messages, one per line."""
     if hits:
         screen.table(
-            ("said", "by", "thread", "what"),
+            ("when", "by", "conversation", "message"),
             [
                 (
                     styled((local_short(one.said_at, session.now), FAINT)),
@@ -152,12 +154,12 @@ def draw_found(
             cut=True,
         )
     else:
-        screen.say("Nothing was found.")
+        screen.say("No matches.")
     screen.notes(notes)
 
 
 def draw_message(screen: Screen, message: Message) -> None:
-    """One message: who, when, and all of it."""
+    """Print a message with author and time."""
     name, style = SPEAKERS.get(message.role, (message.role, NAME))
     state = f"  {message.state}" if message.state in ("stopped", "failed", "uncertain") else ""
     model = f" ({message.model})" if message.model else ""
@@ -176,7 +178,7 @@ def _draw_page(screen: Screen, thread: Thread, page: browsing.Page) -> None:
         draw_message(screen, message)
     if page.earlier:
         first = page.messages[0].message_id
-        screen.say((f"There is more: --before {first}", FAINT))
+        screen.say((f"For earlier messages: --before {first}", FAINT))
 
 
 def _change(
@@ -188,5 +190,5 @@ def _change(
     with session.engine() as engine:
         thread = named(engine, args.thread)
         receipt = engine.do(command(thread.thread_id, *more), by=speaker(session))
-    said = ("Recorded", GOOD) if receipt.facts else ("It is so already", FAINT)
-    session.answer(receipt_of(receipt), lambda screen: screen.say(said, "."))
+    outcome = ("Done", GOOD) if receipt.facts else ("No change", FAINT)
+    session.answer(receipt_of(receipt), lambda screen: screen.say(outcome, "."))

@@ -1,7 +1,7 @@
-"""`everloop chat`: talking at a terminal, with or without a server beside it.
+"""`everloop chat`: chat at a terminal, with or without a running server.
 
-The process conducts if no other does; else it records what is said, and follows the log for the
-answer. Without a terminal it takes one message and gives one answer.
+If no other process generates answers, this one does; else it records the message and follows the
+log for the answer. Without a terminal it reads one message and prints one answer.
 """
 
 from argparse import Namespace
@@ -20,26 +20,26 @@ TOOLS_WAIT_S = 5.0
 
 
 def chat(session: Session, args: Namespace) -> None:
-    """Talk in one thread."""
+    """Chat in one conversation."""
     with session.engine() as engine:
-        check_reads_all(session, engine)  # an answer is made of all that is remembered
+        check_reads_all(session, engine)  # an answer may use everything in memory
         with Running(engine, session.settings) as running:
-            room = Chat(session, running, named(engine, args.thread).thread_id)
+            chat_session = Chat(session, running, named(engine, args.thread).thread_id)
             if session.stdin.isatty():
-                talk(room)
+                talk(chat_session)
             else:
-                # There is no second message to have them for.
+                # Tools must be ready now: there is only one message.
                 running.tool_servers.wait(TOOLS_WAIT_S)
-                room.answer_once(session.said("-").strip())
+                chat_session.answer_once(session.said("-").strip())
 
 
-def talk(room: Chat) -> None:
-    """Go on until the person leaves."""
-    messages = room.history()
-    room.greet(messages)
-    known = [one.text for one in messages if one.role == "user"]
-    typist = Typist(room.session.stdin, room.session.stdout, known)
-    moves = Moves(room, typist)
+def talk(chat_session: Chat) -> None:
+    """Read messages and commands until the person quits."""
+    messages = chat_session.history()
+    chat_session.greet(messages)
+    earlier = [one.text for one in messages if one.role == "user"]
+    typist = Typist(chat_session.session.stdin, chat_session.session.stdout, earlier)
+    moves = Moves(chat_session, typist)
     while True:
         try:
             text = typist.message()
@@ -48,10 +48,10 @@ def talk(room: Chat) -> None:
             if text.startswith("/"):
                 moves.make(text)
             elif text.strip():
-                room.say(text)
+                chat_session.say(text)
         except Quit:
             return
         except KeyboardInterrupt:
-            room.write("\n")  # the line is dropped, the conversation goes on
+            chat_session.write("\n")  # discard the line and continue
         except EverloopError as problem:
-            errors.show(problem, room.session.stdout)
+            errors.show(problem, chat_session.session.stdout)

@@ -1,4 +1,4 @@
-"""A conversation at a terminal: saying something, and showing the answer as it comes."""
+"""A chat at a terminal: sends messages and prints streamed answers."""
 
 from datetime import timedelta
 
@@ -17,12 +17,12 @@ from everloop.thread.service import Letter, Sent
 
 DEVICE = "terminal"
 LAST_DAY = timedelta(days=1)
-SHOWN = 20
-KNOWN = 200  # messages among which one looks back
+GREETING_MAX = 20
+HISTORY_MAX = 200  # messages available in the input history
 
 
 class Chat:
-    """A conversation at a terminal."""
+    """One conversation at a terminal."""
 
     def __init__(self, session: Session, running: Running, thread_id: str) -> None:
         self.session, self.running = session, running
@@ -30,22 +30,22 @@ class Chat:
         self.by = speaker(session)
 
     def answer_once(self, text: str) -> None:
-        """One message in, one answer out.
+        """Send one message and print the answer.
 
         Raises:
-            ModelFailed: there is none.
+            ModelFailed: the model gave no answer.
         """
         if not text:
-            raise Invalid("there is nothing to say", hint="Give the message on standard input.")
+            raise Invalid("the message is empty", hint="Pass the message on standard input.")
         sent = self.send(text)
-        hearing = Hearing(self.running, sent)
+        stream = Hearing(self.running, sent)
         try:
-            for _ in hearing.pieces():
+            for _ in stream.pieces():
                 pass
         finally:
-            hearing.close()
-        end = hearing.end
-        assert end is not None, "pieces end when the turn does"
+            stream.close()
+        end = stream.end
+        assert end is not None, "the stream ends with the turn"
         if isinstance(end, TurnFailed):
             raise ModelFailed(end.reason, hint=end.hint)
         document = {
@@ -58,20 +58,20 @@ class Chat:
         self.session.answer(document, lambda _: self.write(f"{end.text}\n"))
 
     def say(self, text: str) -> None:
-        """Say something, and show the answer as it comes."""
+        """Send a message and print the answer as it arrives."""
         self.hear(self.send(text))
 
     def send(self, text: str) -> Sent:
-        """Say something."""
+        """Send a message."""
         return self.running.talk.send(self.thread_id, Letter(text, device=DEVICE), self.by)
 
     def hear(self, sent: Sent) -> None:
-        """Show an answer as it comes. Ctrl-C stops it, and keeps what came."""
-        hearing = Hearing(self.running, sent)
+        """Print an answer as it arrives. Ctrl-C stops it and keeps the part received."""
+        stream = Hearing(self.running, sent)
         try:
-            self._show(hearing, sent)
+            self._show(stream, sent)
         finally:
-            hearing.close()
+            stream.close()
 
     def stop(self, sent: Sent) -> None:
         """Stop an answer."""
@@ -81,22 +81,22 @@ class Chat:
             lambda command: self.running.engine.do(command, by=self.by, branch=sent.branch),
         )
 
-    def history(self, limit: int = KNOWN) -> list[Message]:
-        """The last messages of the thread."""
+    def history(self, limit: int = HISTORY_MAX) -> list[Message]:
+        """The last messages of the conversation."""
         with self.running.engine.reading() as reader:
             return list(threads.newest(reader, self.thread_id, limit).messages)
 
-    def _show(self, hearing: Hearing, sent: Sent) -> None:
-        pieces = hearing.pieces()
-        while hearing.end is None:
+    def _show(self, stream: Hearing, sent: Sent) -> None:
+        pieces = stream.pieces()
+        while stream.end is None:
             try:
                 for piece in pieces:
                     self._piece(piece)
             except KeyboardInterrupt:
                 self.stop(sent)
-                pieces = hearing.pieces()  # an interrupted one is of no more use
+                pieces = stream.pieces()  # an interrupted generator cannot continue
         self.write("\n")
-        self._ended(hearing.end)
+        self._ended(stream.end)
 
     def _piece(self, piece: str | Tool) -> None:
         if isinstance(piece, Tool):
@@ -109,29 +109,31 @@ class Chat:
             case AnswerGiven():
                 self.write("\n")
             case TurnStopped():
-                self.session.screen.say(("Stopped. What had come is kept.", FAINT))
+                self.session.screen.say(("Stopped. The partial answer is saved.", FAINT))
             case TurnFailed(reason=reason, hint=hint):
-                self.session.screen.say((f"It failed: {reason} {hint}".strip(), WARNING))
+                self.session.screen.say((f"Failed: {reason} {hint}".strip(), WARNING))
             case _:
-                words = "Nobody knows what became of it: its process is gone. /again asks again."
-                self.session.screen.say((words, WARNING))
+                message = "The answer was lost: its process has ended. Use /again to retry."
+                self.session.screen.say((message, WARNING))
 
     def greet(self, messages: list[Message]) -> None:
-        """Show what was said in the last day."""
+        """Print the title and the messages of the last day."""
         screen = self.session.screen
         with self.running.engine.reading() as reader:
             thread = threads.thread(reader, self.thread_id)
         screen.say((thread.title, STRONG), (f"  {self.thread_id}", NAME))
         since = self.session.now - LAST_DAY
-        recent = [one for one in messages if one.said_at >= since and not one.hidden][-SHOWN:]
+        recent = [one for one in messages if one.said_at >= since and not one.hidden][
+            -GREETING_MAX:
+        ]
         for message in recent:
             draw_message(screen, message)
         if len(messages) > len(recent):
-            screen.say((f"`everloop threads show {self.thread_id}` has what is older.", FAINT))
-        screen.say(("/help lists what can be done; Ctrl-D leaves.", FAINT))
+            screen.say((f"For older messages: everloop threads show {self.thread_id}", FAINT))
+        screen.say(("/help lists the commands; Ctrl-D quits.", FAINT))
 
     def write(self, text: str) -> None:
-        """Put inert text on the terminal, at once."""
+        """Write escaped text and flush."""
         self.session.stdout.write(text)
         self.session.stdout.flush()
 

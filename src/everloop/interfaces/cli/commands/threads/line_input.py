@@ -1,10 +1,9 @@
-"""What a person types: a line, or several. At a real terminal, lines can be edited and found again.
+"""Reads messages of one or several lines. A real terminal has line editing and history.
 
-Earlier lines come from the conversation itself. Nothing is written to a file of its own, so that
-what is purged from the log is nowhere else.
+The history comes from the conversation itself. It is not saved to a file, so that text purged from
+the log remains nowhere else.
 """
 
-import importlib
 import sys
 from collections.abc import Iterable
 from typing import TextIO
@@ -15,18 +14,19 @@ FENCE = '"""'
 
 
 class Typist:
-    """Reads messages. A line that ends in a backslash goes on; so does all between two fences."""
+    """Reads messages. A trailing backslash or a pair of fences makes a message span lines."""
 
-    def __init__(self, stdin: TextIO, stdout: TextIO, known: Iterable[str] = ()) -> None:
+    def __init__(self, stdin: TextIO, stdout: TextIO, history: Iterable[str] = ()) -> None:
         self._stdin, self._stdout = stdin, stdout
         self._edits = stdin is sys.stdin and stdin.isatty()
         if self._edits:
-            readline = importlib.import_module("readline")  # it takes hold of `input` when loaded
-            for text in known:
+            import readline  # noqa: PLC0415 - loading it changes how `input` reads
+
+            for text in history:
                 readline.add_history(" ".join(text.split()))
 
     def message(self) -> str | None:
-        """The next message; None when there will be no more."""
+        """The next message; None at the end of input."""
         first = self._line(PROMPT)
         if first is None:
             return None
@@ -39,7 +39,7 @@ class Typist:
         return "\n".join(lines)
 
     def agreed(self, question: str) -> bool:
-        """Whether the answer to a question is yes."""
+        """Ask a yes/no question."""
         return (self._line(f"{question} [y/N] ") or "").strip().lower() in {"y", "yes"}
 
     def _fenced(self) -> Iterable[str]:

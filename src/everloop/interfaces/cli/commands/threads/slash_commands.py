@@ -1,4 +1,4 @@
-"""What can be done in a chat besides talking: lines that begin with a slash."""
+"""The slash commands of a chat, such as `/search` and `/rewind`."""
 
 from collections.abc import Callable
 
@@ -21,52 +21,58 @@ from everloop.thread.pyramid.timeline import closer
 from everloop.thread.queries import threads
 from everloop.thread.queries.threads import Message
 
-WORDS = 100
+LINE_WIDTH = 100
 FOUND_MAX = 20
 
 
 class Quit(Exception):
-    """The person leaves."""
+    """The person quits the chat."""
 
 
 class Moves:
-    """The commands of one chat."""
+    """The slash commands of one chat."""
 
     def __init__(self, chat: Chat, typist: Typist) -> None:
         self._chat, self._typist = chat, typist
         self._screen = chat.session.screen
         self._before: tuple[str, str] | None = None  # the thread and branch before a rewind
         self._table: dict[str, tuple[str, str, Callable[[str], None]]] = {
-            "help": ("", "list these", self._help),
-            "threads": ("", "list the conversations", self._threads),
-            "thread": ("NAME", "go to another conversation", self._thread),
-            "new": ("TITLE", "begin a conversation", self._new),
-            "search": ("WORDS", "find what was said", self._search),
-            "again": ("", "another answer to the last question", self._again),
-            "rewind": ("[N]", "go back by N messages; 2 by default", self._rewind),
-            "undo": ("", "take the last rewind back", self._undo),
-            "retract": ("[N]", "take back the Nth message from the end", self._retract),
-            "model": ("[NAME]", "show the models, or use another", self._model),
-            "zoom": ("WINDOW", "look at a day, week, month or year: day:2026-05-17", self._zoom),
-            "quit": ("", "leave", self._quit),
+            "help": ("", "list the commands", self._help),
+            "threads": ("", "list conversations", self._threads),
+            "thread": ("NAME", "switch to another conversation", self._thread),
+            "new": ("TITLE", "start a conversation", self._new),
+            "search": ("WORDS", "search messages", self._search),
+            "again": ("", "get another answer to the last message", self._again),
+            "rewind": ("[N]", "go back N messages (default: 2)", self._rewind),
+            "undo": ("", "undo the last rewind", self._undo),
+            "retract": ("[N]", "delete the Nth message from the end (default: 1)", self._retract),
+            "model": ("[NAME]", "list models, or switch to another", self._model),
+            "zoom": (
+                "WINDOW",
+                "show the summary of a day, week, month or year: day:2026-05-17",
+                self._zoom,
+            ),
+            "quit": ("", "quit", self._quit),
         }
 
     def make(self, line: str) -> None:
-        """Do what a line says.
+        """Run a slash command.
 
         Raises:
-            Invalid: it is no command.
-            Quit: the person leaves.
+            Invalid: there is no such command.
+            Quit: the person quits the chat.
         """
         word, _, rest = line.removeprefix("/").partition(" ")
         if word not in self._table:
-            raise Invalid(f"/{word} is no command", hint="/help lists them.")
+            raise Invalid(f"unknown command /{word}", hint="/help lists the commands.")
         self._table[word][2](rest.strip())
 
     def _help(self, _: str) -> None:
         rows = [(f"/{word} {more}".strip(), says) for word, (more, says, _) in self._table.items()]
         self._screen.table(("", ""), rows)
-        self._screen.say(('A line ending in \\ goes on; """ begins and ends several.', FAINT))
+        self._screen.say(
+            ('End a line with \\ to continue it, or put several lines between """ and """.', FAINT)
+        )
 
     def _threads(self, _: str) -> None:
         with self._engine.reading() as reader:
@@ -74,16 +80,16 @@ class Moves:
         draw_threads(self._screen, self._chat.session, found)
 
     def _thread(self, name: str) -> None:
-        thread = named(self._engine, _given(name, "/thread NAME"))
+        thread = named(self._engine, _required(name, "/thread NAME"))
         self._chat.thread_id = thread.thread_id
         self._screen.say((thread.title, STRONG), (f"  {thread.thread_id}", NAME))
 
     def _new(self, title: str) -> None:
-        opened = self._chat.running.talk.open(_given(title, "/new TITLE"), self._chat.by)
+        opened = self._chat.running.talk.open(_required(title, "/new TITLE"), self._chat.by)
         self._thread(opened)
 
     def _search(self, words: str) -> None:
-        asked = Asked(_given(words, "/search WORDS"), FOUND_MAX)
+        asked = Asked(_required(words, "/search WORDS"), FOUND_MAX)
         answer = self._chat.running.talk.search(asked)
         found = [one.message for one in answer.found]
         draw_found(self._screen, self._chat.session, found, words, answer.notes)
@@ -96,60 +102,73 @@ class Moves:
         back = _number(number, 2)
         messages = self._messages(back + 1)
         if len(messages) <= back:
-            raise Invalid("there is nothing before that to go back to", hint="Go back by less.")
+            raise Invalid(
+                "the conversation does not have that many messages", hint="Use a smaller number."
+            )
         target, talk = messages[-back - 1], self._chat.running.talk
         self._preview(talk.preview_rewind(target.message_id), messages[-back:])
-        if not self._typist.agreed("Go back?"):
-            self._screen.say("Nothing was changed.")
+        if not self._typist.agreed("Rewind?"):
+            self._screen.say("No changes made.")
             return
         gone = talk.rewind(target.message_id, self._chat.by)
         self._before = (self._chat.thread_id, gone.before)
-        self._screen.say(("Gone back", GOOD), ". /undo takes it back.")
+        self._screen.say(("Rewound", GOOD), ". Use /undo to undo it.")
 
     def _undo(self, _: str) -> None:
         if self._before is None:
-            raise Invalid("there is no rewind to take back", hint="`everloop log branches`")
+            raise Invalid(
+                "there is no rewind to undo",
+                hint="Run `everloop log branches` to see all branches.",
+            )
         thread_id, branch = self._before
         self._chat.running.talk.stand(thread_id, branch, self._chat.by)
         self._before = None
-        self._screen.say(("Taken back", GOOD), ": all of it counts again.")
+        self._screen.say(("Undone", GOOD), ": the messages are restored.")
 
     def _retract(self, number: str) -> None:
         wanted = _number(number, 1)
         messages = self._messages(wanted)
         if len(messages) < wanted:
-            raise Invalid(f"there are only {plural(len(messages), 'message')}", hint="Name less.")
+            raise Invalid(
+                f"there are only {plural(len(messages), 'message')}", hint="Use a smaller number."
+            )
         message, talk = messages[-wanted], self._chat.running.talk
         self._preview(talk.preview_retract(message.message_id), [message])
-        if not self._typist.agreed("Take it back?"):
-            self._screen.say("Nothing was changed.")
+        if not self._typist.agreed("Delete it?"):
+            self._screen.say("No changes made.")
             return
         receipt = talk.retract(message.message_id, "at the terminal", self._chat.by)
-        self._screen.say(("Taken back", GOOD), ".")
+        self._screen.say(("Deleted", GOOD), ".")
         undo(self._screen, [receipt.position])
 
     def _model(self, name: str) -> None:
         running = self._chat.running
         if not name:
-            self._screen.say("In use: ", (running.narrative().name, STRONG))
+            self._screen.say("Current model: ", (running.narrative().name, STRONG))
             self._screen.table(("", ""), [(one.name, one.words) for one in running.found])
             return
         models = msgspec.structs.replace(running.settings.models, narrative=name)
-        chosen_model(models, "narrative")  # refuses what there is not
+        chosen_model(models, "narrative")  # raises if there is no such model
         running.choose(msgspec.structs.replace(running.settings, models=models))
-        self._screen.say("From here on: ", (name, STRONG))
-        if not running.turns.conducts.is_set():
-            self._screen.say(("Another process answers; it keeps its own model.", WARNING))
+        self._screen.say("Switched to ", (name, STRONG))
+        if not running.conductor.conducts.is_set():
+            self._screen.say(
+                ("Another process generates the answers and keeps its own model.", WARNING)
+            )
 
     def _zoom(self, key: str) -> None:
         day = today(self._engine.log, self._engine.world.clock)
         with self._engine.reading() as reader:
-            found = closer(reader, self._chat.thread_id, day, _given(key, "/zoom day:2026-05-17"))
+            found = closer(
+                reader, self._chat.thread_id, day, _required(key, "/zoom day:2026-05-17")
+            )
         band = found.band
         self._screen.say((band.key, STRONG), f"  {plural(band.messages, 'message')}, {band.state}")
         if band.text:
             self._screen.say(band.text)
-        rows = [(one.key, f"{one.messages:,}", one_line(one.text, WORDS)) for one in found.below]
+        rows = [
+            (one.key, f"{one.messages:,}", one_line(one.text, LINE_WIDTH)) for one in found.below
+        ]
         rows += [(f"{one.said_at:%H:%M}", one.role, one.text) for one in found.messages]
         self._screen.table(("", "", ""), rows)
 
@@ -157,14 +176,14 @@ class Moves:
         raise Quit
 
     def _preview(self, impact: Impact, messages: list[Message]) -> None:
-        self._screen.say(f"{plural(len(impact.hides), 'fact')} would no longer count:")
+        self._screen.say(f"{plural(len(impact.hides), 'fact')} would be hidden:")
         for message in messages:
-            self._screen.say((f"  {message.role}: {one_line(message.text, WORDS)}", FAINT))
+            self._screen.say((f"  {message.role}: {one_line(message.text, LINE_WIDTH)}", FAINT))
 
     def _messages(self, limit: int) -> list[Message]:
         messages = self._chat.history(limit)
         if not messages:
-            raise Invalid("nothing was said here yet", hint="Say something.")
+            raise Invalid("there are no messages yet", hint="Send one first.")
         return messages
 
     @property
@@ -172,9 +191,9 @@ class Moves:
         return self._chat.running.engine
 
 
-def _given(text: str, form: str) -> str:
+def _required(text: str, form: str) -> str:
     if not text:
-        raise Invalid("something is missing", hint=f"Write {form}.")
+        raise Invalid("missing argument", hint=f"Usage: {form}")
     return text
 
 
@@ -182,5 +201,5 @@ def _number(text: str, default: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise Invalid(f"{text!r} is no number of messages", hint="Write a number, such as 2.")
+        raise Invalid(f"{text!r} is not a number of messages", hint="Use a number such as 2.")
     return int(text)

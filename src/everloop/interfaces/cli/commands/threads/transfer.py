@@ -1,4 +1,4 @@
-"""`everloop threads import`, `imports` and `export`: conversations in and out."""
+"""`everloop threads import`, `imports` and `export`: import and export conversations."""
 
 import os
 from argparse import Namespace
@@ -27,15 +27,15 @@ from everloop.thread.transfer.import_threads import Imported, Importer, imports
 from everloop.thread.transfer.parsed_export import Chat
 
 NAMES = {
-    "claude": "Claude's data export",
-    "chatgpt": "ChatGPT's data export",
-    "claude-code": "transcripts of Claude Code",
-    "jsonl": "lines of JSON",
+    "claude": "Claude data export",
+    "chatgpt": "ChatGPT data export",
+    "claude-code": "Claude Code transcripts",
+    "jsonl": "JSON lines",
 }
 
 
 class Inside(msgspec.Struct):
-    """What an export holds."""
+    """The contents of an export."""
 
     kind: str
     bytes: int
@@ -45,18 +45,18 @@ class Inside(msgspec.Struct):
 
 
 def import_chats(session: Session, args: Namespace) -> int | None:
-    """Take in conversations from elsewhere."""
+    """Import conversations from another product."""
     export = open_export(Path(args.path), session.settings.thread.imports)
     if args.preview:
-        inside = _inside(session, export)
-        session.answer(inside, lambda screen: _draw_inside(screen, export, inside))
+        inside = _read_contents(session, export)
+        session.answer(inside, lambda screen: _draw_contents(screen, export, inside))
         return None
     if session.actor != USER:
         raise Forbidden(
-            "conversations hold the user's words, so only the user can bring them in",
-            hint="Run it at a terminal. --preview shows what is in it.",
+            "only the user can import conversations, because they contain the user's words",
+            hint="Run it at a terminal. --preview works without one.",
         )
-    where = "the home thread" if args.into_home else "threads of their own"
+    where = "the home conversation" if args.into_home else "separate conversations"
     head = f"{export.name}: {NAMES[export.kind]}, {export.size:,} bytes, into {where}."
     if not session.agreed(lambda screen: screen.say(head), "Import it?"):
         return DECLINED
@@ -67,7 +67,7 @@ def import_chats(session: Session, args: Namespace) -> int | None:
 
 
 def list_imports(session: Session, _: Namespace) -> None:
-    """List what was imported."""
+    """List imports."""
     with session.looking() as engine:
         check_reads_all(session, engine)
         with engine.reading() as reader:
@@ -75,17 +75,17 @@ def list_imports(session: Session, _: Namespace) -> None:
 
     def draw(screen: Screen) -> None:
         if not found:
-            screen.say("Nothing was imported.")
+            screen.say("No imports yet.")
             return
         screen.table(
-            ("position", "begun", "#messages", "from", "name"),
+            ("position", "started", "#messages", "source", "name"),
             [
                 (
                     styled((str(one.position), NAME)),
                     styled((local_with_age(one.begun_at, session.now), FAINT)),
                     f"{one.messages:,}",
                     one.source,
-                    one.name if one.ended else f"{one.name} (not all of it; run it again)",
+                    one.name if one.ended else f"{one.name} (incomplete; run it again)",
                 )
                 for one in found
             ],
@@ -97,7 +97,7 @@ def list_imports(session: Session, _: Namespace) -> None:
 
 
 def export_chats(session: Session, args: Namespace) -> None:
-    """Write conversations, a file each."""
+    """Export conversations, one file each."""
     folder = Path(args.folder)
     with session.looking() as engine, session.progress("exporting") as progress:
         check_reads_all(session, engine)
@@ -107,7 +107,7 @@ def export_chats(session: Session, args: Namespace) -> None:
             threads = chosen(reader, wanted)
         written: list[str] = []
         lost: set[str] = set()
-        put_file = _putting(engine.files, folder, lost)
+        put_file = _attachment_writer(engine.files, folder, lost)
         for number, thread in enumerate(threads, start=1):
             path = folder / name_of(thread, args.format)
             _write(path, pieces_of(engine.log, thread, args.format, put_file))
@@ -116,8 +116,8 @@ def export_chats(session: Session, args: Namespace) -> None:
                 progress(number, len(threads))
 
     def draw(screen: Screen) -> None:
-        told = f" {plural(len(written), 'conversation')} to {folder}."
-        screen.say(("Exported", GOOD), told)
+        summary = f" {plural(len(written), 'conversation')} to {folder}."
+        screen.say(("Exported", GOOD), summary)
         message_files.tell(screen, Carried(missing=len(lost)))
 
     session.answer({"folder": folder, "files": written, "files_missing": len(lost)}, draw)
@@ -137,14 +137,14 @@ def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home
     with session.progress("importing, in bytes") as progress:
         done = importer.run(export, progress)
     claim = engine.log.own(CLAIM)
-    if claim is not None:  # else a process that serves makes memory of it
+    if claim is not None:  # else a running server adds it to memory
         with claim:
-            session.aside.say(("Making memory of it …", FAINT))
+            session.aside.say(("Adding to memory …", FAINT))
             RememberMessagesTask(engine.log, engine.do_many).remember()
     return done
 
 
-def _inside(session: Session, export: OpenedExport) -> Inside:
+def _read_contents(session: Session, export: OpenedExport) -> Inside:
     inside, seen = Inside(export.kind, export.size), set[str]()
     with session.progress("reading, in bytes") as progress:
         for chat in export.chats():
@@ -159,7 +159,7 @@ def _inside(session: Session, export: OpenedExport) -> Inside:
     return inside
 
 
-def _draw_inside(screen: Screen, export: OpenedExport, inside: Inside) -> None:
+def _draw_contents(screen: Screen, export: OpenedExport, inside: Inside) -> None:
     screen.say((export.name, STRONG), f": {NAMES[inside.kind]}, {inside.bytes:,} bytes")
     number = plural(inside.conversations, "conversation")
     screen.say(f"{number} with {plural(inside.messages, 'message')}.")
@@ -168,14 +168,16 @@ def _draw_inside(screen: Screen, export: OpenedExport, inside: Inside) -> None:
 
 
 def _draw_done(screen: Screen, done: Imported) -> None:
-    threads = plural(len(done.threads), "thread")
+    threads = plural(len(done.threads), "conversation")
     screen.say(("Imported", GOOD), f" {plural(done.messages, 'message')} into {threads}.")
     if done.files or done.files_missing:
-        said = f"{plural(done.files, 'file')} beside them"
-        lacks = f"; {done.files_missing:,} more are not in the export" if done.files_missing else ""
-        screen.say((f"{said}{lacks}.", FAINT))
+        attached = f"Included {plural(done.files, 'attachment')}"
+        missing = (
+            f"; {done.files_missing:,} more not found in the export" if done.files_missing else ""
+        )
+        screen.say((f"{attached}{missing}.", FAINT))
     if done.known:
-        screen.say((f"{plural(done.known, 'message')} had come in before.", FAINT))
+        screen.say((f"Skipped {plural(done.known, 'message')} imported before.", FAINT))
     for trouble in done.troubles:
         screen.say((f"{trouble.place}: {trouble.problem}", WARNING))
     more = done.passed_over - len(done.troubles)
@@ -184,10 +186,10 @@ def _draw_done(screen: Screen, done: Imported) -> None:
     memory_items.undo(screen, [done.position])
 
 
-def _putting(store: FileStore, folder: Path, lost: set[str]) -> PutFile:
-    """What puts the files beside messages into a folder of the export, named by their digests.
+def _attachment_writer(store: FileStore, folder: Path, lost: set[str]) -> PutFile:
+    """A function that copies attachments into a folder of the export, named by their digests.
 
-    Those that are not to be had go to `lost`.
+    It adds the digests of missing attachments to `lost`.
     """
 
     def put(file: Attachment) -> str:
@@ -205,8 +207,8 @@ def _putting(store: FileStore, folder: Path, lost: set[str]) -> PutFile:
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file, whole or not at all; nobody else can read it."""
-    beside = path.with_name(f".{path.name}.part")
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    """Write a file atomically, readable only by its owner."""
+    partial = path.with_name(f".{path.name}.part")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.writelines(pieces)
-    beside.replace(path)
+    partial.replace(path)
