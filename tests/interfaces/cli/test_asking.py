@@ -26,7 +26,7 @@ def _named(words: tuple[str, ...]) -> str:
 
 @pytest.mark.promise("P-CLI-2")
 @pytest.mark.parametrize("words", ASKING, ids=_named)
-def test_without_a_terminal_and_without_yes_it_is_refused(
+def test_a_command_that_asks_is_refused_without_a_terminal_and_without_yes(
     prepared: CommandLine, words: tuple[str, ...]
 ) -> None:
     before = prepared.typed("log", "tail", "--json").out
@@ -37,7 +37,9 @@ def test_without_a_terminal_and_without_yes_it_is_refused(
 
 
 @pytest.mark.parametrize("words", ASKING, ids=_named)
-def test_json_never_asks_even_at_a_terminal(prepared: CommandLine, words: tuple[str, ...]) -> None:
+def test_json_output_never_asks_even_at_a_terminal(
+    prepared: CommandLine, words: tuple[str, ...]
+) -> None:
     answer = prepared.typed(*words, "--json", answers="y\n")
     assert answer.code == 2
     assert answer.document["error"]["kind"] == "Rejected"
@@ -45,16 +47,16 @@ def test_json_never_asks_even_at_a_terminal(prepared: CommandLine, words: tuple[
 
 @pytest.mark.promise("P-CLI-2")
 @pytest.mark.parametrize("reply", ["n\n", "\n", "", "maybe\n"], ids=repr)
-def test_only_a_clear_yes_goes_ahead(prepared: CommandLine, reply: str) -> None:
+def test_only_a_clear_yes_confirms(prepared: CommandLine, reply: str) -> None:
     answer = prepared.typed("log", "purge", "1", answers=reply)
     assert answer.code == 1
-    assert "Nothing was changed." in answer.err
+    assert "No changes made." in answer.err
     kept = prepared.typed("log", "show", "1", "--json").document["data"]
     assert kept == {"text": "the only fact"}
 
 
 @pytest.mark.parametrize("words", ASKING, ids=_named)
-def test_saying_no_after_the_preview_changes_nothing(
+def test_declining_after_the_preview_changes_nothing(
     prepared: CommandLine, words: tuple[str, ...]
 ) -> None:
     before = prepared.typed("log", "tail", "--json").out
@@ -64,20 +66,22 @@ def test_saying_no_after_the_preview_changes_nothing(
     assert prepared.typed("log", "tail", "--json").out == before
 
 
-def test_undoing_shows_what_would_come_back(prepared: CommandLine) -> None:
+def test_the_preview_of_an_undo_shows_restored_facts(prepared: CommandLine) -> None:
     prepared("log", "retract", "1", "--yes")
-    assert "1 fact would count again" in prepared("log", "retract", "2", "--preview").out
+    assert "1 fact would be restored" in prepared("log", "retract", "2", "--preview").out
 
 
-def test_the_preview_comes_before_the_question(prepared: CommandLine) -> None:
+def test_the_preview_is_printed_before_the_question(prepared: CommandLine) -> None:
     answer = prepared.typed("log", "purge", "1", answers="y\n")
     assert answer.code == 0
-    assert answer.err.index("notes.note_written") < answer.err.index("Erase them for good? [y/N]")
+    assert answer.err.index("notes.note_written") < answer.err.index(
+        "Erase them permanently? [y/N]"
+    )
     assert "cannot be undone" in answer.err
     assert prepared.typed("log", "show", "1", "--json").document["data"] is None
 
 
-def test_an_existing_archive_is_not_overwritten_unasked(prepared: CommandLine) -> None:
+def test_an_existing_archive_is_not_overwritten_without_confirmation(prepared: CommandLine) -> None:
     archive = prepared.home.parent / "kept.jsonl"
     archive.write_text("precious")
     assert prepared("log", "export", str(archive)).code == 2

@@ -112,7 +112,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.mark.promise("P-CLI-6")
 @pytest.mark.parametrize("words", WITHHELD)
-def test_whom_nobody_let_in_is_refused_and_told_how_to_be_let_in(home: Home, words: str) -> None:
+def test_an_agent_without_a_grant_is_refused_with_a_hint(home: Home, words: str) -> None:
     for options in ((), ("--json",)):
         refused = home.everloop(*home.asked(words), *options, piped=f"What of {SECRET[:4]}?")
         assert refused.code == 5
@@ -123,12 +123,12 @@ def test_whom_nobody_let_in_is_refused_and_told_how_to_be_let_in(home: Home, wor
 
 @pytest.mark.promise("P-CLI-6")
 @pytest.mark.parametrize("words", [each for each in WITHHELD if "--follow" not in each])
-def test_whom_the_user_let_into_everything_is_answered(home: Home, words: str) -> None:
+def test_an_agent_with_a_grant_for_everything_can_read(home: Home, words: str) -> None:
     home.everloop.typed("grants", "allow", "agent:cli", "*")
     assert home.everloop(*home.asked(words), piped=f"What of {SECRET}?").code == 0
 
 
-def test_some_scopes_are_not_everything_and_a_grant_can_end(home: Home) -> None:
+def test_a_partial_grant_is_not_enough_and_a_grant_can_be_revoked(home: Home) -> None:
     def code() -> int:
         return home.everloop("log", "show", "1").code
 
@@ -142,7 +142,7 @@ def test_some_scopes_are_not_everything_and_a_grant_can_end(home: Home) -> None:
 
 
 @pytest.mark.promise("P-CLI-6")
-def test_what_is_for_witnesses_alone_no_grant_opens(home: Home) -> None:
+def test_no_grant_shows_memories_restricted_to_witnesses(home: Home) -> None:
     home.everloop.typed("grants", "allow", "agent:cli", "*")
     home.everloop.typed("remember", "Ours alone", "--witness", "agent:cli")
     assert home.everloop("log", "tail").code == 0
@@ -153,7 +153,7 @@ def test_what_is_for_witnesses_alone_no_grant_opens(home: Home) -> None:
     assert home.everloop.typed("log", "tail").code == 0
 
 
-def test_who_follows_is_cut_off_when_the_grant_ends(home: Home) -> None:
+def test_following_the_log_stops_when_the_grant_is_revoked(home: Home) -> None:
     home.everloop.typed("grants", "allow", "agent:cli", "*")
     out, environment = _Heard(), {"EVERLOOP_HOME": str(home.everloop.home), **OFFLINE}
     streams = Streams(io.StringIO(), out, io.StringIO(), environment)
@@ -251,14 +251,14 @@ SWEPT = (
 
 @pytest.mark.promise("P-CLI-6")
 @pytest.mark.parametrize("words", SWEPT)
-def test_no_command_shows_whom_nobody_let_in_what_the_user_wrote(home: Home, words: str) -> None:
+def test_no_command_shows_user_data_to_an_agent_without_a_grant(home: Home, words: str) -> None:
     for options in ((), ("--json",)):
         answer = home.everloop(*home.asked(words), *options, piped="What do you know?")
         assert SECRET.casefold() not in (answer.out + answer.err).casefold()
-        assert "fault in Everloop" not in answer.err
+        assert "internal error" not in answer.err
 
 
-def test_every_command_is_swept_or_left_out_for_a_reason() -> None:
+def test_every_command_is_tested_for_access_or_excluded_with_a_reason() -> None:
     named = [" ".join(spec.words) for spec in COMMANDS if not spec.opens_door]
     reached = {max((n for n in named if f"{words} ".startswith(f"{n} ")), key=len, default="")
                for words in SWEPT}  # fmt: skip
@@ -281,24 +281,24 @@ WORKS = (
 
 @pytest.mark.promise("P-CLI-6")
 @pytest.mark.parametrize("words", WORKS)
-def test_what_shows_nothing_works_for_every_script(home: Home, words: str) -> None:
+def test_commands_that_show_no_data_work_without_a_grant(home: Home, words: str) -> None:
     assert home.everloop(*home.asked(words)).code == 0
 
 
-def test_an_archive_goes_to_a_file_and_to_no_screen(home: Home) -> None:
+def test_an_agent_can_export_to_a_file_but_not_to_standard_output(home: Home) -> None:
     os.mkfifo(home.out)  # what is no file shows what is written to it, such as /dev/stdout
     assert home.everloop("log", "export", str(home.out), "--yes").code == 5
 
 
-def test_an_agent_takes_back_its_own_and_is_shown_nothing_of_others(everloop: CommandLine) -> None:
+def test_an_agent_can_retract_its_own_facts_and_sees_no_others(everloop: CommandLine) -> None:
     everloop("log", "note", "what I wrote")
     everloop.typed("log", "note", SECRET, "--stream", f"notes:{SECRET}", "--because", "1")
     drawn = everloop("log", "retract", "1", "--preview")
-    assert "2 facts would stop counting: notes.note_written (1)." in drawn.out
+    assert "2 facts would be hidden: notes.note_written (1)." in drawn.out
     assert "what I wrote" in drawn.out
     assert "… and 1 more" in drawn.out
     theirs = everloop("log", "retract", "2", "--preview").out
-    assert theirs.endswith("1 fact would stop counting.\nWhat others wrote is not shown.\n")
+    assert theirs.endswith("1 fact would be hidden.\nFacts by others are not shown.\n")
     done = everloop("log", "retract", "1", "--yes", "--json")
     impact = done.document["impact"]
     assert ([one["position"] for one in impact["hides"]], impact["not_shown"]) == ([1], 1)

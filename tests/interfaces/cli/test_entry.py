@@ -89,7 +89,7 @@ def _type_checking_imports(module: ModuleType) -> set[str]:
     return {alias.name for line in statements for alias in line.names}
 
 
-def test_the_version_is_the_packages(everloop: CommandLine) -> None:
+def test_version_prints_the_package_version(everloop: CommandLine) -> None:
     assert everloop("--version").out == f"everloop {package.__version__}\n"
 
 
@@ -112,7 +112,7 @@ def test_a_mistake_is_an_error_with_a_hint(everloop: CommandLine, words: str) ->
     "words",
     ["remember -", "log note -", "lessons propose x --body -", "personas write x --body -"],
 )
-def test_what_is_not_utf8_is_refused_in_words(tmp_path: Path, words: str, errors: str) -> None:
+def test_input_that_is_not_utf8_is_refused(tmp_path: Path, words: str, errors: str) -> None:
     piped = io.TextIOWrapper(io.BytesIO("Grüße".encode("latin1")), "utf-8", errors=errors)
     err = io.StringIO()
     environment = {"EVERLOOP_HOME": str(tmp_path), "EVERLOOP_MEMORY_EMBEDDER": "none"}
@@ -121,28 +121,28 @@ def test_what_is_not_utf8_is_refused_in_words(tmp_path: Path, words: str, errors
     assert "iconv" in err.getvalue()
 
 
-def test_words_of_a_command_that_are_not_utf8_are_refused_too(everloop: CommandLine) -> None:
+def test_arguments_that_are_not_utf8_are_refused(everloop: CommandLine) -> None:
     assert "not UTF-8" in everloop("log", "note", "Gr\udcfc\udcdfe").err
 
 
-def test_a_misspelt_command_is_guessed(everloop: CommandLine) -> None:
+def test_a_misspelt_command_gets_a_suggestion(everloop: CommandLine) -> None:
     assert "everloop log tail" in everloop("log", "tial").err
 
 
-def test_shared_options_may_stand_on_either_side(everloop: CommandLine) -> None:
+def test_global_options_work_before_and_after_the_command(everloop: CommandLine) -> None:
     assert everloop.typed("--json", "log", "tail").document == []
     assert everloop.typed("log", "--json", "tail").document == []
     assert everloop.typed("log", "tail", "--json").document == []
 
 
-def test_a_folder_that_cannot_be_made_is_reported_without_a_traceback(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = CommandLine(tmp_path / "file" / "home")("log", "tail")
     assert answer.code == 69
     assert "Traceback" not in answer.err
 
 
-def test_an_interruption_is_quiet(everloop: CommandLine) -> None:
+def test_an_interruption_prints_nothing(everloop: CommandLine) -> None:
     class Interrupted(io.StringIO):
         """Somebody presses Ctrl-C while we wait for input."""
 
@@ -158,7 +158,7 @@ def test_an_interruption_is_quiet(everloop: CommandLine) -> None:
     assert err.getvalue() == ""
 
 
-def test_a_fault_of_ours_is_a_report_and_not_a_bare_traceback(everloop: CommandLine) -> None:
+def test_an_internal_error_is_reported_as_an_error(everloop: CommandLine) -> None:
     class Faulty(io.StringIO):
         """A stream that breaks in a way nobody thought of."""
 
@@ -170,7 +170,7 @@ def test_a_fault_of_ours_is_a_report_and_not_a_bare_traceback(everloop: CommandL
     err = io.StringIO()
     environment = {"EVERLOOP_HOME": str(everloop.home)}
     assert run(["log", "note", "-"], Streams(Faulty(), io.StringIO(), err, environment)) == 70
-    assert "this is a fault in Everloop" in err.getvalue()
+    assert "internal error in Everloop" in err.getvalue()
 
 
 @pytest.mark.promise("P-CLI-3")
@@ -187,6 +187,6 @@ sys.exit(" ".join({HEAVY!r} & sys.modules.keys()) or None)
     assert done.returncode == 0, done.stderr
 
 
-def test_main_answers_on_the_real_streams(capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_uses_the_standard_streams(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"everloop {package.__version__}\n"

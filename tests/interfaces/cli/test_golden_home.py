@@ -26,7 +26,9 @@ def _expected(home: Path) -> Path:
     ("home", "question"), list(_questions()), ids=lambda one: getattr(one, "name", one)
 )
 @pytest.mark.promise("P-LOG-18")
-def test_an_earlier_home_answers_as_it_did(home: Path, question: str, tmp_path: Path) -> None:
+def test_a_data_home_of_an_earlier_version_gives_the_same_results(
+    home: Path, question: str, tmp_path: Path
+) -> None:
     expected = json.loads(_expected(home).read_bytes())[question]
     with tarfile.open(home) as archive:
         archive.extractall(tmp_path / "home", filter="data")

@@ -34,7 +34,7 @@ def hurt(memory: CommandLine, sql: str) -> None:
     db.close()
 
 
-def test_a_damaged_index_of_words_is_made_again_and_no_backup_is_called_for(
+def test_a_damaged_text_index_is_rebuilt_without_a_backup(
     memory: CommandLine,
 ) -> None:
     hurt(memory, "UPDATE memory_words_data SET block = zeroblob(9) WHERE id > 10")
@@ -53,7 +53,7 @@ def test_a_damaged_index_of_words_is_made_again_and_no_backup_is_called_for(
 
 
 @pytest.mark.parametrize("table", ["memory_words", "memory_versions", "memory_passages"])
-def test_a_view_whose_table_is_gone_is_folded_again_when_the_log_is_opened(
+def test_a_view_with_a_missing_table_is_rebuilt_when_the_log_is_opened(
     memory: CommandLine, table: str
 ) -> None:
     before = memory.typed("recall", "windmill").out

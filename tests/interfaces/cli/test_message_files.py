@@ -27,18 +27,18 @@ def _read(home: Path, file: Attachment) -> bytes | None:
 
 
 @pytest.mark.parametrize("name", ["log.jsonl.gz", "log.parquet"])
-def test_an_archive_has_them_beside_it(
+def test_an_archive_includes_attachments_in_a_folder_next_to_it(
     everloop: CommandLine, picture: Attachment, tmp_path: Path, name: str
 ) -> None:
     if name.endswith(".parquet"):
         pytest.importorskip("everloop.adapters.warehouse.parquet")
     archive, other = tmp_path / name, CommandLine(tmp_path / "other")
     assert everloop("log", "export", str(archive), "--json").document["files"] == 1
-    assert "With 1 file that messages have" in other("log", "import", str(archive), "--yes").out
+    assert "Included 1 attachment" in other("log", "import", str(archive), "--yes").out
     assert _read(other.home, picture) == PICTURE
 
 
-def test_a_move_takes_them_along(
+def test_a_move_copies_attachments(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -47,7 +47,7 @@ def test_a_move_takes_them_along(
     assert _read(other, picture) == PICTURE
 
 
-def test_the_move_of_a_backup_takes_them_from_the_home_that_made_it(
+def test_moving_a_backup_copies_attachments_from_its_data_home(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     copy = everloop("backup", "--json").document["path"]
@@ -56,7 +56,7 @@ def test_the_move_of_a_backup_takes_them_from_the_home_that_made_it(
     assert _read(other, picture) == PICTURE
 
 
-def test_a_backup_elsewhere_gives_them_back(
+def test_a_backup_in_another_folder_restores_attachments(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     disk, other = str(tmp_path / "disk"), CommandLine(tmp_path / "other")
@@ -65,19 +65,19 @@ def test_a_backup_elsewhere_gives_them_back(
     assert _read(other.home, picture) == PICTURE
 
 
-def test_one_that_is_lost_or_damaged_is_told_and_not_carried(
+def test_missing_and_damaged_attachments_are_reported_and_not_copied(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
         engine.files.path(picture.digest).write_bytes(b"flipped")
     other = tmp_path / "other"
     answer = everloop("move", str(everloop.home), str(other))
-    assert "1 file beside messages not found" in answer.out
+    assert "1 attachment not found" in answer.out
     assert _read(other, picture) is None
     assert [path.name for path in (other / "files").iterdir()] == []
 
 
-def test_a_purge_in_one_log_leaves_the_files_of_another_beside_it(
+def test_a_purge_keeps_attachments_of_another_log_in_the_same_folder(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     with postgres.fresh_database() as store:
@@ -91,7 +91,7 @@ def test_a_purge_in_one_log_leaves_the_files_of_another_beside_it(
             assert (mine.files.read(kept), yours.files.read(kept)) == (None, PICTURE)
 
 
-def test_exported_conversations_have_their_files_and_bring_them_back(
+def test_exported_conversations_include_attachments_and_import_them_again(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     folder, other = tmp_path / "talk", CommandLine(tmp_path / "other")
@@ -106,7 +106,7 @@ def test_exported_conversations_have_their_files_and_bring_them_back(
     assert _read(other.home, picture) == PICTURE
 
 
-def test_a_message_that_is_only_a_picture_is_exported_too(
+def test_a_message_with_only_an_attachment_is_exported(
     everloop: CommandLine, tmp_path: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
@@ -116,7 +116,7 @@ def test_a_message_that_is_only_a_picture_is_exported_too(
     assert json.loads(lines.read_text())["attachments"][0]["name"] == "cat.png"
 
 
-def test_an_exported_file_of_json_is_taken_for_no_conversation(
+def test_an_attached_json_file_is_not_imported_as_a_conversation(
     everloop: CommandLine, tmp_path: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
@@ -127,7 +127,7 @@ def test_an_exported_file_of_json_is_taken_for_no_conversation(
     assert (done["messages"], done["passed_over"], done["files"]) == (1, 0, 1)
 
 
-def test_a_backup_mends_a_damaged_copy_that_it_finds(
+def test_a_backup_repairs_a_damaged_attachment_copy(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"
@@ -137,7 +137,7 @@ def test_a_backup_mends_a_damaged_copy_that_it_finds(
     assert (disk / "files" / picture.digest).read_bytes() == PICTURE
 
 
-def test_an_archive_that_is_replaced_keeps_no_purged_file(
+def test_an_overwritten_archive_keeps_no_purged_attachment(
     everloop: CommandLine, tmp_path: Path
 ) -> None:
     archive, beside = tmp_path / "log.jsonl", tmp_path / "log.jsonl.files"
@@ -150,17 +150,17 @@ def test_an_archive_that_is_replaced_keeps_no_purged_file(
     assert [path.name for path in beside.iterdir()] == ["notes.txt"]
 
 
-def test_exported_conversations_tell_of_a_damaged_file_and_do_not_pass_it_on(
+def test_exporting_conversations_reports_a_damaged_attachment_and_omits_it(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
         engine.files.path(picture.digest).write_bytes(b"flipped")
     answer = everloop.typed("threads", "export", str(tmp_path / "talk"))
-    assert "1 file beside messages not found" in answer.out
+    assert "1 attachment not found" in answer.out
     assert not list((tmp_path / "talk").rglob(f"{picture.digest}*"))
 
 
-def test_a_file_that_was_damaged_in_the_export_is_not_taken_for_what_it_was(
+def test_an_attachment_damaged_in_the_export_is_not_imported(
     everloop: CommandLine, picture: Attachment, tmp_path: Path
 ) -> None:
     folder, other = tmp_path / "talk", CommandLine(tmp_path / "other")

@@ -32,19 +32,21 @@ def shown(narrow: CommandLine, *words: str) -> list[str]:
     return lines
 
 
-def test_grants_say_for_what(narrow: CommandLine) -> None:
+def test_grants_show_their_scopes_in_a_narrow_terminal(narrow: CommandLine) -> None:
     narrow.typed("grants", "allow", "agent:claude-code", "project:roof", "project:garden")
     assert "  project:garden, project:roof" in shown(narrow, "grants", "list")
 
 
-def test_an_import_says_what_it_would_take_in(narrow: CommandLine, tmp_path: Path) -> None:
+def test_an_import_preview_shows_titles_in_a_narrow_terminal(
+    narrow: CommandLine, tmp_path: Path
+) -> None:
     (tmp_path / "a-page-with-quite-a-long-name.md").write_text("The otters are back\n")
     lines = shown(narrow, "memories", "import", str(tmp_path), "--preview")
     assert any("a-page-with" in line for line in lines)
     assert any("The otters are back" in line for line in lines)
 
 
-def test_a_tree_says_what_each_item_says(narrow: CommandLine) -> None:
+def test_a_source_tree_shows_texts_in_a_narrow_terminal(narrow: CommandLine) -> None:
     settings = Settings(memory=MemorySettings(embedder="none"))
     with Engine.open(narrow.home, settings=settings) as engine:
         engine.do(RememberItem("mem-otters", "The otters are back"))

@@ -26,20 +26,20 @@ ACTING = {"Cc", "Cs", "Zl", "Zp"}
         ("a\tb", "a    b"),
     ],
 )
-def test_what_could_act_is_shown_as_a_sign(stored: str, shown: str) -> None:
+def test_control_characters_are_shown_as_visible_characters(stored: str, shown: str) -> None:
     assert inert(stored) == shown
 
 
 @pytest.mark.promise("P-CLI-4")
 @given(st.text(st.characters(exclude_categories=())))
-def test_no_text_keeps_a_character_that_acts(stored: str) -> None:
+def test_no_escaped_text_contains_a_control_character(stored: str) -> None:
     shown = inert(stored).replace("\n", "")
     assert not {unicodedata.category(character) for character in shown} & ACTING
     shown.encode()  # half a character would fail here
 
 
 @given(st.text(st.characters(exclude_categories=())), st.integers(1, 40))
-def test_one_line_is_one_line_of_at_most_its_width(stored: str, width: int) -> None:
+def test_one_line_returns_one_line_of_at_most_the_width(stored: str, width: int) -> None:
     shown = one_line(stored, width)
     assert len(shown.splitlines()) <= 1
     assert len(shown) <= width

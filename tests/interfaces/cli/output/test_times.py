@@ -23,23 +23,23 @@ EAST = timezone(timedelta(hours=2))
         (timedelta(days=800), "2 years ago"),
     ],
 )
-def test_an_age_is_said_in_one_unit(passed: timedelta, words: str) -> None:
+def test_an_age_is_formatted_in_one_unit(passed: timedelta, words: str) -> None:
     assert age(NOW - passed, NOW) == words
 
 
-def test_times_are_local() -> None:
+def test_times_are_formatted_in_local_time() -> None:
     assert local(NOW, EAST) == "2026-03-01 14:00:00"
     assert (
         local_with_age(NOW - timedelta(minutes=1), NOW, EAST) == "2026-03-01 13:59:00 (1 min ago)"
     )
 
 
-def test_of_today_only_the_time_of_day_is_said() -> None:
+def test_a_time_of_today_is_formatted_without_the_date() -> None:
     assert local_short(NOW, NOW, EAST) == "14:00:00"
     assert local_short(NOW - timedelta(days=1), NOW, EAST) == "2026-02-28 14:00"
 
 
-def test_a_day_has_no_time_of_day() -> None:
+def test_midnight_is_formatted_as_a_date() -> None:
     midnight = datetime(2026, 2, 10, tzinfo=EAST)
     assert local_short(midnight, NOW, EAST) == "2026-02-10"
     assert local_short(midnight, NOW, UTC) == "2026-02-09 22:00"

@@ -30,7 +30,7 @@ NOW = datetime(2026, 11, 17, 15, 30, tzinfo=UTC)
         ("last Tuesday", "2026-11-10T00:00:00+01:00"),
     ],
 )
-def test_what_counts_back_from_now_is_that_day_or_that_moment(typed: str, then: str) -> None:
+def test_a_relative_time_starts_with_its_day_and_ends_at_its_moment(typed: str, then: str) -> None:
     assert moment_of(typed, NOW).isoformat() == then
 
 
@@ -44,17 +44,17 @@ def test_what_counts_back_from_now_is_that_day_or_that_moment(typed: str, then: 
         ("yesterday", "2026-11-17T00:00:00+01:00"),
     ],
 )
-def test_as_of_a_week_ago_is_that_very_moment(typed: str, then: str) -> None:
+def test_as_of_a_week_ago_means_that_moment(typed: str, then: str) -> None:
     found = position_or_moment(typed, NOW)
     assert isinstance(found, datetime)
     assert found.isoformat() == then
 
 
-def test_whoever_says_when_is_told_which_time_was_taken(everloop: CommandLine) -> None:
+def test_remember_prints_how_it_understood_the_given_times(everloop: CommandLine) -> None:
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
     told = everloop.typed("remember", "x", "--happened", "2026-05-17", "--until", "2090-01-01").out
-    assert "It happened 2026-05-17." in told
-    assert "It holds until the end of 2090-01-01." in told
+    assert "Date: 2026-05-17." in told
+    assert "Expires: the end of 2090-01-01." in told
     assert "1 h ago." in everloop.typed("remember", "y", "--happened", "an hour ago").out
     assert "It h" not in everloop.typed("remember", "z").out
 
@@ -71,20 +71,18 @@ def test_whoever_says_when_is_told_which_time_was_taken(everloop: CommandLine) -
         ("search", "x", "--before", "9999-12-31"),
     ],
 )
-def test_a_year_that_no_calendar_reaches_is_refused(
-    everloop: CommandLine, words: tuple[str, ...]
-) -> None:
+def test_a_year_out_of_range_is_refused(everloop: CommandLine, words: tuple[str, ...]) -> None:
     answer = everloop.typed(*words)
     assert answer.code == 2
     assert "Use a year from 2 to 9998." in answer.err
 
 
-def test_until_the_last_day_of_all_is_for_good(everloop: CommandLine) -> None:
+def test_until_the_year_9999_means_never(everloop: CommandLine) -> None:
     answer = everloop.typed("remember", "x", "--until", "9999-12-31", "--json")
     assert answer.document["item"]["holds_until"] is None
 
 
-def test_the_first_and_the_last_year_are_taken(everloop: CommandLine) -> None:
+def test_the_first_and_the_last_supported_year_are_accepted(everloop: CommandLine) -> None:
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
     ends = ("--happened", "0002-01-01", "--until", "9998-12-30")
     assert everloop.typed("remember", "x", *ends).code == 0
@@ -95,6 +93,6 @@ def test_the_first_and_the_last_year_are_taken(everloop: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("typed", ["3/4/2026", "12/11/2026"])
-def test_a_date_that_can_be_read_in_two_ways_is_asked_about(typed: str) -> None:
-    with pytest.raises(Invalid, match="could be two days"):
+def test_an_ambiguous_date_is_refused(typed: str) -> None:
+    with pytest.raises(Invalid, match="is ambiguous"):
         moment_of(typed, NOW)

@@ -36,12 +36,12 @@ def pack(tmp_path: Path) -> Path:
     return path
 
 
-def test_skills_come_in_and_go_out_as_they_were(
+def test_skills_are_exported_as_they_were_imported(
     crew: CommandLine, skills: Path, tmp_path: Path
 ) -> None:
     answer = crew.typed("skills", "import", str(skills))
     assert answer.code == 0
-    assert "To undo it: everloop log retract 1" in answer.out
+    assert "To undo: everloop log retract 1" in answer.out
     assert "deploy" in crew.typed("skills").out
     shown = crew.typed("skills", "show", "deploy").out
     assert "Ships a release" in shown
@@ -52,7 +52,7 @@ def test_skills_come_in_and_go_out_as_they_were(
     assert [entry["what"] for entry in again["entries"]] == ["unchanged"]
 
 
-def test_hooks_and_files_of_a_skill_are_kept_and_never_run(
+def test_hooks_and_files_of_a_skill_are_stored_and_never_run(
     crew: CommandLine, skills: Path, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
@@ -77,7 +77,7 @@ def test_hooks_and_files_of_a_skill_are_kept_and_never_run(
     assert not ran.exists()
 
 
-def test_an_edited_export_is_left_alone_and_named(
+def test_an_edited_export_is_reported_and_not_overwritten(
     crew: CommandLine, skills: Path, tmp_path: Path
 ) -> None:
     crew.typed("skills", "import", str(skills))
@@ -89,30 +89,30 @@ def test_an_edited_export_is_left_alone_and_named(
     assert crew.typed("skills", "export", str(tmp_path / "out"), "none").code == 3
 
 
-def test_what_a_script_imports_waits_for_the_user(crew: CommandLine, skills: Path) -> None:
+def test_skills_imported_by_a_script_are_inactive(crew: CommandLine, skills: Path) -> None:
     done = crew("skills", "import", str(skills), "--json").document
     assert (done["entries"][0]["status"], done["entries"][0]["withheld"]) == ("draft", True)
     assert crew("skills", "activate", "deploy").code == 5
     assert crew.typed("skills", "activate", "deploy").code == 0
-    assert "so already" in crew.typed("skills", "activate", "deploy").out
+    assert "already active" in crew.typed("skills", "activate", "deploy").out
 
 
-def test_what_a_user_wrote_is_put_away_only_by_force(crew: CommandLine, skills: Path) -> None:
+def test_archiving_an_entry_of_the_user_needs_force(crew: CommandLine, skills: Path) -> None:
     crew.typed("skills", "import", str(skills))
     assert crew.typed("skills", "archive", "deploy").code == 5
     assert crew("skills", "remove", "deploy", "--force").code == 5
-    assert "is out of use" in crew.typed("skills", "archive", "deploy", "--force").out
-    assert "No skills here" in crew.typed("skills").out
+    assert "is archived" in crew.typed("skills", "archive", "deploy", "--force").out
+    assert "No skills found" in crew.typed("skills").out
     listed = crew.typed("skills", "--status", "archived", "--json").document
     assert [each["name"] for each in listed["skills"]] == ["deploy"]
-    assert "is gone" in crew.typed("skills", "remove", "deploy", "--force").out
+    assert "is removed" in crew.typed("skills", "remove", "deploy", "--force").out
     assert crew.typed("skills", "show", "deploy").code == 3
 
 
-def test_personas_and_teams_are_written_and_written_anew(crew: CommandLine) -> None:
+def test_personas_and_teams_are_created_and_updated(crew: CommandLine) -> None:
     words = ("--title", "Ada", "--description", "Careful", "--body", "Be careful.")
-    assert "Written" in crew.typed("personas", "write", "ada", *words).out
-    assert "says so already" in crew.typed("personas", "write", "ada").out
+    assert "Saved" in crew.typed("personas", "write", "ada", *words).out
+    assert "No change" in crew.typed("personas", "write", "ada").out
     crew.typed("personas", "write", "ada", "--description", "Very careful")
     shown = crew.typed("personas", "show", "ada", "--json").document
     assert shown["profile"]["title"] == "Ada"
@@ -124,9 +124,9 @@ def test_personas_and_teams_are_written_and_written_anew(crew: CommandLine) -> N
     assert crew.typed("teams", "write", "away", "--description", "x", "--member", "a:b").code == 2
 
 
-def test_a_pack_is_looked_at_before_it_is_installed(crew: CommandLine, pack: Path) -> None:
+def test_a_pack_is_previewed_before_it_is_installed(crew: CommandLine, pack: Path) -> None:
     preview = crew.typed("packs", "install", str(pack), "--preview")
-    assert "promoted at once" in preview.out
+    assert "promoted immediately" in preview.out
     assert crew.typed("packs", "install", str(pack), answers="n\n").code == 1
     assert "No packs" in crew.typed("packs").out
     answer = crew.typed("packs", "install", str(pack), answers="y\n")
@@ -136,18 +136,18 @@ def test_a_pack_is_looked_at_before_it_is_installed(crew: CommandLine, pack: Pat
     assert crew.typed("packs", "--json").document == {"tidy": {"lesson": 1, "skill": 1}}
 
 
-def test_a_pack_that_a_script_installs_waits(crew: CommandLine, pack: Path) -> None:
+def test_a_pack_installed_by_a_script_is_inactive(crew: CommandLine, pack: Path) -> None:
     assert crew("packs", "install", str(pack)).code == 2
     done = crew("packs", "install", str(pack), "--yes", "--json").document
     assert {entry["status"] for entry in done["entries"]} == {"pending", "draft"}
     assert all(entry["withheld"] for entry in done["entries"])
 
 
-def test_nobody_sees_anothers_skills_without_a_grant(crew: CommandLine, skills: Path) -> None:
+def test_skills_of_others_are_hidden_without_a_grant(crew: CommandLine, skills: Path) -> None:
     crew.typed("skills", "import", str(skills))
     answer = crew("skills")
-    assert "No skills here" in answer.out
-    assert "Nobody has let agent:cli in" in answer.out
+    assert "No skills found" in answer.out
+    assert "agent:cli has no access" in answer.out
     crew.typed("grants", "allow", "agent:cli", "*")
     assert "deploy" in crew("skills").out
     assert "No skills" in crew.typed("skills", "--for", "agent:other").out

@@ -24,7 +24,7 @@ def told(everloop: CommandLine, tmp_path: Path) -> CommandLine:
     return everloop
 
 
-def test_it_is_markdown_with_one_line_for_each_thing(told: CommandLine) -> None:
+def test_the_manifest_is_markdown_with_one_line_per_entry(told: CommandLine) -> None:
     answer = told.typed("manifest", "where", "do", "bees", "live")
     lines = answer.out.splitlines()
     assert answer.code == 0
@@ -39,7 +39,7 @@ def test_it_is_markdown_with_one_line_for_each_thing(told: CommandLine) -> None:
     assert "- check: Checks" in lines
 
 
-def test_as_json_it_has_sections_and_statistics(told: CommandLine) -> None:
+def test_the_json_manifest_has_sections_and_statistics(told: CommandLine) -> None:
     found = told.typed("manifest", "bees", "--json").document
     (lesson,) = found["lessons"]
     assert lesson["gate"]["kind"] == "block"
@@ -48,17 +48,17 @@ def test_as_json_it_has_sections_and_statistics(told: CommandLine) -> None:
     assert found["context_id"].startswith("ctx-")
 
 
-def test_showing_is_recorded_unless_it_is_not_to_be(told: CommandLine) -> None:
+def test_showing_a_manifest_is_recorded_unless_no_record_is_given(told: CommandLine) -> None:
     told.typed("manifest")
     told.typed("manifest", "--no-record")
     facts = told.typed("log", "tail", "--json", "--kind", "lessons.manifest_shown").document
     assert len(facts) == 1
 
 
-def test_whoever_was_not_let_in_is_told_so_and_nothing_else(told: CommandLine) -> None:
+def test_an_agent_without_a_grant_gets_an_empty_manifest_and_a_note(told: CommandLine) -> None:
     answer = told("manifest")
     assert (answer.code, answer.out) == (0, "")
-    assert "Nobody has let agent:cli in" in answer.err
+    assert "agent:cli has no access" in answer.err
 
 
 def test_an_unknown_status_is_refused(told: CommandLine) -> None:

@@ -42,9 +42,11 @@ def checks(answer: Any) -> dict[str, bool]:
     return {check["name"]: check["passed"] for check in answer["checks"]}
 
 
-def test_the_gate_says_what_it_found_and_what_would_satisfy_it(school: CommandLine) -> None:
+def test_the_gate_shows_what_each_check_found_and_what_would_satisfy_it(
+    school: CommandLine,
+) -> None:
     answer = school.typed("gate", "les-1")
-    assert "The gate is shut: 2 things in the way." in answer.out
+    assert "Promotion: 2 requirements missing." in answer.out
     assert "let the user praise it, or a runner outside the agent try it" in answer.out
     document = school.typed("gate", "les-1", "--json").document
     assert document["open"] is False
@@ -55,19 +57,19 @@ def test_the_gate_says_what_it_found_and_what_would_satisfy_it(school: CommandLi
     assert lacking["satisfied_by"]
 
 
-def test_a_lesson_goes_through_the_gate_once_the_user_has_praised_it(school: CommandLine) -> None:
+def test_a_lesson_is_promoted_after_positive_feedback_from_the_user(school: CommandLine) -> None:
     refused = school.typed("lessons", "promote", "les-1")
     assert refused.code == 2
     assert "missing-external-signal-sources" in refused.out
     assert school.typed("lessons", "narrate", "les-1", *WHY).code == 0
-    assert "helped" in school.typed("lessons", "feedback", "les-1", "--up").out
-    assert "The gate is open." in school.typed("gate", "les-1").out
+    assert "rated helpful" in school.typed("lessons", "feedback", "les-1", "--up").out
+    assert "all requirements met" in school.typed("gate", "les-1").out
     assert "Promoted" in school.typed("lessons", "promote", "les-1").out
     listed = school.typed("lessons", "--status", "promoted", "--json").document
     assert [lesson["lesson_id"] for lesson in listed["lessons"]] == ["les-1"]
 
 
-def test_what_a_script_praises_supports_nothing(school: CommandLine) -> None:
+def test_positive_feedback_from_a_script_does_not_count(school: CommandLine) -> None:
     with Engine.open(school.home) as engine:
         mine = engine.lessons.propose(
             ProposeLesson("les-2", "Mine", "Mine."), by=Context(actor="agent:cli")
@@ -75,12 +77,12 @@ def test_what_a_script_praises_supports_nothing(school: CommandLine) -> None:
     assert school("lessons", "feedback", mine.lesson_id, "--up").code == 0
     assert school("lessons", "promote", mine.lesson_id, "--json").document["passed"] is False
     shown = school.typed("gate", mine.lesson_id)
-    assert "helped, in the user's name" in shown.out
+    assert "helped, reported as the user's" in shown.out
     assert "0 supporting signals" in shown.out
     assert school("lessons", "activate", mine.lesson_id).code == 5
 
 
-def test_a_command_at_a_terminal_is_a_verdict_from_outside(school: CommandLine) -> None:
+def test_a_verdict_run_at_a_terminal_is_independent(school: CommandLine) -> None:
     answer = school.typed("lessons", "verdict", "les-1", "--", *PASSES)
     assert "passed" in answer.out
     assert "all good" in answer.err
@@ -94,35 +96,35 @@ def test_a_command_at_a_terminal_is_a_verdict_from_outside(school: CommandLine) 
     assert "failed with exit code 3" in gate.out
 
 
-def test_a_command_that_a_script_runs_is_a_claim(school: CommandLine) -> None:
+def test_a_verdict_run_by_a_script_is_only_a_claim(school: CommandLine) -> None:
     proposed = school("lessons", "propose", "Mine", "--body", "All mine.", "--json").document
     lesson = proposed["lesson_id"]
     answer = school("lessons", "verdict", lesson, "--", *PASSES)
-    assert "It is a claim of agent:cli, and supports nothing." in answer.out
+    assert "Recorded as a claim of agent:cli; it does not count towards promotion." in answer.out
     document = school("gate", lesson, "--json").document
     assert not checks(document)["support"]
     assert [verdict["outside"] for verdict in document["verdicts"]] == [False]
-    assert "a claim" in school("gate", lesson).out
+    assert "unconfirmed claim" in school("gate", lesson).out
 
 
-def test_a_program_that_is_not_there_records_nothing(school: CommandLine, tmp_path: Path) -> None:
+def test_a_missing_program_records_no_verdict(school: CommandLine, tmp_path: Path) -> None:
     answer = school.typed("lessons", "verdict", "les-1", "--", str(tmp_path / "none"))
     assert answer.code == 2
     assert "cannot be run" in answer.err
     assert school.typed("gate", "les-1", "--json").document["verdicts"] == []
 
 
-def test_a_killed_command_fails_with_the_code_that_a_shell_gives(school: CommandLine) -> None:
+def test_a_killed_command_fails_with_the_exit_code_of_a_shell(school: CommandLine) -> None:
     ends = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     command = (sys.executable, "-c", ends)
     answer = school.typed("lessons", "verdict", "les-1", "--json", "--", *command)
     assert answer.document["exit_code"] == 137
 
 
-def test_a_thumbs_down_stands_until_the_user_withdraws_it(school: CommandLine) -> None:
+def test_a_thumbs_down_counts_until_the_user_withdraws_it(school: CommandLine) -> None:
     with Engine.open(school.home) as engine:
         engine.lessons.feedback(GiveFeedback("les-1", False, "sig-down"), by=AGENT)
-    assert "harmed, in the user's name" in school.typed("gate", "les-1").out
+    assert "harmed, reported as the user's" in school.typed("gate", "les-1").out
     assert school("lessons", "withdraw", "les-1", "sig-down").code == 3  # not for its eyes
     assert school.typed("lessons", "withdraw", "les-1", "none").code == 3
     assert school.typed("lessons", "withdraw", "les-1", "sig-down").code == 0
@@ -145,14 +147,14 @@ def test_a_lesson_is_proposed_with_a_memory_and_a_quote(school: CommandLine) -> 
     assert school.typed("lessons", "propose", "x", "--body", "y", "--cites", "none").code == 3
 
 
-def test_an_edit_says_whether_the_words_changed(school: CommandLine) -> None:
+def test_an_edit_reports_whether_the_text_changed(school: CommandLine) -> None:
     assert school.typed("lessons", "edit", "les-1").code == 2
-    assert "new words" in school.typed("lessons", "edit", "les-1", "--body", "Now.").out
-    assert "says so already" in school.typed("lessons", "edit", "les-1", "--body", "Now.").out
+    assert "was updated" in school.typed("lessons", "edit", "les-1", "--body", "Now.").out
+    assert "is unchanged" in school.typed("lessons", "edit", "les-1", "--body", "Now.").out
     assert not checks(school.typed("gate", "les-1", "--json").document)["uses"]
 
 
-def test_a_narrative_has_all_of_its_parts_or_none(school: CommandLine) -> None:
+def test_a_narrative_needs_all_of_its_parts(school: CommandLine) -> None:
     assert school.typed("lessons", "narrate", "les-1", *WHY[:2]).code == 2
     assert school.typed("lessons", "narrate", "les-1", "--cites", "mem-cache").code == 2
     observed = ("--confidence", "observed", "--cites", "mem-cache")
@@ -162,20 +164,20 @@ def test_a_narrative_has_all_of_its_parts_or_none(school: CommandLine) -> None:
     assert "observed" in shown
 
 
-def test_a_lesson_is_put_on_trial_used_replaced_and_let_go(school: CommandLine) -> None:
-    assert "on trial" in school.typed("lessons", "activate", "les-1").out
+def test_a_lesson_is_activated_used_superseded_and_discarded(school: CommandLine) -> None:
+    assert "is active" in school.typed("lessons", "activate", "les-1").out
     assert "4 uses" in school.typed("lessons", "use", "les-1", "--use-id", "mine").out
     own = school.typed("lessons", "propose", "Better", "--body", "b", "--json").document
     assert school.typed("lessons", "supersede", "les-1", "les-1").code == 4
     assert school.typed("lessons", "supersede", "les-1", own["lesson_id"]).code == 0
     assert school.typed("lessons", "discard", own["lesson_id"]).code == 5
     gone = school.typed("lessons", "discard", own["lesson_id"], "--force", "--reason", "no")
-    assert "is let go" in gone.out
+    assert "was discarded" in gone.out
     assert "les-1" in school.typed("lessons").out
     assert own["lesson_id"] not in school.typed("lessons").out
 
 
-def test_lessons_are_listed_page_by_page_and_through_other_eyes(school: CommandLine) -> None:
+def test_lessons_are_listed_by_page_and_as_another_user_sees_them(school: CommandLine) -> None:
     school.typed("lessons", "propose", "Another", "--body", "b")
     first = school.typed("lessons", "-n", "1")
     assert "1 more: --page 2" in first.out
@@ -183,23 +185,23 @@ def test_lessons_are_listed_page_by_page_and_through_other_eyes(school: CommandL
     assert school.typed("lessons", "--json").document["total"] == 2
     assert school.typed("lessons", "--for", "agent:a", "--json").document["total"] == 1
     nobody = school("lessons")
-    assert "No lessons here." in nobody.out
-    assert "Nobody has let agent:cli in" in nobody.out
+    assert "No lessons found." in nobody.out
+    assert "agent:cli has no access" in nobody.out
     assert school("lessons", "--for", "user").code == 5
     assert school("gate", "les-1").code == 3
-    assert "No lesson fits." in school.typed("lessons", "recall", "zebra").out
+    assert "No matches." in school.typed("lessons", "recall", "zebra").out
 
 
-def test_lessons_that_nobody_speaks_of_are_asked_about(school: CommandLine) -> None:
-    assert "no lesson to ask about" in school.typed("lessons", "stale").out
+def test_stale_lessons_are_listed_with_a_request_for_feedback(school: CommandLine) -> None:
+    assert "No lessons need feedback" in school.typed("lessons", "stale").out
     school.environment["EVERLOOP_LESSONS_STALE_DAYS"] = "0"
     school.typed("lessons", "activate", "les-1")
-    assert "Does it help?" in school.typed("lessons", "stale").out
+    assert "To rate one:" in school.typed("lessons", "stale").out
     document = school.typed("lessons", "stale", "--json").document
     assert [each["reason"] for each in document["stale"]] == ["none"]
 
 
-def test_what_a_lesson_says_cannot_move_the_cursor(school: CommandLine) -> None:
+def test_control_characters_in_a_lesson_are_escaped(school: CommandLine) -> None:
     evil = "\x1b[2J\x1b]0;owned\x07[red]Approved[/red]"
     lesson = school.typed("lessons", "propose", evil, "--body", evil, "--json").document
     for words in (("lessons",), ("lessons", "show", lesson["lesson_id"]), ("gate", "les-1")):
@@ -218,15 +220,13 @@ def blamed(everloop: CommandLine) -> str:
 
 
 @pytest.mark.parametrize("verb", ["retract", "purge"])
-def test_a_script_cannot_take_back_a_thumbs_down_that_was_passed_on(
-    everloop: CommandLine, verb: str
-) -> None:
+def test_a_script_cannot_retract_a_reported_thumbs_down(everloop: CommandLine, verb: str) -> None:
     position = blamed(everloop)
     assert everloop("log", verb, position, "--yes").code == 5
     assert everloop.typed("log", verb, position, "--yes").code == 0
 
 
-def test_a_script_cannot_stand_where_a_thumbs_down_is_out_of_sight(everloop: CommandLine) -> None:
+def test_a_script_cannot_switch_to_a_branch_that_hides_a_thumbs_down(everloop: CommandLine) -> None:
     position = blamed(everloop)
     assert everloop("log", "stand", "early").code == 5
     assert everloop("log", "rewind", str(int(position) - 1), "--yes").code == 5

@@ -31,29 +31,31 @@ def test_capturing_twice_proposes_once(everloop: CommandLine, page: Path) -> Non
     first = everloop.typed("lessons", "capture", str(page.parent))
     assert first.code == 0
     assert "2 lessons proposed" in first.out
-    assert "Nothing new" in everloop.typed("lessons", "capture", str(page)).out
+    assert "No new lessons" in everloop.typed("lessons", "capture", str(page)).out
 
 
 @pytest.mark.promise("P-CAP-1")
-def test_whoever_runs_it_the_lessons_are_an_agents(everloop: CommandLine, page: Path) -> None:
+def test_captured_lessons_are_recorded_as_an_agents(everloop: CommandLine, page: Path) -> None:
     everloop.typed("lessons", "capture", str(page))
     told = everloop.typed("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
     assert {fact["actor"] for fact in told} == {"agent:capture"}
 
 
-def test_an_agent_that_captures_speaks_for_itself(everloop: CommandLine, page: Path) -> None:
+def test_lessons_captured_by_an_agent_have_that_agent_as_author(
+    everloop: CommandLine, page: Path
+) -> None:
     everloop("lessons", "capture", str(page))
     told = everloop.typed("log", "tail", "--kind", "lessons.lesson_proposed", "--json").document
     assert {fact["actor"] for fact in told} == {"agent:cli"}
 
 
-def test_a_changed_entry_names_the_lesson_it_was(everloop: CommandLine, page: Path) -> None:
+def test_a_changed_entry_names_the_lesson_it_replaces(everloop: CommandLine, page: Path) -> None:
     everloop("lessons", "capture", str(page))
     page.write_text("- Use four spaces for indentation\n- Never mock the database\n")
-    assert "before its words changed" in everloop.typed("lessons", "capture", str(page)).out
+    assert "whose text changed" in everloop.typed("lessons", "capture", str(page)).out
 
 
-def test_what_cannot_be_read_is_named_and_the_exit_code_says_so(
+def test_an_unreadable_file_is_reported_and_sets_the_exit_code(
     everloop: CommandLine, page: Path
 ) -> None:
     page.write_bytes(b"\xff")
@@ -62,24 +64,26 @@ def test_what_cannot_be_read_is_named_and_the_exit_code_says_so(
     assert answer.document["troubles"][0]["name"] == "CLAUDE.md"
 
 
-def test_a_place_without_anything_is_not_found(everloop: CommandLine, tmp_path: Path) -> None:
+def test_a_missing_path_is_not_found(everloop: CommandLine, tmp_path: Path) -> None:
     assert everloop("lessons", "capture", str(tmp_path / "nowhere")).code == 3
 
 
-def test_watching_tells_what_comes_until_nobody_listens(everloop: CommandLine, page: Path) -> None:
+def test_watching_prints_new_lessons_until_the_reader_stops(
+    everloop: CommandLine, page: Path
+) -> None:
     everloop.environment["EVERLOOP_CAPTURE_POLL_S"] = "0.001"
     answer = everloop.read_lines(1, "lessons", "capture", str(page), "--watch", "--json")
     assert answer.out.count("\n") == 1
     assert len(answer.document["proposed"]) == 2
 
 
-def test_only_one_place_is_watched_and_not_for_a_preview(everloop: CommandLine, page: Path) -> None:
+def test_watch_takes_one_path_and_no_preview(everloop: CommandLine, page: Path) -> None:
     assert everloop("lessons", "capture", str(page), str(page), "--watch").code == 2
     assert everloop("lessons", "capture", str(page), "--watch", "--preview").code == 2
 
 
 @pytest.mark.promise("P-CAP-2")
-def test_a_watcher_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_killed_watcher_resumes_where_it_stopped(tmp_path: Path) -> None:
     transcript = tmp_path / "s-1.jsonl"
     rules = ["Never push to main.", "Always run the linter.", "Use uv instead of pip."]
     transcript.write_bytes(_line(rules[0]))
@@ -129,7 +133,7 @@ def _proposed(watcher: "subprocess.Popen[str]") -> list[str]:
     return [each["description"] for each in report["proposed"]]
 
 
-def test_what_two_files_say_alike_is_reported_once(everloop: CommandLine, tmp_path: Path) -> None:
+def test_a_lesson_in_two_files_is_reported_once(everloop: CommandLine, tmp_path: Path) -> None:
     rules = "- Always run the linter before a commit.\n"
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

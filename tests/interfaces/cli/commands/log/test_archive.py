@@ -24,7 +24,7 @@ def _digests(everloop: CommandLine) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz", "log.parquet"])
-def test_what_was_exported_imports_equal(full: CommandLine, tmp_path: Path, name: str) -> None:
+def test_an_exported_log_imports_identically(full: CommandLine, tmp_path: Path, name: str) -> None:
     if name.endswith(".parquet"):
         pytest.importorskip("everloop.adapters.warehouse.parquet")
     archive, other = tmp_path / name, CommandLine(tmp_path / "other")
@@ -35,7 +35,7 @@ def test_what_was_exported_imports_equal(full: CommandLine, tmp_path: Path, name
     assert other("verify").code == 0
 
 
-def test_a_damaged_archive_is_refused_and_its_first_bad_line_named(
+def test_a_damaged_archive_is_refused_with_its_first_invalid_line(
     full: CommandLine, tmp_path: Path
 ) -> None:
     archive, other = tmp_path / "log.jsonl", CommandLine(tmp_path / "other")
@@ -50,9 +50,7 @@ def test_a_damaged_archive_is_refused_and_its_first_bad_line_named(
 
 
 @pytest.mark.parametrize("name", ["at-all.jsonl", "at-all.parquet"])
-def test_an_archive_that_is_not_there_is_named_before_anybody_is_asked(
-    full: CommandLine, name: str
-) -> None:
+def test_a_missing_archive_is_reported_before_the_question(full: CommandLine, name: str) -> None:
     answer = full.typed("log", "import", f"/nowhere/{name}", answers="y\n")
     assert answer.code == 3
     assert f"/nowhere/{name}" in answer.err
@@ -60,22 +58,20 @@ def test_an_archive_that_is_not_there_is_named_before_anybody_is_asked(
     assert "[y/N]" not in answer.err
 
 
-def test_an_archive_in_a_folder_that_is_not_there_is_refused_with_a_hint(full: CommandLine) -> None:
+def test_exporting_to_a_missing_folder_is_refused_with_a_hint(full: CommandLine) -> None:
     answer = full("log", "export", "/nowhere/log.jsonl")
     assert answer.code == 69
     assert "hint:" in answer.err
 
 
-def test_another_log_is_not_imported_into_one_that_is_not_empty(
-    full: CommandLine, tmp_path: Path
-) -> None:
+def test_an_archive_is_not_imported_into_a_different_log(full: CommandLine, tmp_path: Path) -> None:
     archive, other = tmp_path / "log.jsonl", CommandLine(tmp_path / "other")
     full("log", "export", str(archive))
     other("log", "note", "something else")
     assert other("log", "import", str(archive), "--yes").code == 4
 
 
-def test_parquet_without_its_extra_names_the_command_to_install_it(
+def test_missing_pyarrow_is_reported_with_the_install_command(
     full: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if the extra were not installed
@@ -85,7 +81,9 @@ def test_parquet_without_its_extra_names_the_command_to_install_it(
     assert "pip install 'everloop[parquet]'" in answer.err
 
 
-def test_a_log_moves_to_another_home_and_goes_on_there(full: CommandLine, tmp_path: Path) -> None:
+def test_a_log_is_copied_to_another_data_home_and_continues_there(
+    full: CommandLine, tmp_path: Path
+) -> None:
     other = CommandLine(tmp_path / "other")
     moved = full("move", str(full.home), str(other.home), "--json").document
     assert moved == {"records": 6, "head": 6, "files": 0, "files_missing": 0}
@@ -95,7 +93,7 @@ def test_a_log_moves_to_another_home_and_goes_on_there(full: CommandLine, tmp_pa
     assert full("move", str(full.home), str(full.home)).code == 4
 
 
-def test_a_log_that_is_not_there_is_not_moved(full: CommandLine, tmp_path: Path) -> None:
+def test_a_missing_log_is_not_moved(full: CommandLine, tmp_path: Path) -> None:
     answer = full("move", str(tmp_path / "mistyped"), str(tmp_path / "other"))
     assert answer.code == 3
     assert "mistyped" in answer.err
@@ -103,7 +101,7 @@ def test_a_log_that_is_not_there_is_not_moved(full: CommandLine, tmp_path: Path)
     assert not (tmp_path / "other").exists()
 
 
-def test_a_log_does_not_move_onto_another_one(full: CommandLine, tmp_path: Path) -> None:
+def test_a_log_is_not_copied_onto_a_different_one(full: CommandLine, tmp_path: Path) -> None:
     other = CommandLine(tmp_path / "other")
     other("log", "note", "mine")
     assert full("move", str(full.home), str(other.home)).code == 4

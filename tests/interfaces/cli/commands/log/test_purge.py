@@ -15,7 +15,7 @@ def _occurrences(folder: Path) -> int:
 
 
 @pytest.mark.promise("P-LOG-13")
-def test_purged_words_are_in_no_file_of_the_log(everloop: CommandLine) -> None:
+def test_purged_text_is_in_no_file_of_the_log(everloop: CommandLine) -> None:
     everloop("log", "note", SECRET)
     everloop("log", "note", f"derived: {SECRET}", "--because", "1")
     answer = everloop("log", "purge", "1", "--yes", "--json")
@@ -24,7 +24,7 @@ def test_purged_words_are_in_no_file_of_the_log(everloop: CommandLine) -> None:
     assert everloop("verify").code == 0
 
 
-def test_backups_that_still_hold_the_words_are_named(everloop: CommandLine) -> None:
+def test_backups_that_still_contain_the_text_are_listed(everloop: CommandLine) -> None:
     everloop("log", "note", SECRET)
     answer = everloop("log", "purge", "1", "--yes")
     names = [path.name for path in (everloop.home / "backups").iterdir()]
@@ -32,7 +32,7 @@ def test_backups_that_still_hold_the_words_are_named(everloop: CommandLine) -> N
     assert all(name in answer.out for name in names)
 
 
-def test_a_backup_that_ends_before_the_words_is_not_named(everloop: CommandLine) -> None:
+def test_a_backup_that_ends_before_the_text_is_not_listed(everloop: CommandLine) -> None:
     everloop("log", "note", "harmless")
     (before,) = [path.name for path in (everloop.home / "backups").iterdir()]
     everloop("log", "note", SECRET)
@@ -40,21 +40,21 @@ def test_a_backup_that_ends_before_the_words_is_not_named(everloop: CommandLine)
     assert holding != before
 
 
-def test_nobody_is_asked_when_there_is_nothing_to_erase(everloop: CommandLine) -> None:
+def test_nothing_is_asked_when_there_is_nothing_to_erase(everloop: CommandLine) -> None:
     everloop("log", "note", SECRET)
     everloop("log", "purge", "1", "--yes")
     again = everloop.typed("log", "purge", "1")
     assert (again.code, "[y/N]" in again.err) == (0, False)
-    assert "gone already" in again.out
+    assert "already erased" in again.out
 
 
-def test_purging_twice_says_that_there_is_nothing_left(everloop: CommandLine) -> None:
+def test_purging_twice_reports_nothing_to_erase(everloop: CommandLine) -> None:
     everloop("log", "note", SECRET)
     everloop("log", "purge", "1", "--yes")
-    assert "gone already" in everloop("log", "purge", "1", "--preview").out
+    assert "already erased" in everloop("log", "purge", "1", "--preview").out
     again = everloop("log", "purge", "1", "--yes")
     assert again.code == 0
-    assert "gone already" in again.out
+    assert "already erased" in again.out
 
 
 def test_the_logs_own_facts_cannot_be_purged(everloop: CommandLine) -> None:
@@ -64,13 +64,13 @@ def test_the_logs_own_facts_cannot_be_purged(everloop: CommandLine) -> None:
     assert "hint:" in answer.err
 
 
-def test_scrubbing_says_how_large_the_file_is(everloop: CommandLine) -> None:
+def test_scrubbing_reports_the_file_size(everloop: CommandLine) -> None:
     everloop("log", "note", "words")
     assert everloop("log", "scrub", "--json").document["bytes_after"] > 0
     assert "Scrubbed" in everloop("log", "scrub").out
 
 
-def test_all_that_would_be_erased_is_shown_before_it_is_asked_for(everloop: CommandLine) -> None:
+def test_all_facts_to_be_erased_are_shown_before_the_question(everloop: CommandLine) -> None:
     for number in range(1, 31):
         everloop.typed("log", "note", f"note {number}", *(("--because", "1") * (number > 1)))
     asked = everloop.typed("log", "purge", "1", answers="n\n").err

@@ -13,7 +13,7 @@ from everloop.log.read.queries import NewestFacts
 ESCAPE = "\x1b]0;renamed\x07\x1b[31mred\u202e\x9b2Jend"
 
 
-def test_an_empty_log_says_how_to_begin(everloop: CommandLine) -> None:
+def test_an_empty_log_shows_how_to_start(everloop: CommandLine) -> None:
     answer = everloop.typed("log", "tail")
     assert answer.code == 0
     assert "everloop log note" in answer.out
@@ -28,14 +28,14 @@ def test_the_newest_facts_come_last(everloop: CommandLine) -> None:
     assert drawn.index("text: one") < drawn.index("text: three")
 
 
-def test_a_long_name_leaves_room_for_what_was_said(everloop: CommandLine) -> None:
+def test_a_long_stream_name_is_shortened(everloop: CommandLine) -> None:
     everloop("log", "note", "what was said", "--stream", f"notes:{'long-' * 30}ending")
     (line,) = [line for line in everloop.typed("log", "tail").out.splitlines() if "notes:" in line]
     assert "notes:…g-ending " in line
     assert "what was said" in line
 
 
-def test_facts_can_be_chosen_by_stream_kind_and_actor(everloop: CommandLine) -> None:
+def test_facts_are_filtered_by_stream_kind_and_actor(everloop: CommandLine) -> None:
     everloop("log", "note", "here", "--stream", "notes:home")
     everloop.typed("log", "note", "there", "--stream", "notes:away")
     everloop("log", "fork", "x")
@@ -51,7 +51,7 @@ def test_facts_can_be_chosen_by_stream_kind_and_actor(everloop: CommandLine) -> 
     assert positions("--before", "2") == [1]
 
 
-def test_what_does_not_count_says_why(everloop: CommandLine) -> None:
+def test_a_fact_that_does_not_count_shows_the_reason(everloop: CommandLine) -> None:
     everloop("log", "note", "taken back")
     everloop("log", "retract", "1", "--yes")
     everloop("log", "note", "kept")
@@ -61,7 +61,7 @@ def test_what_does_not_count_says_why(everloop: CommandLine) -> None:
     assert [fact["position"] for fact in counting] == [2, 3]
 
 
-def test_one_fact_shows_its_sources_and_what_came_of_it(everloop: CommandLine) -> None:
+def test_a_fact_is_shown_with_its_sources_and_derived_facts(everloop: CommandLine) -> None:
     everloop("log", "note", "source")
     everloop("log", "note", "middle", "--because", "1")
     everloop("log", "note", "end", "--because", "2")
@@ -74,7 +74,7 @@ def test_one_fact_shows_its_sources_and_what_came_of_it(everloop: CommandLine) -
     assert '"text": "middle"' in drawn
 
 
-def test_a_position_that_is_not_there_is_an_error_with_a_hint(everloop: CommandLine) -> None:
+def test_a_missing_position_is_an_error_with_a_hint(everloop: CommandLine) -> None:
     answer = everloop.typed("log", "show", "7")
     assert answer.code == 3
     assert answer.out == ""
@@ -89,7 +89,9 @@ def test_branches_are_drawn_as_a_tree(everloop: CommandLine) -> None:
     everloop("log", "fork", "third")
     drawn = everloop.typed("log", "branches").out.splitlines()
     assert drawn[0].startswith("main  1 fact")
-    assert drawn[1].startswith("└── other  0 facts, left main after position 1  ← you stand here")
+    assert drawn[1].startswith(
+        "└── other  0 facts, forked from main after position 1  ← current branch"
+    )
     assert drawn[2].startswith("    └── third")
     lines = everloop.typed("log", "branches", "--json").document
     assert [(line["name"], line["standing"]) for line in lines] == [
@@ -99,7 +101,7 @@ def test_branches_are_drawn_as_a_tree(everloop: CommandLine) -> None:
     ]
 
 
-def test_stored_text_cannot_act_on_the_terminal(everloop: CommandLine) -> None:
+def test_control_characters_in_stored_text_are_escaped(everloop: CommandLine) -> None:
     everloop("log", "note", ESCAPE, "--stream", "notes:\x1b[2J")
     outputs = [
         everloop.typed("log", "tail"),
@@ -114,7 +116,7 @@ def test_stored_text_cannot_act_on_the_terminal(everloop: CommandLine) -> None:
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
 
 
-def test_following_prints_each_new_fact_until_the_reader_leaves(everloop: CommandLine) -> None:
+def test_following_prints_new_facts_until_the_reader_stops(everloop: CommandLine) -> None:
     everloop("log", "note", "old")
     words = ("log", "tail", "--follow", "--json", "--kind", "notes.*")
     with ThreadPoolExecutor() as pool:
@@ -127,12 +129,12 @@ def test_following_prints_each_new_fact_until_the_reader_leaves(everloop: Comman
     assert [fact["data"]["text"] for fact in shown] == ["old", "new"]
 
 
-def test_following_is_drawn_for_people_too(everloop: CommandLine) -> None:
+def test_following_also_prints_for_people(everloop: CommandLine) -> None:
     everloop("log", "note", "words")
     assert "text: words" in everloop.read_lines(1, "log", "tail", "-f").out
 
 
-def test_a_fact_that_comes_while_the_newest_are_read_is_followed_too(
+def test_a_fact_recorded_during_the_first_query_is_followed_too(
     everloop: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everloop("log", "note", "old")

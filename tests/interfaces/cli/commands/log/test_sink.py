@@ -32,7 +32,7 @@ def copying(everloop: CommandLine, google: FakeBigQuery) -> CommandLine:
     return everloop
 
 
-def test_a_script_is_told_what_was_copied(copying: CommandLine) -> None:
+def test_the_json_output_reports_what_was_copied(copying: CommandLine) -> None:
     answer = copying("log", "sink", "bigquery", PLACE, "--json")
     assert answer.code == 0
     assert answer.document == {
@@ -43,12 +43,12 @@ def test_a_script_is_told_what_was_copied(copying: CommandLine) -> None:
     }
 
 
-def test_a_person_is_told_what_was_copied_and_erased(copying: CommandLine) -> None:
+def test_the_output_reports_copied_and_erased_records(copying: CommandLine) -> None:
     assert "Copied 2 records" in copying.typed("log", "sink", "bigquery", PLACE).out
     copying("log", "purge", "1", "--yes")
     said = copying.typed("log", "sink", "bigquery", PLACE).out
     assert "Copied 1 record to" in said
-    assert "Erased there: 1 payload." in said
+    assert "Erased 1 payload in the copy." in said
 
 
 def test_each_tenant_has_a_table_of_its_own(copying: CommandLine, google: FakeBigQuery) -> None:
@@ -59,7 +59,7 @@ def test_each_tenant_has_a_table_of_its_own(copying: CommandLine, google: FakeBi
     assert len(google.rows()) == 2
 
 
-def test_a_table_may_be_named(copying: CommandLine, google: FakeBigQuery) -> None:
+def test_the_table_name_can_be_given(copying: CommandLine, google: FakeBigQuery) -> None:
     copying("log", "sink", "bigquery", PLACE, "--table", "mine")
     assert len(google.rows("demo-project.copy.mine")) == 2
 
@@ -71,7 +71,7 @@ def test_a_refusal_is_an_exit_code_with_a_hint(copying: CommandLine, google: Fak
     assert "BigQuery Job User" in " ".join(answer.err.split())
 
 
-def test_without_its_extra_it_names_the_command_to_install_it(
+def test_a_missing_extra_is_reported_with_the_install_command(
     copying: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "google.cloud.bigquery", None)  # as if it were not installed
@@ -82,7 +82,7 @@ def test_without_its_extra_it_names_the_command_to_install_it(
     assert "pip install 'everloop[bigquery]'" in answer.err
 
 
-def test_one_that_follows_copies_what_comes_and_survives_what_passes(
+def test_following_copies_new_facts_and_retries_temporary_failures(
     copying: CommandLine, google: FakeBigQuery
 ) -> None:
     google.faults = [Fault("queries", 403, "quotaExceeded")]
@@ -101,5 +101,5 @@ def test_one_that_follows_copies_what_comes_and_survives_what_passes(
         _, said = follower.communicate()
     assert told["erased"] == 1
     assert follower.returncode == 130
-    assert "Trying again later." in " ".join(said.split())
+    assert "Retrying." in " ".join(said.split())
     assert [row["data"] is None for row in google.rows()] == [True, False, False, False]

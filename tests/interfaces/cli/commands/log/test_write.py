@@ -12,13 +12,13 @@ def texts(everloop: CommandLine) -> list[str]:
     return [fact["data"]["text"] for fact in facts]
 
 
-def test_a_person_at_the_terminal_speaks_as_the_user(everloop: CommandLine) -> None:
+def test_at_a_terminal_the_actor_is_the_user(everloop: CommandLine) -> None:
     everloop.typed("log", "note", "mine")
     assert everloop.typed("log", "show", "1", "--json").document["actor"] == "user"
 
 
 @pytest.mark.promise("P-CLI-1")
-def test_nothing_but_a_terminal_makes_one_speak_as_the_user(everloop: CommandLine) -> None:
+def test_without_a_terminal_the_actor_is_never_the_user(everloop: CommandLine) -> None:
     everloop("log", "note", "scripted", "--yes")
     assert everloop.typed("log", "show", "1", "--json").document["actor"] == "agent:cli"
     assert everloop("log", "note", "x", "--as", "user").code == 2
@@ -39,7 +39,7 @@ def test_a_repeated_request_is_recorded_once(everloop: CommandLine) -> None:
     first, second = everloop(*words), everloop(*words)
     assert first.document["positions"] == second.document["positions"] == [1]
     assert (first.document["repeated"], second.document["repeated"]) == (False, True)
-    assert "Already noted" in everloop("log", "note", "once", "--request-id", "r1").out
+    assert "Already recorded" in everloop("log", "note", "once", "--request-id", "r1").out
 
 
 def test_an_outdated_version_is_a_conflict(everloop: CommandLine) -> None:
@@ -49,7 +49,7 @@ def test_an_outdated_version_is_a_conflict(everloop: CommandLine) -> None:
     assert answer.document["error"]["kind"] == "Conflict"
 
 
-def test_a_fork_leaves_from_where_one_stands(everloop: CommandLine) -> None:
+def test_a_fork_starts_from_the_current_branch(everloop: CommandLine) -> None:
     everloop("log", "note", "shared")
     everloop("log", "fork", "other")
     everloop("log", "stand", "other")
@@ -57,14 +57,14 @@ def test_a_fork_leaves_from_where_one_stands(everloop: CommandLine) -> None:
     assert (forked["forked"], forked["parent"], forked["at"]) == ("third", "other", 3)
 
 
-def test_standing_elsewhere_changes_what_counts(everloop: CommandLine) -> None:
+def test_switching_the_branch_changes_what_counts(everloop: CommandLine) -> None:
     everloop("log", "note", "shared")
     everloop("log", "fork", "other")
     everloop("log", "note", "on other", "--branch", "other")
     assert texts(everloop) == ["shared"]
-    assert "You now stand on other" in everloop("log", "stand", "other").out
+    assert "Switched to branch other" in everloop("log", "stand", "other").out
     assert texts(everloop) == ["shared", "on other"]
-    assert "already" in everloop("log", "stand", "other").out
+    assert "Already on branch" in everloop("log", "stand", "other").out
 
 
 def test_an_unknown_branch_is_not_found(everloop: CommandLine) -> None:
@@ -72,7 +72,7 @@ def test_an_unknown_branch_is_not_found(everloop: CommandLine) -> None:
     assert everloop("log", "rewind", "0", "--tree", "nowhere", "--yes").code == 3
 
 
-def test_rewinding_shows_what_would_go_and_keeps_the_old_future(everloop: CommandLine) -> None:
+def test_a_rewind_previews_hidden_facts_and_keeps_the_old_branch(everloop: CommandLine) -> None:
     for text in ("one", "two", "three"):
         everloop("log", "note", text)
     preview = everloop("log", "rewind", "1", "--preview", "--json").document
@@ -84,7 +84,7 @@ def test_rewinding_shows_what_would_go_and_keeps_the_old_future(everloop: Comman
     assert texts(everloop) == ["one", "two", "three"]
 
 
-def test_retracting_takes_what_was_derived_and_can_be_undone(everloop: CommandLine) -> None:
+def test_a_retraction_includes_derived_facts_and_can_be_undone(everloop: CommandLine) -> None:
     everloop("log", "note", "source")
     everloop("log", "note", "derived", "--because", "1")
     everloop("log", "note", "unrelated")
@@ -93,7 +93,7 @@ def test_retracting_takes_what_was_derived_and_can_be_undone(everloop: CommandLi
     assert texts(everloop) == ["unrelated"]
     (retraction,) = answer.document["positions"]
     undone = everloop("log", "retract", str(retraction), "--yes")
-    assert "2 facts came back" in undone.out
+    assert "2 facts restored" in undone.out
     assert texts(everloop) == ["source", "derived", "unrelated"]
 
 
@@ -112,7 +112,7 @@ def test_a_preview_changes_nothing(everloop: CommandLine, words: tuple[str, ...]
     assert everloop.typed("log", "tail", "--json").out == before
 
 
-def test_a_note_stands_among_notes_and_nowhere_else(everloop: CommandLine) -> None:
+def test_a_note_goes_only_to_streams_of_notes(everloop: CommandLine) -> None:
     refused = everloop("log", "note", "It is fine.", "--stream", "host:b")
     assert refused.code == 2
     assert "notes:NAME" in refused.err
@@ -125,11 +125,11 @@ def test_a_script_cannot_undo_what_the_user_recorded(everloop: CommandLine, verb
     position = "1" if verb == "rewind" else "2"
     refused = everloop("log", verb, position, "--yes")
     assert refused.code == 5
-    assert "which is the user's to undo" in refused.err
+    assert "only the user can" in refused.err
     assert everloop.typed("log", verb, position, "--yes").code == 0
 
 
-def test_a_script_cannot_stand_where_the_users_facts_are_out_of_sight(
+def test_a_script_cannot_switch_to_a_branch_that_hides_the_users_facts(
     everloop: CommandLine,
 ) -> None:
     everloop("log", "note", "by a script")
@@ -139,7 +139,7 @@ def test_a_script_cannot_stand_where_the_users_facts_are_out_of_sight(
     assert everloop.typed("log", "stand", "early").code == 0
 
 
-def test_facts_are_taken_back_from_one_position_to_another(everloop: CommandLine) -> None:
+def test_a_range_of_positions_is_retracted(everloop: CommandLine) -> None:
     for word in "abcdef":
         everloop.typed("log", "note", word)
     seen = everloop.typed("log", "retract", "2-4", "6", "--preview").out
@@ -149,12 +149,12 @@ def test_facts_are_taken_back_from_one_position_to_another(everloop: CommandLine
 
 
 @pytest.mark.parametrize("typed", ["4-2", "2-", "-3", "1-1000000000", "1-2-3", "a-b"])
-def test_what_is_no_range_of_positions_is_refused(everloop: CommandLine, typed: str) -> None:
+def test_an_invalid_range_of_positions_is_refused(everloop: CommandLine, typed: str) -> None:
     everloop.typed("log", "note", "x")
     assert everloop.typed("log", "retract", typed, "--yes").code == 2
     assert texts(everloop) == ["x"]
 
 
-def test_positions_are_written_as_they_are_typed() -> None:
+def test_positions_are_formatted_as_ranges() -> None:
     assert spans([11, 12, 13, 20, 21, 3]) == "11-13 20 21 3"
     assert spans([7]) == "7"

@@ -12,7 +12,7 @@ def _texts(everloop: CommandLine) -> list[str]:
     return [fact["data"]["text"] for fact in everloop.typed("log", "tail", "--json").document]
 
 
-def test_a_backup_is_listed_with_how_far_it_goes(everloop: CommandLine) -> None:
+def test_a_backup_is_listed_with_its_last_position(everloop: CommandLine) -> None:
     assert "No backups" in everloop("backup", "--list").out
     everloop("log", "note", "one")
     path = Path(everloop("backup", "--json").document["path"])
@@ -25,13 +25,13 @@ def test_a_backup_is_listed_with_how_far_it_goes(everloop: CommandLine) -> None:
 def test_a_backup_may_go_to_another_folder(everloop: CommandLine, tmp_path: Path) -> None:
     everloop("log", "note", "one")
     folder = tmp_path / "elsewhere"
-    assert "Copied and checked" in everloop("backup", "--folder", str(folder)).out
+    assert "Backed up and verified" in everloop("backup", "--folder", str(folder)).out
     assert len(list(folder.iterdir())) == 1
     assert everloop("restore", "--folder", str(folder), "--yes").code == 0
 
 
 @pytest.mark.promise("P-LOG-17")
-def test_restoring_goes_back_and_keeps_what_was_there(everloop: CommandLine) -> None:
+def test_restoring_replaces_the_log_and_keeps_the_old_one(everloop: CommandLine) -> None:
     everloop("log", "note", "one")
     copy = everloop("backup", "--json").document["path"]
     everloop("log", "note", "two")
@@ -41,7 +41,7 @@ def test_restoring_goes_back_and_keeps_what_was_there(everloop: CommandLine) -> 
     assert _texts(everloop) == ["one", "two"]
 
 
-def test_no_copy_takes_anothers_place(everloop: CommandLine) -> None:
+def test_a_backup_never_overwrites_another(everloop: CommandLine) -> None:
     everloop.environment["EVERLOOP_BACKUPS_EVERY_MINUTES"] = "0"
     everloop("log", "note", "one")
     everloop("backup")
@@ -54,7 +54,7 @@ def test_no_copy_takes_anothers_place(everloop: CommandLine) -> None:
 
 
 @pytest.mark.promise("P-LOG-17")
-def test_a_damaged_backup_is_refused_and_nothing_is_touched(everloop: CommandLine) -> None:
+def test_a_damaged_backup_is_refused_and_changes_nothing(everloop: CommandLine) -> None:
     everloop("log", "note", "number one")
     copy = Path(everloop("backup", "--json").document["path"])
     stored = bytearray(copy.read_bytes())
@@ -66,7 +66,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_touched(everloop: CommandLin
 
 
 @pytest.mark.parametrize("ruin", [b"this is no database", b""], ids=["garbage", "empty"])
-def test_a_ruined_log_is_restored_and_kept_byte_for_byte(
+def test_a_damaged_log_is_restored_and_kept_byte_for_byte(
     everloop: CommandLine, ruin: bytes
 ) -> None:
     everloop("log", "note", "one")
@@ -81,7 +81,7 @@ def test_a_ruined_log_is_restored_and_kept_byte_for_byte(
         assert Path(answer.document["kept"]).read_bytes() == ruin * 100
 
 
-def test_restoring_from_nothing_is_an_error_with_a_hint(everloop: CommandLine) -> None:
+def test_restoring_without_a_backup_is_an_error_with_a_hint(everloop: CommandLine) -> None:
     assert everloop("restore", "--yes").code == 3
     assert everloop("restore", "/nowhere.db", "--yes").code == 3
 
@@ -94,7 +94,7 @@ def node(everloop: CommandLine, postgres_url: str) -> CommandLine:
 
 
 @pytest.mark.promise("P-LOG-17")
-def test_before_a_purge_at_a_server_there_is_a_backup_that_gives_the_log_back(
+def test_a_purge_in_postgresql_makes_a_restorable_backup_first(
     node: CommandLine, postgres: PostgresServer
 ) -> None:
     node("log", "note", "one")
@@ -112,7 +112,7 @@ def test_before_a_purge_at_a_server_there_is_a_backup_that_gives_the_log_back(
         assert node("log", "note", "and on").code == 0
 
 
-def test_a_backup_of_a_log_at_a_server_is_restored_into_a_home_of_its_own(
+def test_a_backup_of_a_postgresql_log_is_restored_into_a_data_home(
     node: CommandLine, tmp_path: Path
 ) -> None:
     node("log", "note", "one")
@@ -122,7 +122,7 @@ def test_a_backup_of_a_log_at_a_server_is_restored_into_a_home_of_its_own(
     assert _texts(alone) == ["one"]
 
 
-def test_no_backup_takes_the_place_of_a_log_at_a_server(node: CommandLine) -> None:
+def test_a_postgresql_log_cannot_be_replaced_by_a_backup(node: CommandLine) -> None:
     node("log", "note", "one")
     node("backup")
     answer = node("restore", "--yes")
@@ -130,9 +130,7 @@ def test_no_backup_takes_the_place_of_a_log_at_a_server(node: CommandLine) -> No
     assert "everloop move" in answer.err
 
 
-def test_before_an_import_into_a_log_at_a_server_there_is_a_backup(
-    node: CommandLine, tmp_path: Path
-) -> None:
+def test_an_import_into_postgresql_makes_a_backup_first(node: CommandLine, tmp_path: Path) -> None:
     node("log", "note", "one")
     archive = str(tmp_path / "log.jsonl")
     node("log", "export", archive)
@@ -142,7 +140,7 @@ def test_before_an_import_into_a_log_at_a_server_there_is_a_backup(
     assert copy["head"] == 1
 
 
-def test_tenants_that_are_copied_to_one_folder_stay_apart(
+def test_backups_of_tenants_in_one_folder_are_separate(
     everloop: CommandLine, tmp_path: Path
 ) -> None:
     disk = str(tmp_path / "disk")

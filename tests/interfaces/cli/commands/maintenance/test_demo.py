@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.interfaces.cli.commandline import CommandLine
 
 
-def test_a_demo_has_a_home_of_its_own(everloop: CommandLine, tmp_path: Path) -> None:
+def test_a_demo_creates_its_own_data_home(everloop: CommandLine, tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     answer = everloop("demo", str(folder))
     assert answer.code == 0, answer.err
@@ -14,7 +14,7 @@ def test_a_demo_has_a_home_of_its_own(everloop: CommandLine, tmp_path: Path) -> 
     assert not everloop.home.exists()
 
 
-def test_a_demo_is_put_into_the_home_that_is_named(everloop: CommandLine, tmp_path: Path) -> None:
+def test_a_demo_uses_the_given_data_home(everloop: CommandLine, tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     answer = everloop("--home", str(folder), "demo")
     assert answer.code == 0, answer.err
@@ -22,13 +22,13 @@ def test_a_demo_is_put_into_the_home_that_is_named(everloop: CommandLine, tmp_pa
     assert folder.is_dir()
 
 
-def test_two_places_for_a_demo_are_refused(everloop: CommandLine, tmp_path: Path) -> None:
+def test_a_demo_with_two_folders_is_refused(everloop: CommandLine, tmp_path: Path) -> None:
     answer = everloop("--home", str(tmp_path / "one"), "demo", str(tmp_path / "other"))
     assert (answer.code, "hint:" in answer.err) == (2, True)
     assert not list(tmp_path.glob("o*"))
 
 
-def test_a_folder_that_holds_something_is_left_alone(everloop: CommandLine, tmp_path: Path) -> None:
+def test_a_demo_does_not_overwrite_a_folder(everloop: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     answer = everloop("demo", str(tmp_path))
     assert answer.code != 0

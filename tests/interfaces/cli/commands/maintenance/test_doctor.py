@@ -10,7 +10,7 @@ def _verdicts(answer: Answer) -> dict[str, str]:
     return {one["topic"]: one["verdict"] for one in answer.document["findings"]}
 
 
-def test_a_home_that_is_not_there_yet_is_fine_and_stays_away(everloop: CommandLine) -> None:
+def test_a_missing_data_home_is_fine_and_is_not_created(everloop: CommandLine) -> None:
     answer = everloop("doctor", "--json")
     assert answer.code == 0
     assert answer.document["usable"]
@@ -18,7 +18,7 @@ def test_a_home_that_is_not_there_yet_is_fine_and_stays_away(everloop: CommandLi
     assert not everloop.home.exists()
 
 
-def test_a_good_home_is_verified_in_passing(everloop: CommandLine) -> None:
+def test_doctor_verifies_an_intact_data_home(everloop: CommandLine) -> None:
     everloop("log", "note", "one")
     everloop("backup")
     answer = everloop("doctor", "--json")
@@ -26,11 +26,11 @@ def test_a_good_home_is_verified_in_passing(everloop: CommandLine) -> None:
     assert answer.code == 0
     assert {verdicts[topic] for topic in ("SQLite", "log", "views", "backup")} == {"fine"}
     drawn = everloop("doctor").out
-    assert "all verified" in drawn
-    assert "Everloop can work here." in drawn
+    assert "every digest verified" in drawn
+    assert "Everloop is ready." in drawn
 
 
-def test_a_home_that_others_can_read_needs_attention(everloop: CommandLine) -> None:
+def test_a_data_home_readable_by_others_needs_attention(everloop: CommandLine) -> None:
     everloop.home.mkdir(mode=0o755)
     answer = everloop("doctor", "--json")
     assert (answer.code, _verdicts(answer)["data home"]) == (0, "attention")
@@ -38,13 +38,13 @@ def test_a_home_that_others_can_read_needs_attention(everloop: CommandLine) -> N
 
 
 @pytest.mark.parametrize("ruin", ["not a database", "a damaged record", "a home that is a file"])
-def test_a_broken_home_is_said_to_be_broken(everloop: CommandLine, ruin: str) -> None:
+def test_a_broken_data_home_is_reported(everloop: CommandLine, ruin: str) -> None:
     _ruin(everloop, ruin)
     answer = everloop("doctor", "--json")
     assert answer.code == 69
     assert not answer.document["usable"]
     assert "broken" in _verdicts(answer).values()
-    assert "cannot work here" in everloop("doctor").out
+    assert "cannot run here" in everloop("doctor").out
 
 
 def _ruin(everloop: CommandLine, how: str) -> None:

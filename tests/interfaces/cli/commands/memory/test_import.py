@@ -122,31 +122,31 @@ def interrupt_at(number: int) -> Callable[[int], None]:
 # -- who sees nothing ------------------------------------------------------------------------------
 
 
-def test_a_stranger_takes_pages_in_once_and_is_told_why_it_sees_nothing(
+def test_an_agent_without_a_grant_imports_once_and_gets_a_note(
     memory: CommandLine, pages: Path
 ) -> None:
     answer = memory("memories", "import", str(pages), "--yes")
     assert answer.code == 0
     assert f"Done: {len(THINGS)} changes." in answer.out
-    assert "Nobody has let agent:cli in" in answer.out
+    assert "agent:cli has no access" in answer.out
     assert ids(pages) == stored(memory)
     before = {page.name: page.read_text() for page in pages.iterdir()}
     again = memory("memories", "import", str(pages), "--yes")
     assert again.code == 0
-    assert "Nothing to take in" in again.out
+    assert "Nothing to import" in again.out
     assert {page.name: page.read_text() for page in pages.iterdir()} == before
     assert len(stored(memory)) == len(THINGS)
     assert memory.typed("memories", "import", str(pages), "--json").document["changes"] == []
 
 
-def test_a_stranger_who_exports_is_told_why_it_sees_nothing(
+def test_an_agent_without_a_grant_exports_nothing_and_gets_a_note(
     memory: CommandLine, tmp_path: Path
 ) -> None:
     memory.typed("remember", "Bees live behind the barn")
     answer = memory("memories", "export", str(tmp_path / "out"))
-    assert "Exported 0 pages" in answer.out
-    assert "Nobody has let agent:cli in" in answer.out
-    assert "Edit them" not in answer.out
+    assert "Exported 0 files" in answer.out
+    assert "agent:cli has no access" in answer.out
+    assert "After editing" not in answer.out
     assert memory("memories", "export", str(tmp_path / "out"), "--json").document["notes"]
     assert not memory.typed("memories", "export", str(tmp_path / "out"), "--json").document["notes"]
 
@@ -154,14 +154,14 @@ def test_a_stranger_who_exports_is_told_why_it_sees_nothing(
 # -- broken off ------------------------------------------------------------------------------------
 
 
-def test_an_interrupted_import_says_how_far_it_came_and_goes_on(
+def test_an_interrupted_import_reports_its_progress_and_resumes(
     memory: CommandLine, pages: Path
 ) -> None:
     code, out = watched(memory, pages, interrupt_at(4))
     assert code == INTERRUPTED
-    assert f"Interrupted: 4 changes of {len(THINGS)} made." in out
-    assert "run it again" in out
-    assert "To undo it: everloop log retract 1" in out
+    assert f"Interrupted: 4 changes of {len(THINGS)} made and saved." in out
+    assert "Run it again" in out
+    assert "To undo: everloop log retract 1" in out
     assert ids(pages) == stored(memory)
     assert len(ids(pages)) == 4
     done = memory.typed("memories", "import", str(pages), "--yes", "--json").document
@@ -170,9 +170,7 @@ def test_an_interrupted_import_says_how_far_it_came_and_goes_on(
     assert memory.typed("memories", "export", str(pages), "--json").document["written"] == []
 
 
-def test_an_interrupted_import_is_one_document_for_machines(
-    memory: CommandLine, pages: Path
-) -> None:
+def test_an_interrupted_import_prints_one_json_document(memory: CommandLine, pages: Path) -> None:
     code, out = watched(memory, pages, interrupt_at(2), json=True)
     assert code == INTERRUPTED
     done = Answer(INTERRUPTED, out, "").document
@@ -180,7 +178,7 @@ def test_an_interrupted_import_is_one_document_for_machines(
     assert len(done["applied"]) == 2
 
 
-def test_ctrl_c_inside_a_change_waits_until_the_page_has_its_id(
+def test_ctrl_c_during_a_change_waits_until_the_page_has_its_id(
     memory: CommandLine, pages: Path
 ) -> None:
     heard: list[int] = []
@@ -192,7 +190,7 @@ def test_ctrl_c_inside_a_change_waits_until_the_page_has_its_id(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_pages_whose_facts_are_durable_but_not_their_ids_are_adopted(
+def test_pages_recorded_without_their_ids_are_adopted(
     memory: CommandLine, pages: Path, tmp_path: Path
 ) -> None:
     as_before = {page.name: page.read_text() for page in pages.glob("*.md")}
@@ -203,7 +201,7 @@ def test_pages_whose_facts_are_durable_but_not_their_ids_are_adopted(
     for name, text in as_before.items():  # as if it had been killed before a page was written
         (other / name).write_text(text)
     preview = memory.typed("memories", "import", str(other), "--preview")
-    assert "= an item that says the same" in preview.out
+    assert "= existing memory with the same text" in preview.out
     done = memory.typed("memories", "import", str(other), "--yes", "--json")
     assert done.code == 0
     actions = [each["action"] for each in done.document["applied"]]
@@ -217,22 +215,20 @@ def test_pages_whose_facts_are_durable_but_not_their_ids_are_adopted(
 # -- afterwards ------------------------------------------------------------------------------------
 
 
-def test_a_deleted_page_is_reported_also_when_something_changed(
-    memory: CommandLine, pages: Path
-) -> None:
+def test_a_deleted_page_is_reported_along_with_changes(memory: CommandLine, pages: Path) -> None:
     memory.typed("memories", "import", str(pages), "--yes")
     (pages / "0.md").unlink()
     (pages / "1.md").write_text((pages / "1.md").read_text().replace("seen", "heard"))
     answer = memory.typed("memories", "import", str(pages), "--yes")
     assert "Done: 1 change." in answer.out
-    assert "1 page is gone" in answer.out
+    assert "1 file was deleted" in answer.out
     (pages / "1.md").write_text((pages / "1.md").read_text().replace("heard", "seen"))
     pruned = memory.typed("memories", "import", str(pages), "--yes", "--prune")
     assert "Done: 2 changes." in pruned.out
     assert "gone" not in pruned.out
 
 
-def test_a_whole_import_is_taken_back_by_one_position(memory: CommandLine, pages: Path) -> None:
+def test_an_import_is_undone_by_one_retraction(memory: CommandLine, pages: Path) -> None:
     memory.typed("remember", "Frogs sing in the pond at night")
     done = memory.typed("memories", "import", str(pages), "--yes", "--json").document
     (position,) = done["undo"]
@@ -241,21 +237,23 @@ def test_a_whole_import_is_taken_back_by_one_position(memory: CommandLine, pages
     assert len(stored(memory)) == 1
 
 
-def test_one_new_page_is_taken_back_by_its_own_position(memory: CommandLine, pages: Path) -> None:
+def test_an_import_of_one_page_is_undone_by_its_own_position(
+    memory: CommandLine, pages: Path
+) -> None:
     for page in sorted(pages.iterdir())[1:]:
         page.unlink()
     answer = memory.typed("memories", "import", str(pages), "--yes")
-    assert "To undo it: everloop log retract 1\n" in answer.out
+    assert "To undo: everloop log retract 1\n" in answer.out
     assert memory.typed("log", "retract", "1", "--yes").code == 0
     assert stored(memory) == []
 
 
-def test_many_edits_are_taken_back_by_what_is_printed(memory: CommandLine, pages: Path) -> None:
+def test_many_edits_are_undone_by_the_printed_command(memory: CommandLine, pages: Path) -> None:
     memory.typed("memories", "import", str(pages), "--yes")
     for page in pages.glob("*.md"):
         page.write_text(page.read_text().replace("seen", "heard"))
     answer = memory.typed("memories", "import", str(pages), "--yes")
-    assert "To undo it: everloop log retract 12-21\n" in answer.out
+    assert "To undo: everloop log retract 12-21\n" in answer.out
     assert memory.typed("log", "retract", "12-21", "--yes").code == 0
     found = memory.typed("memories", "--json", "-n", "500").document["items"]
     assert all("seen" in item["text"] for item in found)
@@ -274,7 +272,7 @@ class Hesitant(Terminal):
 
 
 @pytest.mark.parametrize("meanwhile", ["saved", "deleted"])
-def test_a_page_that_is_saved_while_the_import_asks_is_left_alone(
+def test_a_page_saved_during_the_question_is_not_overwritten(
     memory: CommandLine, pages: Path, meanwhile: str
 ) -> None:
     edited = pages / "0.md"
@@ -287,8 +285,8 @@ def test_a_page_that_is_saved_while_the_import_asks_is_left_alone(
 
     answer = memory.run(("memories", "import", str(pages)), Hesitant(changes))
     assert answer.code == EXIT_CODES[Conflict]
-    assert "0.md  it changed meanwhile" in answer.out
-    assert "Import again." in answer.out
+    assert "0.md  the file changed in the meantime" in answer.out
+    assert "Run the import again." in answer.out
     assert len(stored(memory)) == len(ids(pages)) == len(THINGS) - 1
     if meanwhile == "saved":
         assert edited.read_text() == "what I typed in the meantime\n"

@@ -29,24 +29,24 @@ def listed(memory: CommandLine, *words: str) -> list[str]:
     return [item["title"] for item in answer["items"]]
 
 
-def test_what_is_new_is_remembered_and_says_how_to_undo_it(memory: CommandLine) -> None:
+def test_a_new_memory_is_saved_with_an_undo_command(memory: CommandLine) -> None:
     answer = memory.typed("remember", "The", "key", "is", "under", "the", "mat")
-    assert answer.out.startswith("Remembered as ")
-    assert "To undo it: everloop log retract 1" in answer.out
+    assert answer.out.startswith("Saved as ")
+    assert "To undo: everloop log retract 1" in answer.out
     assert listed(memory) == ["The key is under the mat"]
     memory.typed("log", "retract", "1", "--yes")
     assert listed(memory) == []
 
 
-def test_what_was_said_before_is_linked_and_shown(memory: CommandLine) -> None:
+def test_a_near_duplicate_is_linked_to_the_existing_memory(memory: CommandLine) -> None:
     first = take_in(memory, "The key is under the mat")
     again = memory.typed("remember", "The key is under the mat")
-    assert "Known already" in again.out
+    assert "Already saved" in again.out
     assert first[-8:] in again.out
     assert len(listed(memory)) == 1
 
 
-def test_what_contradicts_stands_beside_it_newest_first(memory: CommandLine) -> None:
+def test_contradicting_memories_are_shown_newest_first(memory: CommandLine) -> None:
     take_in(memory, "The train leaves at 9:30 every morning")
     answer = memory.typed("remember", "The train leaves at 10:30 every morning")
     assert "contradicts" in answer.out
@@ -54,14 +54,14 @@ def test_what_contradicts_stands_beside_it_newest_first(memory: CommandLine) -> 
     assert len(listed(memory)) == 2
 
 
-def test_a_text_is_read_from_standard_input(memory: CommandLine) -> None:
+def test_the_text_is_read_from_standard_input(memory: CommandLine) -> None:
     answer = memory("remember", "-", "--json", piped="first line\nsecond line\n")
     assert answer.document["new"]
     memory.typed("grants", "allow", "agent:cli", "*")
     assert memory("memories", "--json").document["items"][0]["text"] == "first line\nsecond line"
 
 
-def test_everything_about_an_item_can_be_said_at_once(memory: CommandLine) -> None:
+def test_all_fields_of_a_memory_can_be_set_at_once(memory: CommandLine) -> None:
     words = ("--title=T", "--kind=rule", "--scope=project:x", "--witness=ada", "--witness=ben")
     more = ("--pin", "--significance=2", "--happened=2026-05-17", "--until=2030-01-01")
     name = take_in(memory, "a text of some words", *words, *more)
@@ -74,7 +74,7 @@ def test_everything_about_an_item_can_be_said_at_once(memory: CommandLine) -> No
 
 
 @pytest.mark.parametrize("part", [slice(-8, None), slice(-8, -4), slice(-4, None)])
-def test_an_item_is_named_by_a_part_of_what_lists_show(memory: CommandLine, part: slice) -> None:
+def test_a_memory_is_found_by_its_listed_id(memory: CommandLine, part: slice) -> None:
     name = memory.typed("remember", "The plumber comes on Friday.", "--json").document["item_id"]
     shown = memory.typed("memories", "show", name[part], "--json").document["item"]
     assert shown["item_id"] == name
@@ -113,7 +113,7 @@ def test_a_revision_based_on_an_older_version_is_refused(memory: CommandLine) ->
     assert memory.typed(*late, str(life["item"]["version"])).code == 0
 
 
-def test_an_item_is_revised_and_its_versions_are_kept(memory: CommandLine) -> None:
+def test_a_memory_is_revised_and_its_versions_are_kept(memory: CommandLine) -> None:
     name = take_in(memory, "the meeting is on Monday")
     assert "Revised" in memory.typed("revise", name, "--text", "the meeting is on Tuesday").out
     shown = memory.typed("memories", "show", name)
@@ -126,7 +126,7 @@ def test_an_item_is_revised_and_its_versions_are_kept(memory: CommandLine) -> No
     ]
 
 
-def test_rating_and_pinning_are_facts_and_repeating_them_changes_nothing(
+def test_rating_and_pinning_are_idempotent(
     memory: CommandLine,
 ) -> None:
     name = take_in(memory, "something that matters")
@@ -135,18 +135,18 @@ def test_rating_and_pinning_are_facts_and_repeating_them_changes_nothing(
     assert "Unpinned" in memory.typed("unpin", name).out
     assert listed(memory, "--pinned") == []
     assert "Pinned" in memory.typed("pin", name).out
-    assert "so already" in memory.typed("pin", name).out
+    assert "No change needed" in memory.typed("pin", name).out
 
 
-def test_what_has_no_pin_is_not_unpinned_and_nothing_is_recorded(memory: CommandLine) -> None:
+def test_unpinning_an_unpinned_memory_records_nothing(memory: CommandLine) -> None:
     name = take_in(memory, "something that matters")
     before = memory.typed("log", "tail", "--json").out
-    assert "It is so already" in memory.typed("unpin", name).out
+    assert "No change needed" in memory.typed("unpin", name).out
     assert memory.typed("unpin", name, "--json").document["positions"] == []
     assert memory.typed("log", "tail", "--json").out == before
     memory.typed("pin", name)
     assert "Unpinned" in memory.typed("unpin", name).out
-    assert "It is so already" in memory.typed("unpin", name).out
+    assert "No change needed" in memory.typed("unpin", name).out
 
 
 @pytest.fixture
@@ -156,12 +156,12 @@ def pivotal(memory: CommandLine) -> list[str]:
     return [take_in(memory, text, "--significance", "3") for text in ("Ada keeps bees", "Red roof")]
 
 
-def test_a_pin_that_gives_way_is_named_and_undoing_brings_it_back(
+def test_an_evicted_pin_is_reported_and_restored_by_undo(
     memory: CommandLine, pivotal: list[str]
 ) -> None:
     third = take_in(memory, "The ferry is late")
     rated = memory.typed("rate", third, "3")
-    assert "an older one gave way" in rated.out
+    assert "an older memory was unpinned" in rated.out
     assert f"{pivotal[0][-8:]}  Ada keeps bees" in rated.out
     assert listed(memory, "--pinned") == ["The ferry is late", "Red roof"]
     memory.typed(*rated.out.rpartition("everloop ")[2].split(), "--yes")
@@ -170,9 +170,7 @@ def test_a_pin_that_gives_way_is_named_and_undoing_brings_it_back(
     assert again["gave_way"] == pivotal[:1]
 
 
-def test_a_pin_that_gives_way_to_something_new_is_named(
-    memory: CommandLine, pivotal: list[str]
-) -> None:
+def test_a_pin_evicted_by_a_new_memory_is_reported(memory: CommandLine, pivotal: list[str]) -> None:
     answer = memory.typed("remember", "The ferry is late", "--significance", "3")
     assert f"{pivotal[0][-8:]}  Ada keeps bees" in answer.out
     told = memory.typed("remember", "A new cellar", "--significance", "3", "--json").document
@@ -181,21 +179,21 @@ def test_a_pin_that_gives_way_to_something_new_is_named(
     assert listed(memory, "--pinned") == ["The ferry is late", "Red roof"]
 
 
-def test_what_is_pivotal_and_not_pinned_says_why(memory: CommandLine) -> None:
+def test_a_pivotal_memory_without_a_pin_shows_the_reason(memory: CommandLine) -> None:
     name = take_in(memory, "something that matters", "--pin")
     memory.typed("unpin", name)
     rated = memory.typed("rate", name, "3").out
-    assert "It is not pinned: its pin was taken off before" in rated
+    assert "Not pinned: it was unpinned before" in rated
     assert f"everloop pin {name[-8:]}" in rated
     assert "not pinned" not in memory.typed("rate", name, "2").out
 
 
-def test_a_time_that_is_over_is_no_end(memory: CommandLine) -> None:
+def test_an_expiry_date_in_the_past_is_refused(memory: CommandLine) -> None:
     for when in ("yesterday", "2020-05-01"):
         refused = memory.typed("remember", "The bridge is closed", "--until", when)
         assert refused.code == 2
-        assert "is over already" in refused.err
-        assert "--until a time to come" in refused.err
+        assert "is in the past" in refused.err
+        assert "--until a future time" in refused.err
     assert memory.typed("remember", "The bridge is closed", "--until", "today").code == 0
 
 
@@ -211,10 +209,10 @@ def test_a_time_that_is_over_is_no_end(memory: CommandLine) -> None:
     ],
     ids=" ".join,
 )
-def test_no_time_at_all_is_refused(memory: CommandLine, words: tuple[str, ...]) -> None:
+def test_an_empty_time_is_refused(memory: CommandLine, words: tuple[str, ...]) -> None:
     refused = memory.typed(*words)
     assert refused.code == 2
-    assert "is not a time" in refused.err
+    assert "is not a date or time" in refused.err
 
 
 def test_forgetting_asks_retires_and_can_be_undone(memory: CommandLine) -> None:
@@ -232,7 +230,7 @@ def test_forgetting_asks_retires_and_can_be_undone(memory: CommandLine) -> None:
     assert listed(memory) == ["an old address"]
 
 
-def test_what_something_of_the_users_stands_on_needs_force(memory: CommandLine) -> None:
+def test_forgetting_a_memory_cited_by_the_user_needs_force(memory: CommandLine) -> None:
     name = take_in(memory, "the source of it all")
     settings = Settings(home=str(memory.home), memory=MemorySettings(embedder="none"))
     with Engine.open(settings=settings) as engine:
@@ -242,7 +240,7 @@ def test_what_something_of_the_users_stands_on_needs_force(memory: CommandLine) 
     assert memory.typed("forget", name, "--yes", "--force").code == 0
 
 
-def test_erasing_asks_first_and_leaves_no_word(memory: CommandLine) -> None:
+def test_erasing_asks_first_and_removes_the_text(memory: CommandLine) -> None:
     name = take_in(memory, "the password is xyzzy")
     assert "cannot be undone" in memory.typed("forget", name, "--erase", "--preview").out
     assert memory.typed("forget", name, "--erase", answers="n\n").code == 1
@@ -252,7 +250,7 @@ def test_erasing_asks_first_and_leaves_no_word(memory: CommandLine) -> None:
 
 
 @pytest.mark.promise("P-CLI-5")
-def test_an_agent_can_neither_erase_nor_let_itself_in(memory: CommandLine) -> None:
+def test_an_agent_can_neither_erase_nor_grant_itself_access(memory: CommandLine) -> None:
     name = take_in(memory, "the users own words")
     assert memory("grants", "allow", "agent:cli", "*").code == 5
     assert memory("grants", "list").code == 5
@@ -264,8 +262,11 @@ def test_an_agent_can_neither_erase_nor_let_itself_in(memory: CommandLine) -> No
 
 
 def test_grants_are_listed_and_revoked(memory: CommandLine) -> None:
-    assert "Nobody but you" in memory.typed("grants", "list").out
-    assert "may ask within" in memory.typed("grants", "allow", "ada", "user", "project:*").out
+    assert "Only you have access" in memory.typed("grants", "list").out
+    assert (
+        "can read user, project:*"
+        in memory.typed("grants", "allow", "ada", "user", "project:*").out
+    )
     (grant,) = memory.typed("grants", "list", "--json").document
     assert (grant["principal"], grant["scopes"]) == ("ada", ["project:*", "user"])
     assert "ada" in memory.typed("grants", "list").out
@@ -273,19 +274,19 @@ def test_grants_are_listed_and_revoked(memory: CommandLine) -> None:
     assert memory.typed("grants", "list", "--json").document == []
 
 
-def test_the_end_of_an_id_names_an_item_if_it_is_unique(memory: CommandLine) -> None:
+def test_a_unique_ending_of_an_id_finds_a_memory(memory: CommandLine) -> None:
     name = take_in(memory, "one of a kind")
     assert memory.typed("memories", "show", name[-6:]).code == 0
     assert memory.typed("memories", "show", name[-3:]).code == 3
     assert memory.typed("memories", "show", "zzzz").code == 3
 
 
-def test_a_status_note_says_until_when_it_holds_and_how_it_would_last(memory: CommandLine) -> None:
+def test_a_status_note_shows_its_expiry_and_how_to_keep_it(memory: CommandLine) -> None:
     told = memory.typed("remember", "RESUME of Jane Doe: ten years of joinery.").out
-    assert "It holds until" in told
+    assert "Expires: " in told
     assert "--until durable" in told
     old = memory.typed("remember", "HANDOFF: the gate.", "--happened", "2026-01-05").out
-    assert "It held until the end of 2026-01-11" in old
+    assert "Expired: the end of 2026-01-11" in old
     lasting = memory.typed("remember", "RESUME of John: a cook.", "--until", "durable", "--json")
     assert lasting.document["item"]["holds_until"] is None
     assert "It h" not in memory.typed("remember", "TO SHIP: x", "--until", "durable").out
@@ -306,23 +307,23 @@ def test_a_status_note_says_until_when_it_holds_and_how_it_would_last(memory: Co
     ],
     ids=" ".join,
 )
-def test_an_empty_word_is_refused(memory: CommandLine, words: tuple[str, ...]) -> None:
+def test_an_empty_argument_is_refused(memory: CommandLine, words: tuple[str, ...]) -> None:
     refused = memory.typed(*words)
     assert refused.code == 2
     assert "is empty" in refused.err
     assert listed(memory) == []
 
 
-def test_the_owner_cannot_be_shut_out(memory: CommandLine) -> None:
+def test_the_owner_cannot_revoke_their_own_access(memory: CommandLine) -> None:
     refused = memory.typed("grants", "revoke", "user")
     assert refused.code == 2
-    assert "may always ask" in refused.err
+    assert "always has access" in refused.err
     assert memory("grants", "revoke", "user").code == 5
 
 
-def test_what_a_filter_leaves_nothing_of_is_told_from_an_empty_memory(memory: CommandLine) -> None:
-    assert "remember` takes something in" in memory.typed("memories").out
+def test_an_empty_filter_result_differs_from_an_empty_memory(memory: CommandLine) -> None:
+    assert "No memories yet" in memory.typed("memories").out
     take_in(memory, "The key is under the mat")
-    assert "Without the filter" in memory.typed("memories", "--kind", "quote").out
+    assert "without filters" in memory.typed("memories", "--kind", "quote").out
     assert "without the filter" in memory.typed("recall", "key", "--scope", "global").out
     assert "filter" not in memory.typed("recall", "zebra", "--mode", "text").out

@@ -37,22 +37,22 @@ def test_an_export_is_readable_and_importing_it_changes_nothing(
     before = memory.typed("log", "tail", "--json").out
     answer = memory.typed("memories", "import", str(pages))
     assert answer.code == 0
-    assert "Nothing to take in" in answer.out
+    assert "Nothing to import" in answer.out
     assert memory.typed("log", "tail", "--json").out == before
 
 
-def test_an_edit_is_previewed_asked_for_and_taken_in_once(memory: CommandLine, pages: Path) -> None:
+def test_an_edit_is_previewed_confirmed_and_imported_once(memory: CommandLine, pages: Path) -> None:
     edit(pages, "shed", "leaks", "leaked")
     assert "text" in memory.typed("memories", "import", str(pages), "--preview").out
     assert memory.typed("memories", "import", str(pages), answers="n\n").code == 1
     answer = memory.typed("memories", "import", str(pages), answers="y\n")
     assert "Make 1 change?" in answer.err
-    assert "To undo it: everloop log retract 3" in answer.out
+    assert "To undo: everloop log retract 3" in answer.out
     assert memory.typed("memories", "import", str(pages), "--json").document["changes"] == []
     assert "leaked" in memory.typed("recall", "shed").out
 
 
-def test_without_a_terminal_it_needs_yes(memory: CommandLine, pages: Path) -> None:
+def test_an_import_without_a_terminal_needs_yes(memory: CommandLine, pages: Path) -> None:
     memory.typed("grants", "allow", "agent:cli", "*")
     memory("remember", "Frogs sing in the pond", "--title", "Frogs")
     memory.typed("memories", "export", str(pages))
@@ -62,7 +62,7 @@ def test_without_a_terminal_it_needs_yes(memory: CommandLine, pages: Path) -> No
     assert [each["action"] for each in done["applied"]] == ["edit"]
 
 
-def test_what_an_agent_edits_in_the_users_words_is_refused_and_named(
+def test_an_agents_edit_of_a_user_memory_is_refused_and_reported(
     memory: CommandLine, pages: Path
 ) -> None:
     memory.typed("grants", "allow", "agent:cli", "*")
@@ -73,9 +73,7 @@ def test_what_an_agent_edits_in_the_users_words_is_refused_and_named(
     assert answer.code == 2
 
 
-def test_a_new_page_gets_its_id_and_is_then_like_any_other(
-    memory: CommandLine, pages: Path
-) -> None:
+def test_a_new_page_gets_an_id(memory: CommandLine, pages: Path) -> None:
     page = pages / "key.md"
     page.write_text("The neighbour has our spare key.\n")
     done = memory.typed("memories", "import", str(pages), "--yes", "--json").document
@@ -93,7 +91,7 @@ def test_deleted_pages_are_reported_and_retired_only_when_pruning(
 ) -> None:
     next(pages.glob("bees*.md")).unlink()
     answer = memory.typed("memories", "import", str(pages))
-    assert "1 page is gone" in answer.out
+    assert "1 file was deleted" in answer.out
     assert memory.typed("memories", "--json").document["number"] == 2
     assert memory.typed("memories", "import", str(pages), "--prune", answers="n\n").code == 1
     assert memory.typed("memories", "import", str(pages), "--prune", answers="y\n").code == 0
@@ -101,7 +99,7 @@ def test_deleted_pages_are_reported_and_retired_only_when_pruning(
     assert memory.typed("memories", "import", str(pages), "--json").document["deleted"] == []
 
 
-def test_conflicts_and_mistakes_are_named_and_the_rest_goes_in(
+def test_conflicts_and_mistakes_are_reported_and_the_rest_is_imported(
     memory: CommandLine, pages: Path
 ) -> None:
     shed = edit(pages, "shed", "leaks", "leaked").name
@@ -118,9 +116,7 @@ def test_conflicts_and_mistakes_are_named_and_the_rest_goes_in(
     assert memory.typed("memories", "import", str(pages)).code == 2
 
 
-def test_an_export_leaves_an_edited_page_alone_and_brings_the_others_up_to_date(
-    memory: CommandLine, pages: Path
-) -> None:
+def test_an_export_updates_all_pages_except_edited_ones(memory: CommandLine, pages: Path) -> None:
     edit(pages, "shed", "leaks", "leaked")
     (item,) = memory.typed("recall", "bees", "-k", "1", "--json").document["hits"]
     memory.typed("rate", item["item"]["item_id"], "2")
@@ -128,10 +124,10 @@ def test_an_export_leaves_an_edited_page_alone_and_brings_the_others_up_to_date(
     assert [name[:5] for name in done["written"]] == ["bees-"]
     assert "edited" in done["troubles"][0]["problem"]
     assert "leaked" in next(pages.glob("shed*.md")).read_text()
-    assert "left as it is" in memory.typed("memories", "export", str(pages)).out
+    assert "not overwritten" in memory.typed("memories", "export", str(pages)).out
 
 
-def test_a_folder_that_is_not_there_is_not_found(memory: CommandLine, tmp_path: Path) -> None:
+def test_a_missing_folder_is_not_found(memory: CommandLine, tmp_path: Path) -> None:
     assert memory.typed("memories", "import", str(tmp_path / "nowhere")).code == 3
 
 
@@ -144,7 +140,7 @@ def test_a_folder_that_is_not_there_is_not_found(memory: CommandLine, tmp_path: 
         ("The shed", "\udce4"),
     ],
 )
-def test_an_export_leaves_a_page_alone_that_cannot_be_read_and_says_so(
+def test_an_export_reports_an_unreadable_page_and_does_not_overwrite_it(
     memory: CommandLine, pages: Path, old: str, new: str
 ) -> None:
     (page,) = pages.glob("shed*.md")
@@ -152,8 +148,8 @@ def test_an_export_leaves_a_page_alone_that_cannot_be_read_and_says_so(
     assert broken != page.read_bytes()
     page.write_bytes(broken)
     answer = memory.typed("memories", "export", str(pages))
-    assert "1 page not written:" in answer.out
+    assert "1 file not written:" in answer.out
     assert page.name in answer.out
-    assert "so it was left as it is" in answer.out
+    assert "so it was not overwritten" in answer.out
     assert page.read_bytes() == broken
     assert len(list(pages.glob("*.md"))) == 2

@@ -45,7 +45,7 @@ def texts(answer: Any) -> list[str]:
     return [hit["item"]["text"] for hit in answer["hits"]]
 
 
-def test_the_best_hit_comes_first_and_says_what_found_it(memory: CommandLine) -> None:
+def test_the_best_match_comes_first_with_its_retriever(memory: CommandLine) -> None:
     answer = asked(memory, "where", "does", "the", "roof", "leak")
     assert texts(answer)[0] == TEXTS[0][0]
     assert answer["hits"][0]["source"] == "words"
@@ -54,12 +54,12 @@ def test_the_best_hit_comes_first_and_says_what_found_it(memory: CommandLine) ->
     assert "words" in drawn.out
 
 
-def test_a_missing_embedder_is_said(memory: CommandLine) -> None:
+def test_a_missing_embedder_is_reported(memory: CommandLine) -> None:
     assert "only words were searched" in memory.typed("recall", "roof").out
     assert asked(memory, "roof", "--mode", "text")["notes"] == []
 
 
-def test_rows_are_numbered_as_they_are_shown_and_the_sentence_about_them_is_true(
+def test_results_are_numbered_in_order_and_contradictions_are_explained(
     everloop: CommandLine,
 ) -> None:
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
@@ -71,7 +71,7 @@ def test_rows_are_numbered_as_they_are_shown_and_the_sentence_about_them_is_true
     assert "the newest comes first" in drawn
 
 
-def test_hits_that_contradict_stand_together_newest_first(memory: CommandLine) -> None:
+def test_contradicting_results_are_grouped_newest_first(memory: CommandLine) -> None:
     answer = asked(memory, "when does the train leave")
     assert len(answer["contradictory"][0]) == 2
     drawn = memory.typed("recall", "when does the train leave").out
@@ -79,39 +79,39 @@ def test_hits_that_contradict_stand_together_newest_first(memory: CommandLine) -
     assert drawn.index("10:30") < drawn.index("9:30")
 
 
-def test_explained_hits_name_their_legs_and_what_they_gained(memory: CommandLine) -> None:
+def test_explain_shows_retrievers_and_boosts(memory: CommandLine) -> None:
     drawn = memory.typed("recall", "bees", "--explain").out
-    assert "share of the question" in drawn
+    assert "share of the query terms" in drawn
     assert "it is recent" in drawn
 
 
-def test_what_no_longer_holds_is_marked(memory: CommandLine) -> None:
+def test_expired_memories_are_marked(memory: CommandLine) -> None:
     with Engine.open(memory.home) as engine:
         engine.do(RememberItem("", "The bridge is closed", durability="2020-05-01T00:00:00Z"))
     memory.typed("remember", "The ferry runs", "--until", "2999-05-01")
     drawn = memory.typed("recall", "bridge ferry").out
-    assert "[no longer holds] The bridge is closed" in drawn
-    assert drawn.count("[no longer holds]") == 1
+    assert "[expired] The bridge is closed" in drawn
+    assert drawn.count("[expired]") == 1
     assert "[no longer holds]" in memory.typed("memories").out
 
 
-def test_filters_narrow_what_is_looked_among(memory: CommandLine) -> None:
+def test_filters_narrow_the_search(memory: CommandLine) -> None:
     assert texts(asked(memory, "the", "--scope", "project:*")) == [TEXTS[0][0]]
     assert texts(asked(memory, "roof", "--scope", "user")) == []
     assert texts(asked(memory, "roof", "--before", "2020-01-01")) == []
     assert texts(asked(memory, "roof", "--since", "yesterday")) == [TEXTS[0][0]]
     assert texts(asked(memory, "roof", "--kind", "rule")) == []
     assert len(texts(asked(memory, "train", "-k", "1"))) == 1
-    assert "Nothing comes to mind" in memory.typed("recall", "zebra").out
+    assert "No matches" in memory.typed("recall", "zebra").out
 
 
-def test_memory_is_read_as_it_stood(memory: CommandLine) -> None:
+def test_recall_reads_memory_as_of_a_position(memory: CommandLine) -> None:
     assert texts(asked(memory, "bees", "--as-of", "1")) == []
     assert texts(asked(memory, "roof", "--as-of", "1")) == [TEXTS[0][0]]
     assert texts(asked(memory, "roof", "--as-of", "2020-01-01")) == []
 
 
-def test_lists_items_zooms_and_reasons_are_read_as_they_stood(memory: CommandLine) -> None:
+def test_list_show_zoom_and_explain_read_as_of_a_position(memory: CommandLine) -> None:
     assert memory.typed("memories", "--as-of", "1", "--json").document["number"] == 1
     roof = memory.typed("memories", "--as-of", "1", "--json").document["items"][0]["item_id"]
     memory.typed("revise", roof, "--text", "The roof was mended")
@@ -129,7 +129,7 @@ def test_lists_items_zooms_and_reasons_are_read_as_they_stood(memory: CommandLin
 
 
 @pytest.mark.promise("P-CLI-5")
-def test_only_the_user_sees_how_memory_stood(memory: CommandLine) -> None:
+def test_only_the_user_can_read_an_earlier_state(memory: CommandLine) -> None:
     memory.typed("grants", "allow", "agent:cli", "user")
     head = str(memory.typed("log", "tail", "-n", "1", "--json").document[0]["position"])
     assert memory("recall", "bees", "--json").document["hits"]
@@ -142,7 +142,7 @@ def test_only_the_user_sees_how_memory_stood(memory: CommandLine) -> None:
 
 
 @pytest.mark.promise("P-CLI-5")
-def test_whom_nobody_let_in_sees_nothing_and_is_told_how_to_be_let_in(memory: CommandLine) -> None:
+def test_an_agent_without_a_grant_sees_nothing_and_gets_a_note(memory: CommandLine) -> None:
     answer = memory("recall", "roof", "--json").document
     assert answer["hits"] == []
     assert "everloop grants allow agent:cli" in answer["notes"][-1]
@@ -151,14 +151,14 @@ def test_whom_nobody_let_in_sees_nothing_and_is_told_how_to_be_let_in(memory: Co
 
 
 @pytest.mark.promise("P-CLI-5")
-def test_the_owner_can_look_through_anothers_eyes(memory: CommandLine) -> None:
+def test_the_owner_can_read_as_another_user(memory: CommandLine) -> None:
     memory.typed("grants", "allow", "ada", "user")
     assert texts(asked(memory, "roof", "--for", "ada")) == []
     assert memory.typed("memories", "--for", "ada", "--json").document["number"] == 3
     assert memory.typed("memories", "--json").document["number"] == 4
 
 
-def test_explain_says_where_an_item_stopped(memory: CommandLine) -> None:
+def test_explain_shows_the_step_that_excluded_a_memory(memory: CommandLine) -> None:
     memory.typed("grants", "allow", "ada", "user")
     (roof,) = (
         item["item_id"]
@@ -205,7 +205,7 @@ def test_an_item_that_no_longer_counts_is_explained_by_its_short_id(memory: Comm
     assert memory("explain", name[-8:], "roof").code == 3
 
 
-def test_what_is_out_of_bounds_is_explained_to_nobody_as_if_it_were_not_there(
+def test_a_hidden_memory_is_explained_like_a_missing_one(
     memory: CommandLine,
 ) -> None:
     roof = memory.typed("memories", "--scope", "project:house", "--json").document["items"][0]
@@ -215,13 +215,13 @@ def test_what_is_out_of_bounds_is_explained_to_nobody_as_if_it_were_not_there(
     assert (there.code, there.out) == (nowhere.code, nowhere.out)
 
 
-def test_a_page_says_how_many_there_are_in_all(memory: CommandLine) -> None:
-    assert "2 of 4 items" in memory.typed("memories", "-n", "2").out
+def test_a_page_shows_the_total_number(memory: CommandLine) -> None:
+    assert "Showing 2 of 4." in memory.typed("memories", "-n", "2").out
     rest = memory.typed("memories", "-n", "2", "--offset", "2", "--json").document
     assert (len(rest["items"]), rest["number"]) == (2, 4)
 
 
-def test_zoom_goes_down_to_the_sources(memory: CommandLine) -> None:
+def test_zoom_shows_all_sources(memory: CommandLine) -> None:
     items = memory.typed("memories", "--json").document["items"]
     sources = tuple(sorted(item["item_id"] for item in items[:2]))
     settings = Settings(home=str(memory.home), memory=MemorySettings(embedder="none"))
@@ -232,10 +232,10 @@ def test_zoom_goes_down_to_the_sources(memory: CommandLine) -> None:
     assert "bees behind the barn" in drawn
     found = memory.typed("zoom", "sum-1", "--json").document
     assert [each["depth"] for each in found] == [0, 1, 1]
-    assert "nothing else" in memory.typed("zoom", sources[0]).out
+    assert "no sources" in memory.typed("zoom", sources[0]).out
 
 
-def test_stored_text_cannot_act_on_the_terminal(memory: CommandLine) -> None:
+def test_control_characters_in_stored_text_are_escaped(memory: CommandLine) -> None:
     memory.typed("remember", "evil \x1b[2J zebra stripes", "--title", "t\x1b[31m")
     for words in (("recall", "zebra", "--explain"), ("memories",), ("zoom", "zzzz")):
         assert "\x1b" not in memory.typed(*words).out
@@ -276,7 +276,7 @@ def embedding(endpoint: str) -> dict[str, str]:
     }
 
 
-def test_meaning_is_searched_after_missing_vectors_were_made(
+def test_missing_embeddings_are_computed_before_a_semantic_search(
     memory: CommandLine, endpoint: str
 ) -> None:
     memory.environment |= embedding(endpoint)
@@ -286,7 +286,7 @@ def test_meaning_is_searched_after_missing_vectors_were_made(
     assert answer["hits"][0]["source"] == "meaning"
 
 
-def test_a_command_that_only_asks_keeps_what_it_read_for_the_next_one(
+def test_a_search_caches_the_index_for_the_next_command(
     memory: CommandLine, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.environment |= embedding(endpoint)
@@ -299,7 +299,7 @@ def test_a_command_that_only_asks_keeps_what_it_read_for_the_next_one(
     assert texts(asked(memory, "bees")) == texts(made)
 
 
-def test_a_failing_embedder_is_said_and_words_still_find(memory: CommandLine) -> None:
+def test_a_failing_embedder_is_reported_and_keyword_search_still_works(memory: CommandLine) -> None:
     memory.environment |= {
         "EVERLOOP_MEMORY_EMBEDDER": "endpoint",
         "EVERLOOP_MEMORY_ENDPOINT": "http://127.0.0.1:9/v1",

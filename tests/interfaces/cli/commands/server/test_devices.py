@@ -22,7 +22,7 @@ def _paired(line: CommandLine, name: str) -> credentials.Credential:
         return credentials.pair(engine.do, engine.world, name, way="code", via=code)
 
 
-def test_a_person_gets_a_code_and_an_agent_gets_none(line: CommandLine) -> None:
+def test_only_a_person_gets_a_pairing_code(line: CommandLine) -> None:
     made = line.typed("pair", "--json")
     assert made.document["path"] == f"/#pair={made.document['code']}"
     assert "10 minutes" in line.typed("pair").out
@@ -41,7 +41,7 @@ def test_devices_are_listed_renamed_and_revoked(line: CommandLine) -> None:
     assert line.typed("devices", "revoke", "phone").code == 3
 
 
-def test_a_name_that_two_devices_have_says_nothing(line: CommandLine) -> None:
+def test_an_ambiguous_device_name_is_refused(line: CommandLine) -> None:
     for _ in range(2):
         _paired(line, "twin")
     refused = line.typed("devices", "revoke", "twin")
@@ -49,7 +49,7 @@ def test_a_name_that_two_devices_have_says_nothing(line: CommandLine) -> None:
 
 
 @pytest.mark.promise("P-CLI-1")
-def test_an_agents_shell_neither_shuts_a_device_out_nor_renames_it(line: CommandLine) -> None:
+def test_an_agent_can_neither_revoke_nor_rename_a_device(line: CommandLine) -> None:
     _paired(line, "phone")
     for words in (("revoke", "phone"), ("rename", "phone", "x"), ("revoke", "nobody")):
         refused = line("--yes", "devices", *words)
@@ -57,7 +57,7 @@ def test_an_agents_shell_neither_shuts_a_device_out_nor_renames_it(line: Command
     assert [one["name"] for one in line.typed("devices", "--json").document] == ["phone"]
 
 
-def test_an_agents_shell_lets_nobody_in_again_by_taking_a_revocation_back(
+def test_an_agent_cannot_retract_a_device_revocation(
     line: CommandLine,
 ) -> None:
     phone = _paired(line, "phone")

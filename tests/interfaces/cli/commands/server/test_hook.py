@@ -38,13 +38,13 @@ def _hook(everloop: CommandLine, event: str, **told: Any) -> Any:
     return json.loads(answer.out)["hookSpecificOutput"] if answer.out else None
 
 
-def test_the_scope_is_the_repository_around_the_folder(project: Path, tmp_path: Path) -> None:
+def test_the_scope_is_named_after_the_enclosing_repository(project: Path, tmp_path: Path) -> None:
     assert scope_of(str(project)) == "project:teahouse"
     assert scope_of(str(tmp_path / "loose")) == "project:loose"
     assert scope_of("/") == "user"
 
 
-def test_a_session_begins_with_the_lessons_of_its_project(
+def test_a_session_starts_with_the_lessons_of_its_project(
     everloop: CommandLine, project: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
@@ -62,7 +62,7 @@ def test_a_session_begins_with_the_lessons_of_its_project(
     assert shown == [("agent:claude-code", "s-1")]
 
 
-def test_a_prompt_is_given_what_fits_it_and_the_ledger_is_kept(
+def test_a_prompt_gets_matching_memories_and_the_manifest_is_recorded(
     everloop: CommandLine, project: Path
 ) -> None:
     with Engine.open(everloop.home) as engine:
@@ -82,18 +82,18 @@ def test_a_prompt_is_given_what_fits_it_and_the_ledger_is_kept(
 
 
 @pytest.mark.parametrize("prompt", ["ok", "yes, go on", ""])
-def test_a_short_prompt_is_given_nothing(everloop: CommandLine, prompt: str) -> None:
+def test_a_short_prompt_gets_no_context(everloop: CommandLine, prompt: str) -> None:
     assert _hook(everloop, "prompt", prompt=prompt) is None
 
 
-def test_what_does_not_fit_well_is_not_given(everloop: CommandLine, project: Path) -> None:
+def test_weak_matches_are_not_added_to_a_prompt(everloop: CommandLine, project: Path) -> None:
     with Engine.open(everloop.home) as engine:
         engine.do(RememberItem("mem-a", "The kettle is red."), by=USER)
     far = "Please rewrite the parser so that a kettle of nested brackets is reported with its line."
     assert _hook(everloop, "prompt", cwd=str(project), prompt=far) is None
 
 
-def test_more_than_the_host_takes_is_cut_at_a_line(everloop: CommandLine, project: Path) -> None:
+def test_context_over_the_limit_is_cut_at_a_line(everloop: CommandLine, project: Path) -> None:
     with Engine.open(everloop.home) as engine:
         for number in range(5):
             text = f"Kettle {number} whistles at noon. " * 100
@@ -119,7 +119,7 @@ def _line(number: int, text: str, **more: Any) -> str:
     )
 
 
-def test_when_the_host_stops_what_the_user_corrected_is_proposed_once(
+def test_corrections_are_proposed_once_when_the_host_stops(
     everloop: CommandLine, project: Path, tmp_path: Path
 ) -> None:
     transcript = tmp_path / "s-1.jsonl"
@@ -149,14 +149,14 @@ def test_when_the_host_stops_what_the_user_corrected_is_proposed_once(
         (("session-end",), ""),
     ],
 )
-def test_whatever_goes_wrong_the_exit_code_is_0(
+def test_every_error_in_a_hook_exits_with_0(
     everloop: CommandLine, words: tuple[str, ...], piped: str
 ) -> None:
     answer = everloop("hook", *words, piped=piped)
     assert (answer.code, answer.out) == (0, "")
 
 
-def test_a_data_home_that_cannot_be_opened_is_no_failure_of_the_hosts(tmp_path: Path) -> None:
+def test_a_hook_with_an_unusable_data_home_exits_with_0(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a folder should be")
     answer = CommandLine(tmp_path / "home")(
         "hook", "prompt", piped='{"prompt": "a long enough one"}'
@@ -165,12 +165,12 @@ def test_a_data_home_that_cannot_be_opened_is_no_failure_of_the_hosts(tmp_path: 
     assert "everloop hook:" in answer.err
 
 
-def test_settings_that_make_no_sense_are_no_failure_of_the_hosts(everloop: CommandLine) -> None:
+def test_a_hook_with_invalid_settings_exits_with_0(everloop: CommandLine) -> None:
     everloop.environment["EVERLOOP_HOOKS_TOKENS_MAX"] = "many"
     assert everloop("hook", "prompt", piped="{}").code == 0
 
 
-def test_a_host_that_was_shut_out_is_given_nothing(everloop: CommandLine, project: Path) -> None:
+def test_a_host_without_access_gets_no_context(everloop: CommandLine, project: Path) -> None:
     with Engine.open(everloop.home) as engine:
         engine.do(RememberItem("mem-a", "The kettle whistles at noon."), by=USER)
     prompt = {"cwd": str(project), "prompt": "When does the kettle whistle?"}

@@ -4,22 +4,24 @@ from tests.interfaces.cli.commandline import CommandLine
 
 
 def test_at_first_no_host_is_trusted(everloop: CommandLine) -> None:
-    assert "You trust no host yet" in everloop.typed("hosts").out
+    assert "No trusted hosts" in everloop.typed("hosts").out
     assert everloop.typed("--json", "hosts").document == []
 
 
-def test_the_user_trusts_a_host_and_no_longer(everloop: CommandLine) -> None:
-    assert "may pass on your words" in everloop.typed("hosts", "trust", "claude-code").out
+def test_the_user_trusts_and_distrusts_a_host(everloop: CommandLine) -> None:
+    assert (
+        "is trusted to report your feedback" in everloop.typed("hosts", "trust", "claude-code").out
+    )
     known = everloop.typed("--json", "hosts").document
     assert [(each["host"], each["trusted"]) for each in known] == [("claude-code", True)]
-    assert "passes them on" in everloop.typed("hosts").out
+    assert "trusted" in everloop.typed("hosts").out
     assert "It is so already" in everloop.typed("hosts", "trust", "claude-code").out
     assert everloop.typed("hosts", "distrust", "claude-code").code == 0
     assert everloop.typed("--json", "hosts").document[0]["trusted"] is False
     assert "does not count" in everloop.typed("hosts").out
 
 
-def test_an_agents_shell_cannot_trust_a_host(everloop: CommandLine) -> None:
+def test_an_agent_cannot_trust_a_host(everloop: CommandLine) -> None:
     for word in ("trust", "distrust"):
         answer = everloop("--yes", "hosts", word, "claude-code")
         assert answer.code == 5
@@ -27,7 +29,7 @@ def test_an_agents_shell_cannot_trust_a_host(everloop: CommandLine) -> None:
     assert everloop.typed("--json", "hosts").document == []
 
 
-def test_a_host_gets_a_token_that_is_shown_once_listed_and_taken_back(
+def test_a_host_token_is_shown_once_listed_and_revoked(
     everloop: CommandLine,
 ) -> None:
     shown = everloop.typed("hosts", "token", "claude-code").out
@@ -41,11 +43,11 @@ def test_a_host_gets_a_token_that_is_shown_once_listed_and_taken_back(
     assert everloop.typed("--json", "devices").document == []
 
 
-def test_an_agents_shell_gets_no_token(everloop: CommandLine) -> None:
+def test_an_agent_gets_no_token(everloop: CommandLine) -> None:
     answer = everloop("--yes", "hosts", "token", "claude-code")
     assert answer.code == 5
     assert "only the user can give a host a token" in answer.err
 
 
-def test_a_name_that_is_none_is_refused(everloop: CommandLine) -> None:
+def test_an_invalid_host_name_is_refused(everloop: CommandLine) -> None:
     assert everloop.typed("hosts", "trust", "agent:x").code == 2

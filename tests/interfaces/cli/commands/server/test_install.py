@@ -22,16 +22,18 @@ def _json(path: Path) -> Any:
 
 
 @pytest.mark.promise("P-HOST-1")
-def test_it_shows_the_diff_and_a_no_changes_nothing(everloop: CommandLine, place: Path) -> None:
+def test_install_shows_the_diff_and_declining_changes_nothing(
+    everloop: CommandLine, place: Path
+) -> None:
     answer = everloop.typed("install", "claude-code", answers="n\n")
     assert answer.code == 1
     assert "UserPromptSubmit" in answer.err
-    assert "Write this? [y/N]" in answer.err
+    assert "Apply these changes? [y/N]" in answer.err
     assert not (place / ".claude.json").exists()
     assert not (place / ".claude").exists()
 
 
-def test_a_yes_writes_both_files_and_a_second_one_trusts_the_host(
+def test_confirming_writes_both_files_and_confirming_again_trusts_the_host(
     everloop: CommandLine, place: Path
 ) -> None:
     answer = everloop.typed("install", "claude-code", answers="y\ny\n")
@@ -48,14 +50,16 @@ def test_a_yes_writes_both_files_and_a_second_one_trusts_the_host(
     assert everloop.typed("--json", "hosts").document[0]["trusted"] is True
 
 
-def test_the_host_is_trusted_only_if_the_user_says_so(everloop: CommandLine, place: Path) -> None:
+def test_the_host_is_trusted_only_if_the_user_confirms_it(
+    everloop: CommandLine, place: Path
+) -> None:
     answer = everloop.typed("install", "claude-code", answers="y\nn\n")
     assert "everloop hosts trust claude-code" in answer.out
     assert everloop.typed("--json", "hosts").document == []
     assert (place / ".claude.json").exists()
 
 
-def test_who_said_no_is_not_asked_again(everloop: CommandLine, place: Path) -> None:
+def test_a_user_who_declined_trust_is_not_asked_again(everloop: CommandLine, place: Path) -> None:
     del place
     first = everloop.typed("install", "claude-code", answers="y\nn\n")
     assert "Not trusted." in first.err
@@ -64,7 +68,7 @@ def test_who_said_no_is_not_asked_again(everloop: CommandLine, place: Path) -> N
     assert "everloop hosts trust claude-code" in again.out
 
 
-def test_without_a_terminal_yes_writes_and_trusts_nobody(
+def test_yes_without_a_terminal_installs_but_trusts_no_host(
     everloop: CommandLine, place: Path
 ) -> None:
     done = everloop("--json", "--yes", "install", "claude-code", "--scope", "project").document
@@ -76,39 +80,41 @@ def test_without_a_terminal_yes_writes_and_trusts_nobody(
     assert everloop.typed("--json", "hosts").document == []
 
 
-def test_without_a_terminal_and_without_yes_it_refuses(everloop: CommandLine, place: Path) -> None:
+def test_install_is_refused_without_a_terminal_and_without_yes(
+    everloop: CommandLine, place: Path
+) -> None:
     assert everloop("install", "claude-code").code == 2
     assert not (place / ".claude.json").exists()
 
 
-def test_yes_at_a_terminal_does_not_trust_either(everloop: CommandLine, place: Path) -> None:
+def test_yes_at_a_terminal_trusts_no_host_either(everloop: CommandLine, place: Path) -> None:
     assert everloop.typed("--yes", "install", "claude-code").code == 0
     assert everloop.typed("--json", "hosts").document == []
     assert (place / ".claude.json").exists()
 
 
-def test_once_trusted_it_does_not_ask_again(everloop: CommandLine, place: Path) -> None:
+def test_a_trusted_host_is_not_asked_about_again(everloop: CommandLine, place: Path) -> None:
     del place
     everloop.typed("install", "claude-code", answers="y\ny\n")
     again = everloop.typed("install", "claude-code")
-    assert "it is so already" in again.out
+    assert "No changes needed" in again.out
     assert "Trust" not in again.err
 
 
 @pytest.mark.promise("P-HOST-1")
-def test_it_goes_out_as_it_went_in(everloop: CommandLine, place: Path) -> None:
+def test_uninstall_restores_the_original_files(everloop: CommandLine, place: Path) -> None:
     servers = place / ".claude.json"
     servers.write_text('{\n  "numStartups": 3\n}\n')
     before = servers.read_text()
     everloop("--yes", "install", "claude-code")
     assert servers.read_text() != before
     answer = everloop.typed("install", "claude-code", "--uninstall", answers="y\n")
-    assert "Taken out of" in answer.out
+    assert "Removed from" in answer.out
     assert servers.read_text() == before
     assert not (place / ".claude" / "settings.json").exists()
 
 
-def test_taking_it_out_reminds_of_the_trust_that_is_left(
+def test_uninstall_reports_that_the_host_is_still_trusted(
     everloop: CommandLine, place: Path
 ) -> None:
     del place
@@ -117,15 +123,13 @@ def test_taking_it_out_reminds_of_the_trust_that_is_left(
     assert "everloop hosts distrust claude-code" in answer.out
 
 
-def test_taking_out_what_was_never_in_makes_no_data_home(
-    everloop: CommandLine, place: Path
-) -> None:
+def test_uninstall_without_install_creates_no_data_home(everloop: CommandLine, place: Path) -> None:
     del place
-    assert "it is so already" in everloop.typed("install", "claude-code", "--uninstall").out
+    assert "No changes needed" in everloop.typed("install", "claude-code", "--uninstall").out
     assert not everloop.home.exists()
 
 
-def test_a_broken_file_is_left_alone_with_a_message(everloop: CommandLine, place: Path) -> None:
+def test_a_broken_settings_file_is_not_changed(everloop: CommandLine, place: Path) -> None:
     (place / ".claude.json").write_text("{ not json")
     answer = everloop("--yes", "install", "claude-code")
     assert answer.code == 2

@@ -27,7 +27,7 @@ def line(role: str, content: Any, second: int) -> str:
     return json.dumps(fields) + "\n"
 
 
-def test_an_interrupt_counts_once_against_the_lesson_that_the_turn_acted_on(tmp_path: Path) -> None:
+def test_an_interrupt_counts_once_against_the_lesson_used_in_the_turn(tmp_path: Path) -> None:
     everloop = CommandLine(tmp_path / "home", {"EVERLOOP_MEMORY_EMBEDDER": "none"})
     with Engine.open(everloop.home) as engine:
         engine.do(ProposeLesson(LESSON, "Use pnpm", "Use pnpm"))

@@ -23,52 +23,52 @@ def export(tmp_path: Path) -> str:
     return str(write_list(tmp_path / "conversations.json", *talks))
 
 
-def test_a_thread_is_opened_listed_renamed_put_away_and_taken_out(everloop: CommandLine) -> None:
+def test_a_thread_is_opened_listed_renamed_archived_and_restored(everloop: CommandLine) -> None:
     assert "No conversations yet" in everloop.typed("threads").out
     opened = everloop("threads", "open", "My", "garden", "--json").document
     assert everloop.typed("threads", "--json").document["threads"][0]["title"] == "My garden"
     assert everloop("threads", "rename", "my garden", "Beds").code == 0
     assert everloop("threads", "archive", "Beds").code == 0
-    assert everloop("threads", "archive", "Beds").out == "It is so already.\n"
+    assert everloop("threads", "archive", "Beds").out == "No change.\n"
     assert everloop.typed("threads", "--json").document["threads"] == []
     assert opened["thread_id"] in everloop.typed("threads", "--archived").out
     assert everloop("threads", "restore", opened["thread_id"]).code == 0
     assert "Beds" in everloop.typed("threads").out
 
 
-def test_a_title_that_several_have_wants_an_id(everloop: CommandLine) -> None:
+def test_an_ambiguous_title_needs_an_id(everloop: CommandLine) -> None:
     for _ in range(2):
         everloop("threads", "open", "Twin")
     answer = everloop.typed("threads", "show", "twin")
     assert answer.code != 0
-    assert "Use the id." in answer.err
+    assert "Use the ID." in answer.err
 
 
-def test_an_export_is_looked_at_imported_found_and_taken_back(
+def test_an_export_is_previewed_imported_searched_and_undone(
     everloop: CommandLine, export: str
 ) -> None:
     inside = everloop("threads", "import", export, "--preview", "--json").document
     assert (inside["kind"], inside["conversations"], inside["messages"]) == ("claude", 2, 3)
     assert everloop.typed("threads", "import", export, answers="n\n").code == DECLINED
     done = everloop.typed("threads", "import", export, answers="y\n")
-    assert "Imported 3 messages into 2 threads." in done.out
+    assert "Imported 3 messages into 2 conversations." in done.out
     assert "On the stove." in everloop.typed("search", "kettle", "stove", "--mode", "text").out
     assert "On the stove." in everloop.typed("threads", "show", "Talk 1").out
     (past,) = everloop.typed("threads", "imports", "--json").document["imports"]
     undo = f"everloop log retract {past['position']}"
     assert undo in done.out
     assert everloop.typed(*undo.split()[1:], answers="y\n").code == 0
-    assert "Nothing was imported." in everloop.typed("threads", "imports").out
+    assert "No imports yet." in everloop.typed("threads", "imports").out
     assert "Nothing was found." in everloop.typed("search", "kettle", "--mode", "text").out
 
 
-def test_a_script_cannot_bring_in_the_user_s_words(everloop: CommandLine, export: str) -> None:
+def test_a_script_cannot_import_conversations(everloop: CommandLine, export: str) -> None:
     refused = everloop("threads", "import", export, "--yes")
     assert refused.code != 0
-    assert "only the user can bring them in" in refused.err
+    assert "only the user can import conversations" in refused.err
 
 
-def test_search_is_narrowed_by_thread_side_and_time(everloop: CommandLine, export: str) -> None:
+def test_search_is_filtered_by_thread_role_and_time(everloop: CommandLine, export: str) -> None:
     everloop.typed("threads", "import", export, "--yes")
 
     def found(*words: str) -> list[str]:
@@ -82,15 +82,15 @@ def test_search_is_narrowed_by_thread_side_and_time(everloop: CommandLine, expor
     assert len(found("--before", "2025-04-01")) == 3
 
 
-def test_an_agent_that_nobody_let_in_finds_nothing(everloop: CommandLine, export: str) -> None:
+def test_an_agent_without_a_grant_finds_nothing(everloop: CommandLine, export: str) -> None:
     everloop.typed("threads", "import", export, "--yes")
     answer = everloop("search", "kettle", "--mode", "text")
     assert "stove" not in answer.out
-    assert "Nobody has let agent:cli in" in answer.out
+    assert "agent:cli has no access" in answer.out
 
 
 @pytest.mark.parametrize("form", ["markdown", "jsonl"])
-def test_conversations_are_written_a_private_file_each(
+def test_conversations_are_exported_to_private_files(
     everloop: CommandLine, export: str, tmp_path: Path, form: str
 ) -> None:
     everloop.typed("threads", "import", export, "--yes")
@@ -103,7 +103,7 @@ def test_conversations_are_written_a_private_file_each(
         assert all(json.loads(line) for file in files for line in file.read_text().splitlines())
 
 
-def test_stored_text_cannot_move_the_cursor(everloop: CommandLine, tmp_path: Path) -> None:
+def test_control_characters_in_messages_are_escaped(everloop: CommandLine, tmp_path: Path) -> None:
     evil = claude(1, "\x1b[2J it is gone", name="\x1b]0;title\x07")
     everloop.typed("threads", "import", str(write_list(tmp_path / "c.json", evil)), "--yes")
     shown = everloop.typed("threads").out + everloop.typed("search", "gone", "--mode", "text").out
@@ -111,7 +111,7 @@ def test_stored_text_cannot_move_the_cursor(everloop: CommandLine, tmp_path: Pat
     assert "gone" in shown
 
 
-def test_to_erase_the_copy_of_a_message_is_to_erase_the_message(
+def test_erasing_the_memory_of_a_message_erases_the_message(
     everloop: CommandLine, export: str
 ) -> None:
     everloop.typed("threads", "import", export, "--yes")

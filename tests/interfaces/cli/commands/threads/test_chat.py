@@ -74,12 +74,12 @@ def talking(tmp_path: Path) -> Generator[Parlour]:
         yield talking
 
 
-def test_what_is_typed_is_said_and_answered(talking: Parlour) -> None:
+def test_a_typed_message_gets_an_answer(talking: Parlour) -> None:
     assert "Hello.\n" in typed(talking, "Hi.", "/quit")
     assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
 
 
-def test_lines_can_go_on(talking: Parlour) -> None:
+def test_a_message_can_span_lines(talking: Parlour) -> None:
     typed(talking, "one\\", "two", '"""', "three", "", "four", '"""')
     assert [text for role, text in talking.said() if role == "user"] == [
         "one\ntwo",
@@ -87,7 +87,7 @@ def test_lines_can_go_on(talking: Parlour) -> None:
     ]
 
 
-def test_the_last_day_is_shown_at_the_beginning(talking: Parlour) -> None:
+def test_a_chat_starts_with_the_messages_of_the_last_day(talking: Parlour) -> None:
     now = room(talking.running)[0].session.now
     for words, days in (("Long ago.", 3), ("Just now.", 0)):
         talking.stage.clock.time = now - timedelta(days=days)
@@ -95,26 +95,26 @@ def test_the_last_day_is_shown_at_the_beginning(talking: Parlour) -> None:
     shown = typed(talking)
     assert "Just now." in shown
     assert "Long ago." not in shown
-    assert "`everloop threads show home` has what is older." in shown
+    assert "For older messages: everloop threads show home" in shown
 
 
-def test_an_answer_from_a_tool_shows_which_was_used(tmp_path: Path) -> None:
+def test_an_answer_shows_the_tools_that_were_used(tmp_path: Path) -> None:
     call = ToolCall("c", "recall", {"query": "x"})
     with parlour(tmp_path, [[call], "Nothing."]) as talking:
         assert "[recall]" in typed(talking, "Look.")
 
 
-def test_escape_sequences_of_a_model_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+def test_escape_sequences_in_an_answer_are_escaped(tmp_path: Path) -> None:
     with parlour(tmp_path, ["\x1b[2Jboo"]) as talking:
         shown = typed(talking, "Hi.")
     assert "\x1b[2J" not in shown
     assert "␛[2Jboo" in shown
 
 
-def test_a_rewind_is_shown_before_and_can_be_taken_back(talking: Parlour) -> None:
+def test_a_rewind_is_previewed_and_can_be_undone(talking: Parlour) -> None:
     shown = typed(talking, "Hi.", "And?", "/rewind", "y", "/undo")
     assert "user: And?" in shown
-    assert "all of it counts again" in shown
+    assert "the messages are restored" in shown
     assert len(talking.said()) == 4
     typed(talking, "/rewind 2", "n")
     assert len(talking.said()) == 4
@@ -122,14 +122,14 @@ def test_a_rewind_is_shown_before_and_can_be_taken_back(talking: Parlour) -> Non
     assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
 
 
-def test_a_message_is_taken_back_after_a_preview(talking: Parlour) -> None:
+def test_a_message_is_retracted_after_a_preview(talking: Parlour) -> None:
     shown = typed(talking, "A slip.", "/retract 2", "y")
-    assert "facts would no longer count" in shown
-    assert "To undo it: everloop log retract" in shown
+    assert "facts would be hidden" in shown
+    assert "To undo: everloop log retract" in shown
     assert talking.said() == []
 
 
-def test_threads_are_begun_and_changed(talking: Parlour) -> None:
+def test_conversations_are_created_and_switched(talking: Parlour) -> None:
     shown = typed(
         talking, "/new Garden", "Beds?", "/threads", "/thread home", "/zoom day:2026-01-01"
     )
@@ -137,18 +137,18 @@ def test_threads_are_begun_and_changed(talking: Parlour) -> None:
     assert talking.said() == []
 
 
-def test_another_answer_is_asked_for(talking: Parlour) -> None:
+def test_another_answer_can_be_requested(talking: Parlour) -> None:
     assert "Second." in typed(talking, "Hi.", "/again")
     assert talking.said() == [("user", "Hi."), ("assistant", "Second.")]
 
 
-def test_what_was_said_is_found(talking: Parlour) -> None:
+def test_messages_are_found_by_search(talking: Parlour) -> None:
     talking.ask("The kettle is red.")
     talking.remembered()
     assert "The kettle is red." in typed(talking, "/search kettle")
 
 
-def test_a_mistake_is_told_and_the_talk_goes_on(talking: Parlour) -> None:
+def test_an_error_is_printed_and_the_chat_continues(talking: Parlour) -> None:
     shown = typed(
         talking,
         "/fly",
@@ -164,14 +164,14 @@ def test_a_mistake_is_told_and_the_talk_goes_on(talking: Parlour) -> None:
     assert "Hello." in shown
 
 
-def test_another_model_is_used_from_here_on(talking: Parlour) -> None:
+def test_the_model_can_be_switched(talking: Parlour) -> None:
     shown = typed(talking, "/model", "/model offline", "Hi.")
-    assert "In use: scripted" in shown
+    assert "Current model: scripted" in shown
     assert "offline model" in shown
 
 
 @pytest.mark.promise("P-CHAT-1")
-def test_an_interrupt_stops_the_answer_and_keeps_what_came(tmp_path: Path) -> None:
+def test_an_interrupt_stops_the_answer_and_keeps_the_partial_text(tmp_path: Path) -> None:
     never = gate()
     script: list[Script] = [["Once upon ", never, "a time"]]
     with parlour(tmp_path, script) as talking:
@@ -184,11 +184,11 @@ def test_an_interrupt_stops_the_answer_and_keeps_what_came(tmp_path: Path) -> No
 
         threading.Thread(target=interrupt).start()
         chat.say("Tell me.")
-        assert "Stopped. What had come is kept." in screen.getvalue()
+        assert "Stopped. The partial answer is saved." in screen.getvalue()
         assert talking.said()[-1] == ("assistant", "Once upon ")
 
 
-def test_beside_a_process_that_conducts_the_answer_comes_by_the_log(
+def test_an_answer_of_another_process_arrives_through_the_log(
     talking: Parlour, tmp_path: Path
 ) -> None:
     assert talking.running.turns.conducts.wait(PATIENCE_S)
@@ -202,7 +202,7 @@ def test_beside_a_process_that_conducts_the_answer_comes_by_the_log(
 
 
 @pytest.mark.promise("P-CHAT-1")
-def test_beside_a_process_that_conducts_words_come_as_they_are_said_and_can_be_stopped(
+def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
     tmp_path: Path,
 ) -> None:
     first, second = gate(), gate()
@@ -219,7 +219,7 @@ def test_beside_a_process_that_conducts_words_come_as_they_are_said_and_can_be_s
 
         threading.Thread(target=watch).start()
         chat.say("Tell me.")
-        assert "Stopped. What had come is kept." in screen.getvalue()
+        assert "Stopped. The partial answer is saved." in screen.getvalue()
         assert talking.said()[-1] == ("assistant", "Once upon ")
         chat.say("And?")
         assert screen.getvalue().count("Next.") == 1
@@ -241,12 +241,12 @@ def beside(talking: Parlour, folder: Path) -> Generator[Running]:
     talking.running.relay.stop()
 
 
-def test_a_model_that_fails_is_told_with_a_hint(tmp_path: Path) -> None:
+def test_a_model_failure_is_printed_with_a_hint(tmp_path: Path) -> None:
     with parlour(tmp_path, []) as talking:
-        assert "It failed: the script of" in typed(talking, "Hi.")
+        assert "Failed: the script of" in typed(talking, "Hi.")
 
 
-def test_without_a_terminal_it_is_one_message_and_one_answer(tmp_path: Path) -> None:
+def test_without_a_terminal_chat_answers_one_message(tmp_path: Path) -> None:
     everloop = CommandLine(tmp_path, OFFLINE)
     everloop.typed("grants", "allow", "agent:cli", "*")
     answer = everloop("chat", piped="What do you know?\n")
@@ -262,7 +262,7 @@ def test_without_a_terminal_it_is_one_message_and_one_answer(tmp_path: Path) -> 
     assert "agent:cli" in str(facts)
 
 
-def test_a_real_terminal_edits_lines_and_leaves_with_ctrl_d(tmp_path: Path) -> None:
+def test_a_real_terminal_has_line_editing_and_quits_with_ctrl_d(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     words = [sys.executable, "-m", "everloop", "--home", str(tmp_path), "chat"]
     process = subprocess.Popen(  # noqa: S603 - our own programme

@@ -232,7 +232,7 @@ def _signal(signal: SignalSeen) -> tuple[tuple[Cell, Cell, str], datetime]:
     marks = [
         *(["for an earlier text"] if not signal.present else []),
         *(["withdrawn"] if not signal.open else []),
-        *(["reported by a host"] if signal.relayed else []),
+        *(["reported as the user's"] if signal.relayed else []),
     ]
     cells = (styled((signal.signal_id, NAME)), ", ".join([result, *marks]), signal.actor)
     return cells, signal.recorded_at
