@@ -229,7 +229,7 @@ LESSON_COMMANDS: tuple[CommandSpec, ...] = (
     ),
     CommandSpec(
         ("lessons", "activate"),
-        "activate a lesson on trial",
+        "activate a lesson",
         "lessons.lifecycle",
         "activate",
         _lesson,

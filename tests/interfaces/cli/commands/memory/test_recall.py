@@ -92,7 +92,7 @@ def test_expired_memories_are_marked(memory: CommandLine) -> None:
     drawn = memory.typed("recall", "bridge ferry").out
     assert "[expired] The bridge is closed" in drawn
     assert drawn.count("[expired]") == 1
-    assert "[no longer holds]" in memory.typed("memories").out
+    assert "[expired]" in memory.typed("memories").out
 
 
 def test_filters_narrow_the_search(memory: CommandLine) -> None:

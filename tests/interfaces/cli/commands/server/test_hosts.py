@@ -15,7 +15,7 @@ def test_the_user_trusts_and_distrusts_a_host(everloop: CommandLine) -> None:
     known = everloop.typed("--json", "hosts").document
     assert [(each["host"], each["trusted"]) for each in known] == [("claude-code", True)]
     assert "trusted" in everloop.typed("hosts").out
-    assert "It is so already" in everloop.typed("hosts", "trust", "claude-code").out
+    assert "No change" in everloop.typed("hosts", "trust", "claude-code").out
     assert everloop.typed("hosts", "distrust", "claude-code").code == 0
     assert everloop.typed("--json", "hosts").document[0]["trusted"] is False
     assert "does not count" in everloop.typed("hosts").out

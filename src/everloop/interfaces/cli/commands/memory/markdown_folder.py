@@ -41,7 +41,7 @@ NOTED_EVERY = 100  # pages between two saves of the list of exported items
 IMPORTS = "notes:imports"
 
 
-class Exported(msgspec.Struct):
+class _ExportResult(msgspec.Struct):
     """The result of an export."""
 
     written: list[str] = []
@@ -55,7 +55,7 @@ def export(session: Session, args: Namespace) -> None:
     folder = MarkdownFolder(Path(args.folder))
     folder.make()
     pages = folder.pages()
-    done = Exported()
+    done = _ExportResult()
     with session.looking() as engine, session.progress("exporting") as progress:
         found = _all(engine, session, args)
         existing = _ExistingPages(pages)
@@ -162,7 +162,9 @@ def _parse_page(page: Page) -> tuple[str, _ExistingPage]:
     return seeming_id(page.content), _ExistingPage(page, None, "its front matter cannot be read")
 
 
-def _write(folder: MarkdownFolder, item: Item, existing: _ExistingPages, done: Exported) -> None:
+def _write(
+    folder: MarkdownFolder, item: Item, existing: _ExistingPages, done: _ExportResult
+) -> None:
     now, known = sheet_of(item), existing.of(item)
     if known is None:
         name = page_name(item, existing.taken)
@@ -185,7 +187,7 @@ def _write(folder: MarkdownFolder, item: Item, existing: _ExistingPages, done: E
     done.written.append(name)
 
 
-def _draw_export(screen: Screen, path: Path, done: Exported) -> None:
+def _draw_export(screen: Screen, path: Path, done: _ExportResult) -> None:
     unchanged = f"; {done.unchanged:,} unchanged" if done.unchanged else ""
     screen.say(("Exported", GOOD), f" {plural(len(done.written), 'file')} to {path}{unchanged}.")
     draw_troubles(screen, done.troubles, each="file", fate="not written")

@@ -34,7 +34,7 @@ NAMES = {
 }
 
 
-class Inside(msgspec.Struct):
+class ExportContents(msgspec.Struct):
     """The contents of an export."""
 
     kind: str
@@ -144,8 +144,8 @@ def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home
     return done
 
 
-def _read_contents(session: Session, export: OpenedExport) -> Inside:
-    inside, seen = Inside(export.kind, export.size), set[str]()
+def _read_contents(session: Session, export: OpenedExport) -> ExportContents:
+    inside, seen = ExportContents(export.kind, export.size), set[str]()
     with session.progress("reading, in bytes") as progress:
         for chat in export.chats():
             if not isinstance(chat, Chat):
@@ -159,7 +159,7 @@ def _read_contents(session: Session, export: OpenedExport) -> Inside:
     return inside
 
 
-def _draw_contents(screen: Screen, export: OpenedExport, inside: Inside) -> None:
+def _draw_contents(screen: Screen, export: OpenedExport, inside: ExportContents) -> None:
     screen.say((export.name, STRONG), f": {NAMES[inside.kind]}, {inside.bytes:,} bytes")
     number = plural(inside.conversations, "conversation")
     screen.say(f"{number} with {plural(inside.messages, 'message')}.")
