@@ -1,11 +1,19 @@
-"""Changing one setting in the settings file, so that what a person wrote there stays as it is."""
+"""Changes one setting in `settings.toml` and keeps a person's comments, order and formatting.
 
-import json
+The file is replaced as a whole or not at all. Which settings exist, and which values they accept,
+is known in `everloop.settings`.
+"""
+
 import os
-import re
 import tempfile
 import tomllib
+from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
 
 from everloop.errors import Unavailable
 
@@ -13,16 +21,17 @@ FILE = "settings.toml"
 
 
 def write_setting(folder: Path, section: str, name: str, value: str) -> None:
-    """Set `name` in `[section]`, in place or at its end; whole or not at all.
+    """Set `name` in `[section]` and add either where it is missing; `section` may be dotted.
 
     Raises:
-        Unavailable: the file cannot be written.
+        Unavailable: the file cannot be written, or is not valid TOML.
     """
     path = folder / FILE
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = _set(before, section, f"{name} = {json.dumps(value, ensure_ascii=False)}", name)
-        tomllib.loads(after)
+        tomllib.loads(before)  # names the mistake more clearly than tomlkit does
+        after = _with_setting(before, section, name, value)
+        tomllib.loads(after)  # the library that will read it must accept it
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as out:
             out.write(after)
             out.flush()
@@ -30,24 +39,41 @@ def write_setting(folder: Path, section: str, name: str, value: str) -> None:
         Path(out.name).replace(path)
     except OSError as problem:
         raise Unavailable(f"the settings were not written: {problem.strerror}") from problem
-    except tomllib.TOMLDecodeError as problem:
+    except (TOMLKitError, tomllib.TOMLDecodeError, _NotASection) as problem:
         raise Unavailable(
             f"{name!r} cannot be set in {FILE} as it is written: {problem}",
             hint=f"Set it there by hand, in section [{section}].",
         ) from problem
 
 
-def _set(text: str, section: str, line: str, name: str) -> str:
-    lines = text.splitlines()
-    heading = f"[{section}]"
-    if heading not in (one.strip() for one in lines):
-        return "\n".join([*lines, *([""] if lines else []), heading, line]) + "\n"
-    start = next(number for number, one in enumerate(lines) if one.strip() == heading)
-    end = next(
-        (n for n in range(start + 1, len(lines)) if lines[n].strip().startswith("[")), len(lines)
-    )
-    ours = re.compile(rf"\s*{re.escape(name)}\s*=")
-    for number in range(start + 1, end):
-        if ours.match(lines[number]):
-            return "\n".join([*lines[:number], line, *lines[number + 1 :]]) + "\n"
-    return "\n".join([*lines[: start + 1], line, *lines[start + 1 :]]) + "\n"
+class _NotASection(Exception):
+    """A plain value has the name of a section."""
+
+
+def _with_setting(text: str, section: str, name: str, value: str) -> str:
+    document = tomlkit.parse(text)
+    table: MutableMapping[str, Any] = document
+    *outer, last = section.split(".")
+    for key in (*outer, last):
+        if key not in table:
+            table[key] = tomlkit.table(is_super_table=key != last)
+        if not isinstance(table[key], MutableMapping):
+            raise _NotASection(f"{key!r} is a value there, not a section")
+        table = table[key]
+    _put(table, name, value)
+    return tomlkit.dumps(document)
+
+
+def _put(table: MutableMapping[str, Any], name: str, value: str) -> None:
+    """Set a value; a new one goes before the comment above the next section, not after it."""
+    if name in table or not isinstance(table, Table):
+        table[name] = value
+        return
+    lines = table.value.body
+    end = len(lines)
+    while end and lines[end - 1][0] is None:  # blank lines and comments have no key
+        end -= 1
+    tail = lines[end:]
+    del lines[end:]
+    table[name] = value
+    lines.extend(tail)
