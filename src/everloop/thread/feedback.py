@@ -1,7 +1,7 @@
-"""When a person spoke right after an answer, hear whether a lesson in it was praised or blamed.
+"""Background task: detect praise or blame of lessons in the message that follows an answer.
 
-What the answer was shown is in the ledger of its prompt. Weighing needs a model; it happens after
-the fact and holds up nothing, and what has been weighed is not weighed again.
+Which lessons the answer was shown is in the ledger of its prompt. Sentiment detection calls a model
+in the background, never delays a reply, and runs once for each message.
 """
 
 from collections.abc import Callable
@@ -20,24 +20,24 @@ from everloop.thread.queries import threads
 from everloop.thread.quoting import plain
 
 CLAIM = "thread.feedback"
-BEFORE = 6  # messages that say what the words are about
-MISSED = 200  # facts before its start that a process looks at: those its forerunner may have missed
+BEFORE = 6  # earlier messages that give context
+MISSED = 200  # facts before its start that a process checks: the one before may have missed them
 
 
 class Feedback(BackgroundTask):
-    """A thread that hears what people say of what they were told."""
+    """Background task that turns user messages into feedback on lessons."""
 
     def __init__(self, log: Log, listener: Callable[[], Listener]) -> None:
         super().__init__(log, "feedback", self._work, claim=CLAIM)
         self._listener = listener
 
     def hear(self, message_id: str) -> None:
-        """Weigh what a message says of the lessons that the answer before it was shown."""
+        """Detect feedback in a message about the lessons that the answer before it was shown."""
         with self._log.reading() as reader:
             heard = heard_in(reader, message_id)
         if heard is not None:
             thread_id, words = heard
-            by = Context(actor=OWNER, session=f"thread-{thread_id}")  # who said it, in person
+            by = Context(actor=OWNER, session=f"thread-{thread_id}")  # the author of the message
             self._listener().hear(words, by=by)
 
     def _work(self, claim: Claim) -> None:
@@ -50,17 +50,17 @@ class Feedback(BackgroundTask):
 
 
 def heard_in(reader: Reader, message_id: str) -> tuple[str, Heard] | None:
-    """What a person said, as a listener wants it, with its thread; None if it follows no answer."""
+    """The thread and listener input of a message; None if it does not follow an answer."""
     try:
         said = threads.message(reader, message_id)
-    except NotFound:  # it was taken back, or is on another branch
+    except NotFound:  # it was deleted, or is on another branch
         return None
     if reader.record(said.position).actor != OWNER:
         return None
     before = threads.around(reader, said.thread_id, message_id, BEFORE, "before").messages
     if not before or before[-1].role != "assistant" or not before[-1].turn_id:
         return None
-    shown = _shown(reader, threads.turn(reader, before[-1].turn_id).context_id)
+    shown = _shown_lessons(reader, threads.turn(reader, before[-1].turn_id).context_id)
     if not shown:
         return None
     turns = tuple(
@@ -72,8 +72,8 @@ def heard_in(reader: Reader, message_id: str) -> tuple[str, Heard] | None:
     return said.thread_id, heard
 
 
-def _shown(reader: Reader, context_id: str) -> tuple[Shown, ...]:
-    """The lessons that a prompt held."""
+def _shown_lessons(reader: Reader, context_id: str) -> tuple[Shown, ...]:
+    """The lessons that a prompt contained."""
     if not context_id:
         return ()
     sections = [one for one in inspect(reader, context_id).sections if one.name == "lessons"]

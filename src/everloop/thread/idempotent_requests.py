@@ -1,4 +1,7 @@
-"""What is asked of a conversation and may be asked again: see `everloop.log.idempotency`."""
+"""Idempotency of thread commands: which events show that a request was carried out before.
+
+See `everloop.log.idempotency`.
+"""
 
 from everloop.log.idempotency import Trace, Traces
 from everloop.thread.model import commands as c

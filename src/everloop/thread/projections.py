@@ -1,7 +1,7 @@
-"""The views of conversations: threads, messages, turns, and what is kept in mind.
+"""Projections of conversations: threads, messages, turns, notes, summaries and model calls.
 
-Every row belongs to one fact and carries its position and branch. No text of a message is kept
-here: a page reads it from the log, where it stands once.
+Every row belongs to one fact and has its position and branch. The text of messages is not copied
+here: queries read it from the log, which stores it once.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ from everloop.thread.model.calendar_windows import Zones
 
 
 class ThreadBook(Projection):
-    """Threads, their messages in order, how each turn went, and what the past was put into."""
+    """Threads, messages, phases of turns, tool calls, imports, time zones and summaries."""
 
     name = "thread_book"
     version = 2
@@ -125,7 +125,7 @@ class ThreadBook(Projection):
     """
 
     @on(e.ThreadOpened, e.ThreadRenamed, e.ThreadArchived, e.ThreadRestored)
-    def _thread(self, db: apsw.Connection, happened: e.ThreadEvent, fact: Fact) -> None:
+    def _insert_thread(self, db: apsw.Connection, happened: e.ThreadEvent, fact: Fact) -> None:
         act = happened.wire.rpartition("_")[2]
         row = (happened.thread_id, act, getattr(happened, "title", ""), fact.recorded_us)
         db.execute(
@@ -135,41 +135,43 @@ class ThreadBook(Projection):
 
     @on(e.MessageSent)
     def _sent(self, db: apsw.Connection, new: e.MessageSent, fact: Fact) -> None:
-        _message(db, fact, (new.thread_id, new.message_id, "user", "", "sent", fact.recorded_us))
+        _insert_message(
+            db, fact, (new.thread_id, new.message_id, "user", "", "sent", fact.recorded_us)
+        )
 
     @on(e.MessageImported)
     def _imported(self, db: apsw.Connection, new: e.MessageImported, fact: Fact) -> None:
         said = microseconds(datetime.fromisoformat(new.said_at))
-        _message(db, fact, (new.thread_id, new.message_id, new.role, "", "imported", said))
+        _insert_message(db, fact, (new.thread_id, new.message_id, new.role, "", "imported", said))
 
     @on(e.TurnRecorded)
     def _recorded(self, db: apsw.Connection, new: e.TurnRecorded, fact: Fact) -> None:
-        _turn(db, fact, new.thread_id, new.turn_id, "recorded", message_id=new.message_id)
+        _insert_turn(db, fact, new.thread_id, new.turn_id, "recorded", message_id=new.message_id)
 
     @on(e.TurnSending)
     def _sending(self, db: apsw.Connection, new: e.TurnSending, fact: Fact) -> None:
         named = {"answer_id": new.answer_id, "model": new.model, "context_id": new.context_id}
-        _turn(db, fact, new.thread_id, new.turn_id, "sending", **named)
+        _insert_turn(db, fact, new.thread_id, new.turn_id, "sending", **named)
 
     @on(e.TurnStreaming)
     def _streaming(self, db: apsw.Connection, new: e.TurnStreaming, fact: Fact) -> None:
-        _turn(db, fact, new.thread_id, new.turn_id, "streaming")
+        _insert_turn(db, fact, new.thread_id, new.turn_id, "streaming")
 
     @on(e.AnswerGiven)
-    def _given(self, db: apsw.Connection, new: e.AnswerGiven, fact: Fact) -> None:
-        self._answer(db, new, fact, "done", model=new.model, reason=new.finish)
+    def _answer_given(self, db: apsw.Connection, new: e.AnswerGiven, fact: Fact) -> None:
+        self._insert_answer(db, new, fact, "done", model=new.model, reason=new.finish)
 
     @on(e.TurnStopped)
     def _stopped(self, db: apsw.Connection, new: e.TurnStopped, fact: Fact) -> None:
-        self._answer(db, new, fact, "stopped")
+        self._insert_answer(db, new, fact, "stopped")
 
     @on(e.TurnFailed)
     def _failed(self, db: apsw.Connection, new: e.TurnFailed, fact: Fact) -> None:
-        self._answer(db, new, fact, "failed", reason=new.reason, hint=new.hint)
+        self._insert_answer(db, new, fact, "failed", reason=new.reason, hint=new.hint)
 
     @on(e.TurnLeftUncertain)
     def _uncertain(self, db: apsw.Connection, new: e.TurnLeftUncertain, fact: Fact) -> None:
-        self._answer(db, new, fact, "uncertain")
+        self._insert_answer(db, new, fact, "uncertain")
 
     @on(e.MessageHidden, e.MessageUnhidden)
     def _hidden(
@@ -181,43 +183,43 @@ class ThreadBook(Projection):
         )
 
     @on(e.FilesFound)
-    def _found(self, db: apsw.Connection, new: e.FilesFound, fact: Fact) -> None:
+    def _files_found(self, db: apsw.Connection, new: e.FilesFound, fact: Fact) -> None:
         row = (fact.position, fact.branch, new.message_id)
         db.execute("INSERT INTO thread_files VALUES (?, ?, ?)", row)
 
     @on(e.ToolUsed)
-    def _used(self, db: apsw.Connection, new: e.ToolUsed, fact: Fact) -> None:
+    def _tool_used(self, db: apsw.Connection, new: e.ToolUsed, fact: Fact) -> None:
         db.execute(
             "INSERT INTO thread_tools VALUES (?, ?, ?, ?, ?, ?)",
             (fact.position, fact.branch, new.turn_id, new.call_id, new.name, new.failed),
         )
 
     @on(e.ZoneSet)
-    def _placed(self, db: apsw.Connection, new: e.ZoneSet, fact: Fact) -> None:
+    def _zone_set(self, db: apsw.Connection, new: e.ZoneSet, fact: Fact) -> None:
         row = (fact.position, fact.branch, new.zone, fact.recorded_us)
         db.execute("INSERT INTO thread_places VALUES (?, ?, ?, ?)", row)
 
     @on(e.WindowSummarised)
     def _summarised(self, db: apsw.Connection, new: e.WindowSummarised, fact: Fact) -> None:
         row = (new.thread_id, new.window, new.item_id, new.upto, "", fact.recorded_us)
-        db.execute(_WINDOW, (fact.position, fact.branch, *row))
+        db.execute(_INSERT_WINDOW, (fact.position, fact.branch, *row))
 
     @on(e.WindowFailed)
     def _not_summarised(self, db: apsw.Connection, new: e.WindowFailed, fact: Fact) -> None:
         row = (new.thread_id, new.window, "", new.upto, new.reason, fact.recorded_us)
-        db.execute(_WINDOW, (fact.position, fact.branch, *row))
+        db.execute(_INSERT_WINDOW, (fact.position, fact.branch, *row))
 
     @on(e.ImportBegun)
     def _import_begun(self, db: apsw.Connection, new: e.ImportBegun, fact: Fact) -> None:
         row = (new.thread_id, new.import_id, new.source, new.name, 0, 0)
-        db.execute(_IMPORT, (fact.position, fact.branch, *row))
+        db.execute(_INSERT_IMPORT, (fact.position, fact.branch, *row))
 
     @on(e.ImportEnded)
     def _import_ended(self, db: apsw.Connection, new: e.ImportEnded, fact: Fact) -> None:
         row = (new.thread_id, new.import_id, "", "", new.messages, 1)
-        db.execute(_IMPORT, (fact.position, fact.branch, *row))
+        db.execute(_INSERT_IMPORT, (fact.position, fact.branch, *row))
 
-    def _answer(
+    def _insert_answer(
         self,
         db: apsw.Connection,
         new: e.AnswerGiven | e.TurnStopped | e.TurnFailed | e.TurnLeftUncertain,
@@ -225,15 +227,15 @@ class ThreadBook(Projection):
         state: str,
         **named: str,
     ) -> None:
-        """A turn ended; what came of its answer is a message, unless it was never sent."""
-        _turn(db, fact, new.thread_id, new.turn_id, state, answer_id=new.message_id, **named)
+        """Insert the end of a turn, and its answer as a message unless it was never sent."""
+        _insert_turn(db, fact, new.thread_id, new.turn_id, state, answer_id=new.message_id, **named)
         if new.message_id:
             row = (new.thread_id, new.message_id, "assistant", new.turn_id, state, fact.recorded_us)
-            _message(db, fact, row)
+            _insert_message(db, fact, row)
 
 
 class ThreadNotes(Projection):
-    """Topics, decisions and intents; the days that matter; what calls of models took."""
+    """Topics, decisions and intents; important days; usage of model calls."""
 
     name = "thread_notes"
     tables: ClassVar[tuple[str, ...]] = (
@@ -281,28 +283,28 @@ class ThreadNotes(Projection):
 
     @on(e.TopicOpened)
     def _opened(self, db: apsw.Connection, new: e.TopicOpened, fact: Fact) -> None:
-        _note(db, fact, (new.thread_id, new.topic_id, "topic", "opened", new.title, ""))
+        _insert_note(db, fact, (new.thread_id, new.topic_id, "topic", "opened", new.title, ""))
 
     @on(e.TopicNoted)
     def _noted(self, db: apsw.Connection, new: e.TopicNoted, fact: Fact) -> None:
-        _note(db, fact, (new.thread_id, new.topic_id, "topic", "noted", new.note, ""))
+        _insert_note(db, fact, (new.thread_id, new.topic_id, "topic", "noted", new.note, ""))
 
     @on(e.TopicClosed)
     def _closed(self, db: apsw.Connection, new: e.TopicClosed, fact: Fact) -> None:
-        _note(db, fact, (new.thread_id, new.topic_id, "topic", "closed", "", ""))
+        _insert_note(db, fact, (new.thread_id, new.topic_id, "topic", "closed", "", ""))
 
     @on(e.DecisionNoted)
     def _decided(self, db: apsw.Connection, new: e.DecisionNoted, fact: Fact) -> None:
         row = (new.thread_id, new.decision_id, "decision", "noted", new.text, new.topic_id)
-        _note(db, fact, row)
+        _insert_note(db, fact, row)
 
     @on(e.IntentNoted)
     def _intended(self, db: apsw.Connection, new: e.IntentNoted, fact: Fact) -> None:
-        _note(db, fact, (new.thread_id, new.intent_id, "intent", "noted", new.text, ""))
+        _insert_note(db, fact, (new.thread_id, new.intent_id, "intent", "noted", new.text, ""))
 
     @on(e.IntentSettled)
     def _settled(self, db: apsw.Connection, new: e.IntentSettled, fact: Fact) -> None:
-        _note(db, fact, (new.thread_id, new.intent_id, "intent", "closed", "", ""))
+        _insert_note(db, fact, (new.thread_id, new.intent_id, "intent", "closed", "", ""))
 
     @on(e.DayMarked)
     def _marked(self, db: apsw.Connection, new: e.DayMarked, fact: Fact) -> None:
@@ -328,20 +330,22 @@ class ThreadNotes(Projection):
         )
 
 
-_WINDOW = "INSERT INTO thread_windows VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-# The zone in force at a moment; before the first is known, the one that was set first.
-_ZONE = """
+_INSERT_WINDOW = "INSERT INTO thread_windows VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+# The time zone at a moment; before the first change, the zone that was set first.
+_ZONE_AT = """
 SELECT zone FROM (SELECT zone FROM thread_places WHERE at <= ?1 ORDER BY at DESC, position DESC
                   LIMIT 1)
 UNION ALL SELECT zone FROM (SELECT zone FROM thread_places ORDER BY at, position LIMIT 1) LIMIT 1
 """
-_IMPORT = "INSERT INTO thread_imports VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_IMPORT = "INSERT INTO thread_imports VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def _message(db: apsw.Connection, fact: Fact, row: tuple[str, str, str, str, str, int]) -> None:
-    """A message, with the day it has for ever: that of where the person was when it was said."""
+def _insert_message(
+    db: apsw.Connection, fact: Fact, row: tuple[str, str, str, str, str, int]
+) -> None:
+    """Insert a message with its local day in the person's time zone; that day never changes."""
     said_at = row[-1]
-    zones = [(said_at, zone) for (zone,) in rows(db, _ZONE, (said_at,))]
+    zones = [(said_at, zone) for (zone,) in rows(db, _ZONE_AT, (said_at,))]
     day = Zones(zones).day(said_at).isoformat()
     db.execute(
         "INSERT INTO thread_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -349,7 +353,7 @@ def _message(db: apsw.Connection, fact: Fact, row: tuple[str, str, str, str, str
     )
 
 
-def _turn(
+def _insert_turn(
     db: apsw.Connection, fact: Fact, thread_id: str, turn_id: str, phase: str, **named: str
 ) -> None:
     columns = ("message_id", "answer_id", "model", "context_id", "reason", "hint")
@@ -360,7 +364,7 @@ def _turn(
     )
 
 
-def _note(db: apsw.Connection, fact: Fact, row: tuple[str, str, str, str, str, str]) -> None:
+def _insert_note(db: apsw.Connection, fact: Fact, row: tuple[str, str, str, str, str, str]) -> None:
     db.execute(
         "INSERT INTO thread_notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (fact.position, fact.branch, *row, fact.recorded_us),

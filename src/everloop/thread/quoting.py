@@ -1,4 +1,7 @@
-"""Texts for a prompt: cut to a budget, and quoted so that stored words stay stored words."""
+"""Quoting and truncating stored text for a prompt.
+
+Quoting guards against prompt injection: stored text cannot look like a heading or an instruction.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +10,7 @@ from functools import lru_cache
 
 from everloop.memory.tokens import ESTIMATE
 
-# Most of a prompt is what the one before it held, so its tokens are counted once.
+# Most of a prompt repeats the one before it, so token counts are cached.
 TOKENS = replace(ESTIMATE, count=lru_cache(maxsize=8_192)(ESTIMATE.count))
 
 _SENTENCES = re.compile(r"[^\n]*?[.!?]+(?:\s+|$)|[^\n]*\n+|[^\n]+$")
@@ -15,31 +18,33 @@ _WORDS = re.compile(r"\s*\S{1,40}")
 
 
 def quoted(text: str) -> str:
-    """Words that somebody stored, to stand behind a mark of ours on their first line.
+    """Quote stored text: every line but the first begins with `>`.
 
-    Every further line begins with `>`, so nothing in them can pass for a heading or for an
-    instruction of ours.
+    The caller puts a prefix before the first line, so no line of the text can pass for a heading
+    or an instruction of ours.
     """
     return "\n> ".join(text.splitlines())
 
 
 def plain(text: str) -> str:
-    """A name or a title on one line."""
+    """Collapse whitespace, so that a name or a title is on one line."""
     return " ".join(text.split())
 
 
 @lru_cache(maxsize=512)
 def shortened(text: str, tokens: int) -> str:
-    """As many whole sentences as go into so many tokens; if not one does, as many words."""
+    """Truncate to a token budget: whole sentences, or whole words if no sentence fits."""
     if TOKENS(text) <= tokens:
         return text
-    return _first(_SENTENCES.findall(text), tokens) or _first(_WORDS.findall(text), tokens)
+    return _leading_parts(_SENTENCES.findall(text), tokens) or _leading_parts(
+        _WORDS.findall(text), tokens
+    )
 
 
 def shares(costs: Sequence[int], most: int) -> int:
-    """The most that each may cost, so that all together cost no more than they may.
+    """The limit per item with which all items together stay within a budget (max-min fairness).
 
-    Those that cost less leave the rest to the others.
+    Items below the limit leave their unused share to the others.
     """
     left = most
     for done, cost in enumerate(sorted(costs)):
@@ -50,8 +55,8 @@ def shares(costs: Sequence[int], most: int) -> int:
     return most
 
 
-def _first(parts: Sequence[str], tokens: int) -> str:
-    """As many of the first parts as fit. What parts cost one by one is never less than together."""
+def _leading_parts(parts: Sequence[str], tokens: int) -> str:
+    """The leading parts that fit. Counted one by one, parts never cost less than together."""
     left = tokens
     for number, part in enumerate(parts):
         left -= ESTIMATE(part)

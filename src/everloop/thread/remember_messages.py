@@ -1,7 +1,7 @@
-"""What was said becomes memory: each message is an item of its own id, found by words and meaning.
+"""Indexing messages as memory items, so that search finds them by keywords and meaning.
 
-The work is what the log lacks: which message has no item? An item stands on its message, so that
-whatever hides the message hides the item.
+Each message becomes an item with the same id. The pending work is derived from the log: messages
+without an item. An item derives from its message, so hiding the message hides the item.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,21 +23,21 @@ HOST = "thread"
 BATCH = 500
 
 
-class _Words(msgspec.Struct):
+class _MessageText(msgspec.Struct):
     text: str = ""
     model: str = ""
 
 
-_read = msgspec.json.Decoder(_Words).decode
+_decode_text = msgspec.json.Decoder(_MessageText).decode
 
 
 def remember_messages(
     log: Log, do_many: DoMany, *, after: int = 0, stopped: Callable[[], bool] = bool
 ) -> int:
-    """Make the items that messages after a position lack; returns up to where all have theirs.
+    """Create missing items of messages after a position; returns the position that is done.
 
-    Each batch is read anew, so that a long run holds up nothing else. One that memory refuses, for
-    an item of that id says something else, is left out.
+    Each batch has its own read transaction, so a long run does not block others. A batch that
+    memory rejects, because an item with the same id has another text, is skipped.
     """
     while not stopped():
         with log.reading() as reader:
@@ -56,10 +56,10 @@ def remember_messages(
 def _items(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[RememberItem]:
     items: list[RememberItem] = []
     for position, thread_id, message_id, role, said_at, data in rows:
-        words = _read(data) if data is not None else _Words()
+        words = _decode_text(data) if data is not None else _MessageText()
         if not words.text.strip():
             continue
-        before = reader.rows(_BEFORE, (thread_id, said_at, position))
+        before = reader.rows(_PREVIOUS_MESSAGE, (thread_id, said_at, position))
         items.append(
             RememberItem(
                 item_id=message_id,
@@ -84,7 +84,7 @@ AND NOT EXISTS (
     SELECT 1 FROM memory_items i WHERE i.item_id = m.message_id AND {visible("i")})
 ORDER BY m.position LIMIT ?
 """  # noqa: S608 - our own conditions
-_BEFORE = f"""
+_PREVIOUS_MESSAGE = f"""
 SELECT m.message_id FROM thread_messages m
 WHERE m.thread_id = ? AND (m.said_at, m.position) < (?, ?) AND {visible("m")}
 ORDER BY m.said_at DESC, m.position DESC LIMIT 1

@@ -1,8 +1,8 @@
-"""Looking for what was said: by words, meaning and date, in a thread, by one side.
+"""Message search by keywords, meaning and date, with filters for thread and role.
 
-Memory finds messages and ranks them; whose they are and where they were said is known here. So as
-many hits come back as were asked for, whenever there are as many: if those at hand are of other
-threads or of the other side, more are looked through.
+Memory finds and ranks messages; it does not know threads and roles, so these are filtered here. If
+the filters leave too few hits, the search is repeated with a higher limit, so the caller gets as
+many hits as asked for whenever there are that many.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,39 +15,39 @@ from everloop.memory.service import Keeper
 from everloop.thread.queries import threads
 from everloop.thread.remember_messages import KIND
 
-WIDER = 5  # how many more are looked through, each time that there are too few
+WIDER = 5  # factor by which the limit grows when the filters leave too few hits
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A message, and why it was found."""
+    """A message, with its search hit."""
 
     message: threads.Message
     hit: Recalled
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """What was found, the best first, and what could not be done."""
+    """Search results, best first, and notes on what could not be searched."""
 
     found: tuple[Found, ...]
     notes: tuple[str, ...]
 
 
 class Narrow(msgspec.Struct, frozen=True):
-    """Where to look: in one thread, at what one side said. Empty: everywhere, everyone."""
+    """Search filter: one thread, one role. Empty values match everything."""
 
     thread_id: str = ""
     role: str = ""
 
     @property
     def wide(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether nothing is filtered out."""
         return not (self.thread_id or self.role)
 
 
 def search(
     log: Log, keeper: Keeper, principal: str, asked: Asked, narrow: Narrow | None = None
 ) -> Searched:
-    """The messages that a principal may see and that fit best."""
+    """The best matching messages among those that a principal may see."""
     where = narrow or Narrow()
     only = msgspec.structs.replace(asked.only, kinds=(KIND,))
     wanted = asked.limit
@@ -55,25 +55,25 @@ def search(
     while True:
         answer = keeper.recall(principal, msgspec.structs.replace(asked, only=only, limit=width))
         with log.reading() as reader:
-            found = tuple(_messages(reader, answer.hits, where, wanted))
+            found = tuple(_filter_hits(reader, answer.hits, where, wanted))
         if where.wide or len(found) >= wanted or len(answer.hits) < width:
             return Searched(found, tuple(answer.notes))
         width *= WIDER
 
 
-def _messages(
+def _filter_hits(
     reader: Reader, hits: Sequence[Recalled], where: Narrow, most: int
 ) -> Iterator[Found]:
-    """The messages among hits that were said there, in their order."""
+    """The messages among hits that pass the filter, in the order of the hits."""
     names = msgspec.json.encode([hit.item.item_id for hit in hits]).decode()
-    rows = reader.rows(_SAID, {"names": names, "thread": where.thread_id, "role": where.role})
+    rows = reader.rows(_FILTERED, {"names": names, "thread": where.thread_id, "role": where.role})
     there = {row[0] for row in rows}
     fitting = [hit for hit in hits if hit.item.item_id in there][:most]
     for hit in fitting:
         yield Found(threads.message(reader, hit.item.item_id), hit)
 
 
-_SAID = f"""
+_FILTERED = f"""
 SELECT m.message_id FROM json_each(:names) j JOIN thread_messages m ON m.message_id = j.value
 WHERE (:thread = '' OR m.thread_id = :thread) AND (:role = '' OR m.role = :role) AND {visible("m")}
 """  # noqa: S608 - our own condition

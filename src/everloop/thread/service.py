@@ -1,7 +1,7 @@
-"""What the doors call: speaking, answering again, going back, taking back, looking for.
+"""Thread service, called by every interface: send, regenerate, edit, rewind, delete, search.
 
-Each thread is a tree of its own, so going back in one leaves every other where it is. Nothing that
-was said is ever lost: the old future of a rewound thread stays on its branch.
+Each thread has a branch tree of its own, so rewinding one does not affect the others. No message is
+ever lost: what came after the rewind point stays on its branch. Requests are idempotent.
 """
 
 from functools import partial
@@ -29,7 +29,7 @@ from everloop.thread.turns.runner import Do
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """A message that was taken in, and the turn that will answer it."""
+    """A recorded message, and the turn that will answer it."""
 
     thread_id: str
     message_id: str
@@ -39,7 +39,7 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """What a person wants to say. With a `letter_id`, saying it twice says it once."""
+    """A message to send. `letter_id` is an idempotency key: sending it twice sends it once."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -48,21 +48,21 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """Where a thread stands after it went back; `before` is where it stood, to undo it."""
+    """The current branch after a switch; `before` is the previous one, to undo the switch."""
 
     branch: str
     before: str
 
 
 class Request(NamedTuple):
-    """What somebody wants done once: a word for it, and the id that they gave it, if any."""
+    """An idempotency key: the kind of request, and the id that the caller gave it, if any."""
 
     word: str
     request_id: str
 
     @property
     def name(self) -> str | None:
-        """The same, as the log has it."""
+        """The key as the log stores it; None without an id."""
         return request_name(self.word, self.request_id)
 
 
@@ -70,15 +70,15 @@ NO_REQUEST = Request("", "")
 
 
 class Talk:
-    """The conversations of one log."""
+    """The threads of one log."""
 
     def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
         self._log, self._do, self._keeper = log, do, keeper
 
-    # -- speaking ----------------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------
 
     def home(self, by: Context) -> str:
-        """The thread that everybody has; it is opened when it is first asked for."""
+        """The id of the home thread, which is created on first use."""
         with self._log.reading() as reader:
             known = any(one.thread_id == HOME for one in threads.threads(reader))
         if not known:
@@ -86,24 +86,24 @@ class Talk:
         return HOME
 
     def open(self, title: str, by: Context, request_id: str = "") -> str:
-        """Begin a named thread."""
+        """Create a named thread and return its id."""
         thread_id = new_id(self._log.ids, "thr", request_id)
         self._open(thread_id, title, by, request_id)
         return thread_id
 
     def send(self, thread_id: str, letter: Letter, by: Context) -> Sent:
-        """Say something. It is durable when this returns; the answer follows."""
-        if (before := self._said_before(letter)) is not None:
+        """Send a message. It is durable when this returns; the answer is generated later."""
+        if (before := self._find_earlier_send(letter)) is not None:
             if before.thread_id != thread_id:
-                raise _other_letter(letter)
+                raise _letter_conflict(letter)
             return before
         return self._send(thread_id, letter, by, None)
 
     def again(self, message_id: str, by: Context, request_id: str = "") -> Sent:
-        """Another answer to a message: a sibling of those it has."""
+        """Regenerate: request another answer to a message, on a new branch."""
         fork = Request("fork", request_id)
-        said = self._asked(message_id, fork)
-        # There, and not where the thread stands: another device may have gone elsewhere since.
+        said = self._question_of(message_id, fork)
+        # On that branch, not the current one: another device may have switched since.
         do = partial(self._do, branch=self._fork(said.thread_id, said.position, by, fork).branch)
         turn_id = new_id(self._log.ids, "trn", request_id)
         command = RecordTurn(said.thread_id, turn_id, said.message_id)
@@ -113,45 +113,48 @@ class Talk:
         )
 
     def edit(self, message_id: str, letter: Letter, by: Context) -> Sent:
-        """Say something else in place of a message, on a branch of its own."""
-        if (before := self._said_before(letter)) is not None:
+        """Edit a message: send another text in its place, on a new branch."""
+        if (before := self._find_earlier_send(letter)) is not None:
             return before
         fork = Request("edit", letter.letter_id)
-        said = self._said(message_id, fork)
+        said = self._visible_message(message_id, fork)
         if said.role != "user":
-            raise Invalid("only what a person said can be said anew", hint="Ask again instead.")
+            raise Invalid(
+                "only your own messages can be edited", hint="Regenerate the answer instead."
+            )
         forked = self._fork(said.thread_id, said.position - 1, by, fork)
         return self._send(said.thread_id, letter, by, forked.branch)
 
     def open_turns(self, thread_id: str) -> list[threads.Turn]:
-        """The turns of a thread that have not ended, in the order in which they wait."""
+        """The turns of a thread that have not ended, in queue order."""
         known = self._log.state(CONVERSATION, stream_of(thread_id))
         waiting = [turn.turn_id for turn in known.turns] if known else []
         with self._log.reading() as reader:
-            there = threads.questions(reader, waiting)  # some may have been taken back just now
+            there = threads.questions(reader, waiting)  # some may have been deleted just now
             turns = [threads.turn(reader, turn_id) for turn_id in waiting if turn_id in there]
         return [turn for turn in turns if turn.open]
 
-    # -- going back --------------------------------------------------------------------------------
+    # -- rewinding and deleting --------------------------------------------------------------------
 
     def preview_rewind(self, message_id: str) -> Impact:
-        """What would no longer count if the thread went back to right after a message."""
-        said = self._said(message_id)
+        """Preview which facts a rewind to a message would hide."""
+        said = self._visible_message(message_id)
         return self._log.preview_rewind(said.position, tree=stream_of(said.thread_id))
 
     def rewind(self, message_id: str, by: Context, request_id: str = "") -> Gone:
-        """Go back to right after a message. What came later stays on its branch."""
+        """Rewind a thread to right after a message. Later messages stay on their branch."""
         request = Request("rewind", request_id)
-        said = self._said(message_id, request)
+        said = self._visible_message(message_id, request)
         forked = self._fork(said.thread_id, said.position, by, request)
         return Gone(forked.branch, forked.parent)
 
     def stand(self, thread_id: str, branch: str, by: Context, request_id: str = "") -> Gone:
-        """Go to another branch of a thread; so a rewind is undone."""
+        """Switch a thread to another of its branches; this also undoes a rewind."""
         tree = stream_of(thread_id)
         if self._log.branches[branch].root != tree:
             raise Invalid(
-                f"{branch!r} is no branch of {thread_id!r}", hint="Choose one of its own."
+                f"{branch!r} is not a branch of thread {thread_id!r}",
+                hint="Choose one of its branches.",
             )
         name = request_name("stand", request_id)
         done = self._log.stand(branch, actor=by.actor, request_id=name)
@@ -164,20 +167,20 @@ class Talk:
         return Gone(branch, stood[tree])
 
     def preview_retract(self, message_id: str) -> Impact:
-        """What taking a message back would hide."""
-        return self._log.preview_retract([self._said(message_id).position])
+        """Preview which facts deleting a message would hide."""
+        return self._log.preview_retract([self._visible_message(message_id).position])
 
     def retract(self, message_id: str, reason: str, by: Context, request_id: str = "") -> Receipt:
-        """Take a message back, and all that came from it. Retract the retraction to undo it."""
-        position = self._said(message_id, Request("retract", request_id)).position
+        """Delete a message and everything derived from it. Retract the retraction to undo it."""
+        position = self._visible_message(message_id, Request("retract", request_id)).position
         return retract_once(self._log, position, reason, by=by, request_id=request_id)
 
-    # -- looking -----------------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------------------
 
     def search(
         self, asked: Asked, narrow: Narrow | None = None, *, principal: str = OWNER
     ) -> Searched:
-        """Messages by words, meaning and date, in a thread, by one side."""
+        """Search messages by keywords, meaning and date; `narrow` filters by thread and role."""
         return search(self._log, self._keeper, principal, asked, narrow)
 
     # -- inside ------------------------------------------------------------------------------------
@@ -197,20 +200,20 @@ class Talk:
             letter.attachments,
             letter.device,
         )
-        receipt = self._do(command, by=by, branch=branch, request_id=_request(name))
-        return _sent(receipt, command)
+        receipt = self._do(command, by=by, branch=branch, request_id=_letter_request_id(name))
+        return _sent_message(receipt, command)
 
-    def _said_before(self, letter: Letter) -> Sent | None:
-        """What came of the same letter, wherever the thread stands now."""
+    def _find_earlier_send(self, letter: Letter) -> Sent | None:
+        """What the same letter led to before, whatever the current branch is."""
         if not letter.letter_id:
             return None
         with self._log.reading() as reader:
-            records = reader.requested(_request(letter.letter_id))
+            records = reader.requested(_letter_request_id(letter.letter_id))
         for happened, record in ((fact_of(one).event, one) for one in records):
             if isinstance(happened, MessageSent):
                 said = (happened.text, tuple(happened.attachments))
                 if said != (letter.text, letter.attachments):
-                    raise _other_letter(letter)
+                    raise _letter_conflict(letter)
             if isinstance(happened, TurnRecorded):
                 return Sent(
                     happened.thread_id,
@@ -221,22 +224,22 @@ class Talk:
                 )
         return None
 
-    def _said(self, message_id: str, request: Request = NO_REQUEST) -> threads.Message:
-        """A message in sight; for a request that is made again, as it was the first time."""
-        with self._log.reading(as_of=self._asked_at(request)) as reader:
+    def _visible_message(self, message_id: str, request: Request = NO_REQUEST) -> threads.Message:
+        """A visible message; for a repeated request, as it was at the first one."""
+        with self._log.reading(as_of=self._position_before(request)) as reader:
             return threads.message(reader, message_id)
 
-    def _asked(self, message_id: str, request: Request) -> threads.Message:
-        """What a person said: this message, or the one that it answers."""
-        with self._log.reading(as_of=self._asked_at(request)) as reader:
+    def _question_of(self, message_id: str, request: Request) -> threads.Message:
+        """The question: this message itself, or the one that it answers."""
+        with self._log.reading(as_of=self._position_before(request)) as reader:
             said = threads.message(reader, message_id)
             if said.role == "user":
                 return said
             turn = threads.turn(reader, said.turn_id)
             return threads.message(reader, turn.message_id)
 
-    def _asked_at(self, request: Request) -> int | None:
-        """Where the log stood when a request was made before; None if it was not."""
+    def _position_before(self, request: Request) -> int | None:
+        """The position right before a request was first carried out; None if it was not."""
         if request.name is None:
             return None
         with self._log.reading() as reader:
@@ -252,18 +255,18 @@ class Talk:
         return forked
 
 
-def _other_letter(letter: Letter) -> Conflict:
+def _letter_conflict(letter: Letter) -> Conflict:
     return Conflict(
-        f"letter {letter.letter_id!r} was sent before, with other words or elsewhere",
+        f"letter {letter.letter_id!r} was sent before, with another text or to another thread",
         hint="Use a new letter id.",
     )
 
 
-def _request(letter_id: str) -> str:
+def _letter_request_id(letter_id: str) -> str:
     return f"say-{letter_id}"
 
 
-def _sent(receipt: Receipt, command: SendMessage) -> Sent:
+def _sent_message(receipt: Receipt, command: SendMessage) -> Sent:
     return Sent(
         command.thread_id,
         command.message_id,

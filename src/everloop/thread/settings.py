@@ -1,4 +1,4 @@
-"""What can be set about conversations; section `[thread]` of the settings file."""
+"""Settings of conversations; section `[thread]` of the settings file."""
 
 from typing import Annotated
 
@@ -7,53 +7,59 @@ from msgspec import Meta
 
 
 class PastLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of a prompt may tell of the past, tier by tier, in tokens."""
+    """Token budget of summaries in a prompt, for each tier."""
 
-    day: Annotated[int, Meta(ge=0, description="Most tokens for days up to a week back.")] = 5_000
-    week: Annotated[int, Meta(ge=0, description="Most tokens for weeks up to a month back.")] = (
-        5_000
-    )
-    month: Annotated[int, Meta(ge=0, description="Most tokens for months before that.")] = 6_000
-    year: Annotated[int, Meta(ge=0, description="Most tokens for years before that.")] = 2_500
-    decade: Annotated[int, Meta(ge=0, description="Most tokens for decades before that.")] = 1_500
+    day: Annotated[
+        int, Meta(ge=0, description="Token limit for day summaries (up to a week back).")
+    ] = 5_000
+    week: Annotated[
+        int, Meta(ge=0, description="Token limit for week summaries (up to a month back).")
+    ] = 5_000
+    month: Annotated[int, Meta(ge=0, description="Token limit for month summaries.")] = 6_000
+    year: Annotated[int, Meta(ge=0, description="Token limit for year summaries.")] = 2_500
+    decade: Annotated[int, Meta(ge=0, description="Token limit for decade summaries.")] = 1_500
 
 
 class ContextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long a prompt may be, and how much of it may go where, in tokens."""
+    """Token budget of a prompt and of each of its sections."""
 
-    hard: Annotated[int, Meta(ge=1_000, description="The longest prompt, in tokens.")] = 50_000
+    hard: Annotated[int, Meta(ge=1_000, description="Hard limit of a prompt, in tokens.")] = 50_000
     soft: Annotated[
-        int, Meta(ge=1_000, description="Up to here, older months and years are told too.")
+        int,
+        Meta(
+            ge=1_000,
+            description="Summaries of months and years are added only up to this many tokens.",
+        ),
     ] = 45_000
     dialogue: Annotated[
-        int, Meta(ge=500, description="Most tokens for what was said yesterday and today.")
+        int, Meta(ge=500, description="Token limit for the messages of yesterday and today.")
     ] = 16_000
     recalled: Annotated[
-        int, Meta(ge=0, description="Most tokens for what memory has on the question.")
+        int, Meta(ge=0, description="Token limit for memories that match the question.")
     ] = 3_000
-    lessons: Annotated[int, Meta(ge=0, description="Most tokens for lessons that stand.")] = 2_000
+    lessons: Annotated[int, Meta(ge=0, description="Token limit for approved lessons.")] = 2_000
     notes: Annotated[
-        int, Meta(ge=0, description="Most tokens for open topics, decisions and intents.")
+        int, Meta(ge=0, description="Token limit for open topics, decisions and intents.")
     ] = 1_500
-    hits: Annotated[int, Meta(ge=0, description="Most memories that a prompt is given.")] = 8
+    hits: Annotated[int, Meta(ge=0, description="Maximum number of memories in a prompt.")] = 8
     files: Annotated[
-        int, Meta(ge=0, description="Most tokens for the text files beside messages; half for one.")
+        int, Meta(ge=0, description="Token limit for attached text files; half of it for one file.")
     ] = 8_000
-    pictures: Annotated[int, Meta(ge=0, description="Most pictures in a prompt.")] = 6
-    picture: Annotated[int, Meta(ge=1, description="What a picture takes, in tokens.")] = 1_600
+    pictures: Annotated[int, Meta(ge=0, description="Maximum number of images in a prompt.")] = 6
+    picture: Annotated[int, Meta(ge=1, description="Token cost of an image.")] = 1_600
     past: PastLimits = PastLimits()
 
 
 class Detail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many tokens the summary of one window may take."""
+    """Token limit of the summary of one time window."""
 
-    day: Annotated[int, Meta(ge=50, description="Of a day.")] = 500
-    week: Annotated[int, Meta(ge=50, description="Of a week.")] = 1_000
-    month: Annotated[int, Meta(ge=50, description="Of a month.")] = 2_000
-    year: Annotated[int, Meta(ge=50, description="Of a year.")] = 1_000
-    decade: Annotated[int, Meta(ge=50, description="Of a decade.")] = 1_000
+    day: Annotated[int, Meta(ge=50, description="Token limit of a day's summary.")] = 500
+    week: Annotated[int, Meta(ge=50, description="Token limit of a week's summary.")] = 1_000
+    month: Annotated[int, Meta(ge=50, description="Token limit of a month's summary.")] = 2_000
+    year: Annotated[int, Meta(ge=50, description="Token limit of a year's summary.")] = 1_000
+    decade: Annotated[int, Meta(ge=50, description="Token limit of a decade's summary.")] = 1_000
     important: Annotated[
-        int, Meta(ge=1, description="An important day may take so many times more.")
+        int, Meta(ge=1, description="Factor by which the limit of an important day is higher.")
     ] = 2
 
 
@@ -61,47 +67,53 @@ class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of an answer."""
 
     save_every_s: Annotated[
-        float, Meta(gt=0, description="A long answer is saved as it comes, so often.")
+        float, Meta(gt=0, description="Seconds between saves of an answer that is streaming.")
     ] = 5.0
     tool_rounds_max: Annotated[
-        int, Meta(ge=0, description="How often a model may use tools before it must answer.")
+        int, Meta(ge=0, description="Maximum number of tool rounds before the model must answer.")
     ] = 8
-    tokens_max: Annotated[int, Meta(ge=1, description="The longest answer, in tokens.")] = 8_192
+    tokens_max: Annotated[
+        int, Meta(ge=1, description="Maximum length of an answer, in tokens.")
+    ] = 8_192
     characters_max: Annotated[
         int,
-        Meta(ge=1, le=150_000, description="An answer that grows beyond so many is cut off."),
+        Meta(ge=1, le=150_000, description="An answer is cut off after this many characters."),
     ] = 150_000
     silence_s: Annotated[
-        float, Meta(gt=0, description="A model that is silent for so long has failed.")
+        float,
+        Meta(gt=0, description="An answer fails if the model sends nothing for this many seconds."),
     ] = 120.0
 
 
 class Importing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much an import may hold."""
+    """Limits of an import."""
 
     bytes_max: Annotated[
-        int, Meta(ge=1_000, description="The largest file inside an export, unpacked, in bytes.")
+        int, Meta(ge=1_000, description="Maximum unpacked size of a file in an export, in bytes.")
     ] = 20_000_000_000
     conversation_bytes_max: Annotated[
-        int, Meta(ge=1_000, description="The longest conversation or line, in bytes of JSON.")
+        int, Meta(ge=1_000, description="Maximum size of a conversation or line of JSON, in bytes.")
     ] = 128_000_000
-    depth_max: Annotated[int, Meta(ge=4, le=500, description="The deepest nesting of JSON.")] = 200
+    depth_max: Annotated[int, Meta(ge=4, le=500, description="Maximum nesting depth of JSON.")] = (
+        200
+    )
     packed_max: Annotated[
-        int, Meta(ge=10, description="A file that unpacks to so many times its size is refused.")
+        int,
+        Meta(ge=10, description="A file with a higher compression ratio is rejected (zip bomb)."),
     ] = 200
     batch: Annotated[
-        int, Meta(ge=1, le=5_000, description="Messages that are recorded together.")
+        int, Meta(ge=1, le=5_000, description="Number of messages recorded in one transaction.")
     ] = 500
     kept_days: Annotated[
-        int, Meta(ge=0, description="How long a file is kept whose import was broken off.")
+        int, Meta(ge=0, description="Days to keep an uploaded file whose import was interrupted.")
     ] = 7
 
 
 class ThreadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a prompt may hold, how much of the past is kept, and how answers are given."""
+    """Settings of conversations: prompt budget, summaries, answers and imports."""
 
     attachment_bytes_max: Annotated[
-        int, Meta(ge=1, description="The largest file that can stand beside a message.")
+        int, Meta(ge=1, description="Maximum size of an attachment, in bytes.")
     ] = 25_000_000
     context: ContextLimits = ContextLimits()
     detail: Detail = Detail()

@@ -1,7 +1,8 @@
-"""What a model may use while it answers: memory to look in, and things to note.
+"""Built-in tools of a conversation: search memory and messages, zoom, remember, take notes.
 
-The model speaks as `agent:thread`, never as the user: what it remembers or proposes is its claim.
-Every note stands on the turn it was made in.
+The model acts as `agent:thread`, never as the user: what it remembers or proposes is its own claim.
+Every note derives from the turn it was made in. The class docstrings are the tool descriptions that
+the model reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -86,25 +87,25 @@ class Intend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class More(Protocol):
-    """Tools from elsewhere, such as MCP servers."""
+    """External tools, such as those of MCP servers."""
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """What there is."""
+        """The tools that are available now."""
         ...
 
     def run(self, call: ToolCall, stop: Event) -> str:
-        """What one gives, unless it is stopped meanwhile."""
+        """Run a tool and return its result; `stop` cancels it."""
         ...
 
 
 class NoMore:
-    """No tools from elsewhere."""
+    """No external tools."""
 
     tools: Sequence[Tool] = ()
 
     def run(self, call: ToolCall, stop: Event) -> str:
-        """There is none."""
+        """Raise NotFound: there are no tools."""
         del stop
         raise NotFound(f"no tool {call.name!r}")
 
@@ -113,7 +114,7 @@ ProposeLesson = Callable[[str, str, int], str]
 
 
 class ThreadTools:
-    """The tools of a conversation."""
+    """The built-in and external tools of a conversation."""
 
     def __init__(
         self,
@@ -127,44 +128,45 @@ class ThreadTools:
     ) -> None:
         self._log, self._do, self._keeper, self._clock = log, do, keeper, clock
         self._propose = propose
-        self._more: More = more or NoMore()
-        self._own: Mapping[str, tuple[type[Any], Callable[[Any, Place], str]]] = {
+        self._external: More = more or NoMore()
+        self._builtin: Mapping[str, tuple[type[Any], Callable[[Any, Place], str]]] = {
             "recall": (Recall, self._recall),
             "search_messages": (Search, self._search),
-            "zoom": (Zoom, self._zoom),
+            "zoom": (Zoom, self._zoom_in),
             "remember": (Remember, self._remember),
             "note_decision": (Decide, self._decide),
             "note_topic": (Topic, self._topic),
             "note_intent": (Intend, self._intend),
-            **({"propose_lesson": (Propose, self._lesson)} if propose else {}),
+            **({"propose_lesson": (Propose, self._propose_lesson)} if propose else {}),
         }
 
-        self._offered = [
-            Tool(name, str(type_.__doc__), _schema(type_)) for name, (type_, _) in self._own.items()
+        self._builtin_tools = [
+            Tool(name, str(type_.__doc__), _schema(type_))
+            for name, (type_, _) in self._builtin.items()
         ]
 
     @property
     def tools(self) -> Sequence[Tool]:
-        """What there is: ours first."""
-        return [*self._offered, *self._more.tools]
+        """All tools, the built-in ones first."""
+        return [*self._builtin_tools, *self._external.tools]
 
     def run(self, call: ToolCall, place: Place, stop: Event) -> str:
-        """What a tool gives. Ours are quick; those from elsewhere can be stopped."""
-        if call.name not in self._own:
-            return self._more.run(call, stop)
-        type_, act = self._own[call.name]
+        """Run a tool and return its result. `stop` cancels external tools only."""
+        if call.name not in self._builtin:
+            return self._external.run(call, stop)
+        type_, act = self._builtin[call.name]
         return act(arguments_of(call, type_), place)
 
     def _recall(self, asked: Recall, place: Place) -> str:
         del place
-        return self._found(Asked(asked.query[:2_000], limit=asked.limit))
+        return self._recall_lines(Asked(asked.query[:2_000], limit=asked.limit))
 
     def _search(self, asked: Search, place: Place) -> str:
         del place
         only = Filter(kinds=("message",))
-        return self._found(Asked(asked.query[:2_000], limit=asked.limit, only=only))
+        return self._recall_lines(Asked(asked.query[:2_000], limit=asked.limit, only=only))
 
-    def _found(self, asked: Asked) -> str:
+    def _recall_lines(self, asked: Asked) -> str:
         answer = self._keeper.recall(OWNER, asked)
         lines = [
             f"{hit.item.happened_at:%Y-%m-%d} ({hit.item.kind}, {hit.item.item_id}{held(hit.item)})"
@@ -173,7 +175,7 @@ class ThreadTools:
         ]
         return "\n".join([*(lines or ["Nothing was found."]), *answer.notes])
 
-    def _zoom(self, asked: Zoom, place: Place) -> str:
+    def _zoom_in(self, asked: Zoom, place: Place) -> str:
         with self._log.reading(branch=place.branch) as reader:
             if ":" not in asked.what:
                 below = zoom(reader, asker(reader, OWNER), asked.what)
@@ -183,7 +185,7 @@ class ThreadTools:
                 )
             day = threads.zones(reader).day(microseconds(self._clock.now()))
             seen = closer(reader, place.thread_id, day, asked.what)
-        return "\n".join([_headline(seen.band), *map(_headline, seen.below), *_words(seen)])
+        return "\n".join([_headline(seen.band), *map(_headline, seen.below), *_message_lines(seen)])
 
     def _remember(self, asked: Remember, place: Place) -> str:
         item = RememberItem(
@@ -196,7 +198,7 @@ class ThreadTools:
         kept = self._keeper.remember(item, by=MODEL, seen_by=OWNER)  # whose model it is
         return f"Kept as {kept.item_id}." if kept.new else f"{kept.item_id} says so already."
 
-    def _lesson(self, asked: Propose, place: Place) -> str:
+    def _propose_lesson(self, asked: Propose, place: Place) -> str:
         assert self._propose is not None, "the tool is offered only with it"
         lesson = self._propose(asked.description, asked.body, place.because)
         return f"Proposed as {lesson}. It is not relied on until it has passed its checks."
@@ -221,7 +223,7 @@ class ThreadTools:
             topics = notes.notes(reader, place.thread_id)
         wanted = title.strip().casefold()
         if not wanted:
-            raise Invalid("a topic needs a title", hint="Give one.")
+            raise Invalid("the topic has no title", hint="Give it a title.")
         found = (n.note_id for n in topics if n.sort == "topic" and n.title.casefold() == wanted)
         return next(found, None)
 
@@ -231,17 +233,17 @@ class ThreadTools:
         return f"Noted as {intent}."
 
     def _note(self, command: Command, place: Place) -> None:
-        """Record it where the answer is given, wherever the thread stands by now."""
+        """Record a note on the branch of the answer, even if the thread was switched since."""
         self._do(command, by=MODEL, branch=place.branch)
 
 
 def _headline(band: Band) -> str:
-    """A window in one piece: its name, to zoom further, and what it was put into."""
+    """One line for a window: its key, to zoom further, and its summary."""
     text = band.text[:SHOWN] or f"not summed up ({band.state})"
     return f"[{band.key}] {band.messages} messages: {text}"
 
 
-def _words(seen: Closer) -> list[str]:
+def _message_lines(seen: Closer) -> list[str]:
     return [
         f"{one.said_at:%Y-%m-%d %H:%M} {one.role} ({one.message_id}): {one.text[:SHOWN]}"
         for one in seen.messages

@@ -1,15 +1,15 @@
-"""The pyramid's windows: which stretch of the past is kept in which detail. Pure calendar.
+"""Calendar windows of the summary pyramid: days, weeks, months, years and decades. Pure functions.
 
-Seen from a day: yesterday and today in full; then days, back to the week that holds the day seven
-days ago; weeks, back to the month that holds the day thirty days ago; months, back to the year that
-holds the day half a year ago; years, back to the decade that holds the day ten years ago; decades.
-Each tier begins where a window of the next begins, so tiers are disjoint and leave no hole.
+Seen from today: yesterday and today in full; then days, back to the week that contains the day 7
+days ago; weeks, back to the month that contains the day 30 days ago; months, back to the year that
+contains the day half a year ago; years, back to the decade that contains the day ten years ago;
+then decades. Each tier ends where a window of the next one begins: no overlap and no gap.
 
-A week that crosses the end of a month is two windows: so months are made of whole weeks, years of
+A week that crosses the end of a month is two windows. So months consist of whole weeks, years of
 months, decades of years, and every day belongs to exactly one window of each tier.
 
-A message belongs to the day it had where the person was when it was said. Whoever flies west has
-a longer day; nothing is counted twice.
+A message belongs to its local day in the time zone the person was in when it was sent. A flight
+west makes that day longer; nothing is counted twice.
 """
 
 from bisect import bisect_right
@@ -26,11 +26,11 @@ from everloop.log.model.record import moment
 Tier = Literal["day", "week", "month", "year", "decade"]
 TIERS: tuple[Tier, ...] = ("day", "week", "month", "year", "decade")
 DAY = timedelta(days=1)
-WIDEST = timedelta(hours=15)  # no zone is further from UTC
+WIDEST = timedelta(hours=15)  # no time zone is further from UTC
 
 
 class Window(msgspec.Struct, frozen=True, order=True):
-    """A stretch of days, `until` not included."""
+    """A range of days of one tier; `until` is exclusive."""
 
     first: date
     until: date
@@ -38,13 +38,13 @@ class Window(msgspec.Struct, frozen=True, order=True):
 
     @property
     def key(self) -> str:
-        """Its name, such as `day:2026-05-17`, `week:2026-05-11`, `month:2026-05` or `year:2026`."""
+        """The name, such as `day:2026-05-17`, `week:2026-05-11`, `month:2026-05` or `year:2026`."""
         digits = {"day": 10, "week": 10, "month": 7, "year": 4, "decade": 4}[self.tier]
         return f"{self.tier}:{self.first.isoformat()[:digits]}"
 
     @property
     def below(self) -> tuple["Window", ...]:
-        """The windows of the tier below that make it up, oldest first; a day has none."""
+        """The windows of the tier below that it consists of, oldest first; empty for a day."""
         if self.tier == "day":
             return ()
         tier = TIERS[TIERS.index(self.tier) - 1]
@@ -57,34 +57,34 @@ class Window(msgspec.Struct, frozen=True, order=True):
 
     @property
     def above(self) -> "Window | None":
-        """The window of the next tier that it is part of; a decade is part of none."""
+        """The window of the next tier that contains it; None for a decade."""
         if self.tier == "decade":
             return None
         return holding(self.first, TIERS[TIERS.index(self.tier) + 1])
 
 
 class Zones:
-    """Where the person was, and since when."""
+    """The history of the person's time zones."""
 
     def __init__(self, moves: Sequence[tuple[int, str]], home: str = "UTC") -> None:
         self._since = [at for at, _ in moves]
         self._zones = [ZoneInfo(home), *(ZoneInfo(zone) for _, zone in moves)]
 
     def at(self, microseconds: int) -> ZoneInfo:
-        """The zone in force at a moment; before the first is known, the one that was set first."""
+        """The zone at a moment; before the first change, the zone that was set first."""
         place = bisect_right(self._since, microseconds)
         return self._zones[min(max(place, 1), len(self._zones) - 1)]
 
     def day(self, microseconds: int) -> date:
-        """The day that a moment belongs to."""
+        """The local date of a moment."""
         return moment(microseconds).astimezone(self.at(microseconds)).date()
 
 
 def window_of(key: str) -> Window:
-    """The window of that name.
+    """Parse the name of a window.
 
     Raises:
-        Invalid: there is no such window.
+        Invalid: it is not the name of a window.
     """
     tier, _, text = key.partition(":")
     full = {4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text)
@@ -92,15 +92,15 @@ def window_of(key: str) -> Window:
         found = next(holding(date.fromisoformat(full), known) for known in TIERS if known == tier)
     except (StopIteration, ValueError) as problem:
         raise Invalid(
-            f"{key!r} is no window", hint="Use a form such as day:2026-05-17 or month:2026-05."
+            f"{key!r} is not a time window", hint="Write it like day:2026-05-17 or month:2026-05."
         ) from problem
     if found.key != key:
-        raise Invalid(f"{key!r} is no window", hint=f"Do you mean {found.key}?")
+        raise Invalid(f"{key!r} is not a time window", hint=f"Did you mean {found.key}?")
     return found
 
 
 def holding(day: date, tier: Tier) -> Window:
-    """The window of a tier that a day belongs to."""
+    """The window of a tier that contains a day."""
     match tier:
         case "day":
             return Window(day, day + DAY, tier)
@@ -119,12 +119,12 @@ def holding(day: date, tier: Tier) -> Window:
 
 
 def in_full_since(today: date) -> date:
-    """The first day that is kept word for word."""
+    """The first day whose messages go into the prompt in full."""
     return today - DAY
 
 
 def pyramid(today: date, oldest: date) -> Iterator[Window]:
-    """The windows that hold all days before those in full, newest first, back to the oldest."""
+    """The windows that cover all earlier days, newest first, back to the oldest."""
     ends: tuple[tuple[Tier, date], ...] = (
         ("day", holding(today - 7 * DAY, "week").first),
         ("week", holding(today - 30 * DAY, "month").first),
@@ -141,7 +141,7 @@ def pyramid(today: date, oldest: date) -> Iterator[Window]:
 
 
 def span(window: Window) -> tuple[datetime, datetime]:
-    """Moments between which everything of a window was said, wherever the person was."""
+    """UTC bounds of a window that are wide enough for every time zone."""
     first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
     until = datetime(window.until.year, window.until.month, window.until.day, tzinfo=UTC)
     return first - WIDEST, until + WIDEST

@@ -1,4 +1,4 @@
-"""What can be asked of a conversation."""
+"""Commands of a conversation: threads, turns, imports, notes and summaries."""
 
 from everloop.log import Command
 from everloop.thread.model.events import Attachment, MessageImported
@@ -8,7 +8,7 @@ HOME_TITLE = "Home"
 
 
 class OpenThread(Command, frozen=True):
-    """Begin a conversation. `because`: what brought it here, if it came from elsewhere."""
+    """Create a thread. `because` is the import it came from, if any."""
 
     thread_id: str
     title: str
@@ -16,26 +16,26 @@ class OpenThread(Command, frozen=True):
 
 
 class RenameThread(Command, frozen=True):
-    """Give it another title."""
+    """Change the title of a thread."""
 
     thread_id: str
     title: str
 
 
 class ArchiveThread(Command, frozen=True):
-    """Put it away."""
+    """Archive a thread."""
 
     thread_id: str
 
 
 class RestoreThread(Command, frozen=True):
-    """Take it out again."""
+    """Restore an archived thread."""
 
     thread_id: str
 
 
 class SendMessage(Command, frozen=True):
-    """Say something and want an answer; without a `turn_id`, say it without wanting one."""
+    """Send a message and request an answer; without a `turn_id`, no answer is requested."""
 
     thread_id: str
     message_id: str
@@ -46,7 +46,7 @@ class SendMessage(Command, frozen=True):
 
 
 class RecordTurn(Command, frozen=True):
-    """Want an answer to a message that was sent before."""
+    """Request an answer to a message that was sent before."""
 
     thread_id: str
     turn_id: str
@@ -54,7 +54,7 @@ class RecordTurn(Command, frozen=True):
 
 
 class BeginSending(Command, frozen=True):
-    """Take a turn that waits, to send it. Whoever comes second gets nothing."""
+    """Claim the next queued turn, to send it. Of two processes that try, one succeeds."""
 
     thread_id: str
     turn_id: str
@@ -66,14 +66,14 @@ class BeginSending(Command, frozen=True):
 
 
 class BeginStreaming(Command, frozen=True):
-    """Note that the first words came."""
+    """Record that the first text of the answer arrived."""
 
     thread_id: str
     turn_id: str
 
 
 class SaveAnswer(Command, frozen=True):
-    """Keep what came of an answer since it was last saved."""
+    """Save the text of an answer that arrived since the last save."""
 
     thread_id: str
     turn_id: str
@@ -81,7 +81,7 @@ class SaveAnswer(Command, frozen=True):
 
 
 class RecordToolUse(Command, frozen=True):
-    """Note what a tool was asked and gave."""
+    """Record a tool call and its result."""
 
     thread_id: str
     turn_id: str
@@ -93,7 +93,7 @@ class RecordToolUse(Command, frozen=True):
 
 
 class GiveAnswer(Command, frozen=True):
-    """End a turn with its answer."""
+    """End a turn with its complete answer."""
 
     thread_id: str
     turn_id: str
@@ -103,7 +103,7 @@ class GiveAnswer(Command, frozen=True):
 
 
 class StopTurn(Command, frozen=True):
-    """End a turn because a person wants it so. `text` is what had come of it."""
+    """End a turn because a person asks for it. `text` is the answer so far."""
 
     thread_id: str
     turn_id: str
@@ -121,28 +121,28 @@ class FailTurn(Command, frozen=True):
 
 
 class LeaveUncertain(Command, frozen=True):
-    """End a turn whose process is gone."""
+    """End a turn that a crashed process had sent; its outcome is unknown."""
 
     thread_id: str
     turn_id: str
 
 
 class HideMessage(Command, frozen=True):
-    """Fold a message away."""
+    """Hide a message."""
 
     thread_id: str
     message_id: str
 
 
 class UnhideMessage(Command, frozen=True):
-    """Show it again."""
+    """Show a hidden message again."""
 
     thread_id: str
     message_id: str
 
 
 class OpenImport(Command, frozen=True):
-    """Say that conversations from elsewhere come in. Whatever they bring stands on this."""
+    """Begin an import. Everything it brings in derives from this."""
 
     import_id: str
     source: str
@@ -150,14 +150,14 @@ class OpenImport(Command, frozen=True):
 
 
 class EndImport(Command, frozen=True):
-    """Say that all of them are in."""
+    """Record that an import is complete."""
 
     import_id: str
     messages: int
 
 
 class BeginImport(Command, frozen=True):
-    """Say that some of what comes in belongs to this thread. `because` is where it was opened."""
+    """Begin the part of an import that belongs to one thread. `because` is the import itself."""
 
     thread_id: str
     import_id: str
@@ -167,7 +167,7 @@ class BeginImport(Command, frozen=True):
 
 
 class ImportMessages(Command, frozen=True):
-    """Take some of them in. What came in before is passed over."""
+    """Import messages into a thread. Messages that were imported before are skipped."""
 
     thread_id: str
     import_id: str
@@ -175,7 +175,7 @@ class ImportMessages(Command, frozen=True):
 
 
 class AddFiles(Command, frozen=True):
-    """Put files beside a message that was imported without them. Those that are there stay."""
+    """Attach files to a message that was imported without them. Existing ones stay."""
 
     thread_id: str
     import_id: str
@@ -184,7 +184,7 @@ class AddFiles(Command, frozen=True):
 
 
 class OpenTopic(Command, frozen=True):
-    """Begin something to come back to."""
+    """Open a topic: something to come back to."""
 
     thread_id: str
     topic_id: str
@@ -193,7 +193,7 @@ class OpenTopic(Command, frozen=True):
 
 
 class NoteTopic(Command, frozen=True):
-    """Say where a topic stands now."""
+    """Note the current state of a topic."""
 
     thread_id: str
     topic_id: str
@@ -202,14 +202,14 @@ class NoteTopic(Command, frozen=True):
 
 
 class CloseTopic(Command, frozen=True):
-    """Settle it."""
+    """Close a topic."""
 
     thread_id: str
     topic_id: str
 
 
 class NoteDecision(Command, frozen=True):
-    """Keep what was decided."""
+    """Note a decision."""
 
     thread_id: str
     decision_id: str
@@ -219,7 +219,7 @@ class NoteDecision(Command, frozen=True):
 
 
 class NoteIntent(Command, frozen=True):
-    """Keep what is to be done next."""
+    """Note an intent: something still to do."""
 
     thread_id: str
     intent_id: str
@@ -228,14 +228,14 @@ class NoteIntent(Command, frozen=True):
 
 
 class SettleIntent(Command, frozen=True):
-    """Say that it was done, or is no longer wanted."""
+    """Close an intent: it was done, or is no longer wanted."""
 
     thread_id: str
     intent_id: str
 
 
 class MarkDay(Command, frozen=True):
-    """Say whether a day matters more than others."""
+    """Mark a day as important, or remove the mark."""
 
     thread_id: str
     day: str
@@ -243,7 +243,7 @@ class MarkDay(Command, frozen=True):
 
 
 class NoteSummary(Command, frozen=True):
-    """Say which item holds a stretch of the past in fewer words."""
+    """Record which memory item has the summary of a time window."""
 
     thread_id: str
     window: str
@@ -253,7 +253,7 @@ class NoteSummary(Command, frozen=True):
 
 
 class NoteNoSummary(Command, frozen=True):
-    """Say that there is none yet, and why."""
+    """Record that summarising a time window failed, and why."""
 
     thread_id: str
     window: str
@@ -263,13 +263,13 @@ class NoteNoSummary(Command, frozen=True):
 
 
 class SetZone(Command, frozen=True):
-    """Say where the person is."""
+    """Set the person's time zone."""
 
     zone: str
 
 
 class RecordModelCall(Command, frozen=True):
-    """Keep what a call of a model took."""
+    """Record token usage and cost of a model call."""
 
     purpose: str
     model: str

@@ -1,4 +1,4 @@
-"""Decisions about conversations: pure, from what is open in one and who asks.
+"""Deciders of conversations: pure functions from state, command and actor to events.
 
 `asking.known` is the position of the message that a command names, where one is needed.
 """
@@ -23,42 +23,43 @@ QUEUE_MAX = 20
 
 
 def open_thread(known: Conversation | None, command: c.OpenThread, _: Asking) -> list[Draft]:
-    """Begin one. Asking twice is harmless."""
+    """Create a thread. Idempotent: a thread that exists stays as it is."""
     if known is not None:
         return []
-    opened = e.ThreadOpened(command.thread_id, _title(command.title))
+    opened = e.ThreadOpened(command.thread_id, _clean_title(command.title))
     return [Draft(opened, command.because)]
 
 
 def rename_thread(known: Conversation | None, command: c.RenameThread, _: Asking) -> list[Draft]:
-    """Give it another title."""
-    thread, title = _open(known, command.thread_id), _title(command.title)
-    return [] if thread.title == title else _on(thread, e.ThreadRenamed(command.thread_id, title))
+    """Change the title of a thread."""
+    thread, title = _require(known, command.thread_id), _clean_title(command.title)
+    renamed = e.ThreadRenamed(command.thread_id, title)
+    return [] if thread.title == title else _on_thread(thread, renamed)
 
 
 def archive_thread(known: Conversation | None, command: c.ArchiveThread, _: Asking) -> list[Draft]:
-    """Put it away. The home thread stays."""
-    thread = _open(known, command.thread_id)
+    """Archive a thread. The home thread cannot be archived."""
+    thread = _require(known, command.thread_id)
     if command.thread_id == c.HOME:
-        raise Invalid("the home thread cannot be put away", hint="Archive a named thread.")
-    return [] if thread.archived else _on(thread, e.ThreadArchived(command.thread_id))
+        raise Invalid("the home thread cannot be archived", hint="Archive another thread.")
+    return [] if thread.archived else _on_thread(thread, e.ThreadArchived(command.thread_id))
 
 
 def restore_thread(known: Conversation | None, command: c.RestoreThread, _: Asking) -> list[Draft]:
-    """Take it out again."""
-    thread = _open(known, command.thread_id)
-    return _on(thread, e.ThreadRestored(command.thread_id)) if thread.archived else []
+    """Restore an archived thread."""
+    thread = _require(known, command.thread_id)
+    return _on_thread(thread, e.ThreadRestored(command.thread_id)) if thread.archived else []
 
 
 # -- turns -----------------------------------------------------------------------------------------
 
 
 def send_message(known: Conversation | None, command: c.SendMessage, asking: Asking) -> list[Draft]:
-    """Take a message in and, if one is wanted, a turn that answers it."""
-    thread = _open(known, command.thread_id)
+    """Record a message and, if an answer is requested, the turn that will answer it."""
+    thread = _require(known, command.thread_id)
     _check_person(asking)
     if asking.known:
-        raise Conflict(f"there is a message {command.message_id!r} already", hint="Use a new id.")
+        raise Conflict(f"message {command.message_id!r} already exists", hint="Use a new id.")
     if not command.text.strip() and not command.attachments:
         raise Invalid("the message is empty", hint="Write something, or attach a file.")
     if len(command.text) > TEXT_MAX:
@@ -75,19 +76,19 @@ def send_message(known: Conversation | None, command: c.SendMessage, asking: Ask
 
 
 def record_turn(known: Conversation | None, command: c.RecordTurn, asking: Asking) -> list[Draft]:
-    """Want an answer to a message that is there."""
-    thread = _open(known, command.thread_id)
+    """Request an answer to an existing message."""
+    thread = _require(known, command.thread_id)
     _check_person(asking)
     if thread.turn(command.turn_id):
         return []
     _check_queue(thread)
     turn = e.TurnRecorded(command.thread_id, command.turn_id, command.message_id)
-    return [Draft(turn, (_found(asking, command.message_id),))]
+    return [Draft(turn, (_position_of(asking, command.message_id),))]
 
 
 def begin_sending(known: Conversation | None, command: c.BeginSending, _: Asking) -> list[Draft]:
-    """Take the turn that is next. If it is taken, or others come first, nothing happens."""
-    first = _open(known, command.thread_id).next_turn
+    """Claim the turn that is next in the queue; a no-op if it is claimed or not the next."""
+    first = _require(known, command.thread_id).next_turn
     if first is None or first.turn_id != command.turn_id:
         return []
     sending = e.TurnSending(
@@ -104,16 +105,16 @@ def begin_sending(known: Conversation | None, command: c.BeginSending, _: Asking
 def begin_streaming(
     known: Conversation | None, command: c.BeginStreaming, _: Asking
 ) -> list[Draft]:
-    """Note that words come."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """Record that the answer began to stream."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None or turn.phase != SENDING:
         return []
     return [Draft(e.TurnStreaming(command.thread_id, command.turn_id), (turn.since,))]
 
 
 def save_answer(known: Conversation | None, command: c.SaveAnswer, _: Asking) -> list[Draft]:
-    """Keep what came. What comes after the end of a turn is not taken in."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """Save text of an answer. Text that arrives after the end of its turn is ignored."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
         return []
     saved = e.AnswerSaved(command.thread_id, command.turn_id, command.text)
@@ -121,8 +122,8 @@ def save_answer(known: Conversation | None, command: c.SaveAnswer, _: Asking) ->
 
 
 def record_tool_use(known: Conversation | None, command: c.RecordToolUse, _: Asking) -> list[Draft]:
-    """Keep what a tool was asked and gave."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """Record a tool call and its result."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
         return []
     used = e.ToolUsed(
@@ -138,8 +139,8 @@ def record_tool_use(known: Conversation | None, command: c.RecordToolUse, _: Ask
 
 
 def give_answer(known: Conversation | None, command: c.GiveAnswer, _: Asking) -> list[Draft]:
-    """End a turn well. One that has ended stays as it is: stopped is stopped."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """End a turn with its answer. A turn that has ended, such as a stopped one, is unchanged."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None or turn.phase == WAITING:
         return []
     given = e.AnswerGiven(
@@ -154,8 +155,8 @@ def give_answer(known: Conversation | None, command: c.GiveAnswer, _: Asking) ->
 
 
 def stop_turn(known: Conversation | None, command: c.StopTurn, asking: Asking) -> list[Draft]:
-    """End a turn, also one that waits, and keep the longer of what came and what was saved."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """Stop a turn, also a queued one; keep the longer of the text given and the text saved."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
         return []
     if asking.by.actor != ENGINE:
@@ -166,8 +167,8 @@ def stop_turn(known: Conversation | None, command: c.StopTurn, asking: Asking) -
 
 
 def fail_turn(known: Conversation | None, command: c.FailTurn, _: Asking) -> list[Draft]:
-    """End a turn badly, and keep what came."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """End a turn as failed, and keep the text received so far."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None:
         return []
     failed = e.TurnFailed(
@@ -184,8 +185,8 @@ def fail_turn(known: Conversation | None, command: c.FailTurn, _: Asking) -> lis
 def leave_uncertain(
     known: Conversation | None, command: c.LeaveUncertain, _: Asking
 ) -> list[Draft]:
-    """End a turn that was sent and of which nothing more is known. One that waits goes on."""
-    turn = _open(known, command.thread_id).turn(command.turn_id)
+    """End a turn that was sent and whose outcome is unknown. A queued one is unchanged."""
+    turn = _require(known, command.thread_id).turn(command.turn_id)
     if turn is None or turn.phase == WAITING:
         return []
     left = e.TurnLeftUncertain(command.thread_id, command.turn_id, turn.answer_id, turn.text)
@@ -196,38 +197,38 @@ def leave_uncertain(
 
 
 def hide_message(known: Conversation | None, command: c.HideMessage, asking: Asking) -> list[Draft]:
-    """Fold it away."""
-    _open(known, command.thread_id)
+    """Hide a message."""
+    _require(known, command.thread_id)
     hidden = e.MessageHidden(command.thread_id, command.message_id)
-    return [Draft(hidden, (_found(asking, command.message_id),))]
+    return [Draft(hidden, (_position_of(asking, command.message_id),))]
 
 
 def unhide_message(
     known: Conversation | None, command: c.UnhideMessage, asking: Asking
 ) -> list[Draft]:
-    """Show it again."""
-    _open(known, command.thread_id)
+    """Show a hidden message again."""
+    _require(known, command.thread_id)
     shown = e.MessageUnhidden(command.thread_id, command.message_id)
-    return [Draft(shown, (_found(asking, command.message_id),))]
+    return [Draft(shown, (_position_of(asking, command.message_id),))]
 
 
 def begin_import(known: Conversation | None, command: c.BeginImport, _: Asking) -> list[Draft]:
-    """Begin it, or go on with it: the same import is one."""
-    thread = _open(known, command.thread_id)
+    """Begin or resume an import into a thread. Idempotent."""
+    thread = _require(known, command.thread_id)
     if command.import_id in thread.imports:
         return []
     begun = e.ImportBegun(command.thread_id, command.import_id, command.source, command.name)
-    return _on(thread, begun, *command.because)
+    return _on_thread(thread, begun, *command.because)
 
 
 def import_messages(
     known: Conversation | None, command: c.ImportMessages, asking: Asking
 ) -> list[Draft]:
-    """Take messages in. `asking.known` names those that are in already."""
-    thread = _open(known, command.thread_id)
+    """Import messages. `asking.known` has the ids of those that were imported before."""
+    thread = _require(known, command.thread_id)
     begun = thread.imports.get(command.import_id)
     if begun is None:
-        raise NotFound(f"no import {command.import_id!r}", hint="Begin it first.")
+        raise NotFound(f"no import {command.import_id!r}", hint="Begin the import first.")
     here: frozenset[str] = asking.known or frozenset()
     fresh = [one for one in command.messages if one.message_id not in here]
     for one in fresh:
@@ -235,91 +236,91 @@ def import_messages(
     return [Draft(one, (begun.position,)) for one in fresh]
 
 
-# -- what is kept in mind --------------------------------------------------------------------------
+# -- notes and summaries ---------------------------------------------------------------------------
 
 
 def open_topic(known: Conversation | None, command: c.OpenTopic, _: Asking) -> list[Draft]:
-    """Begin a topic."""
-    thread = _open(known, command.thread_id)
+    """Open a topic."""
+    thread = _require(known, command.thread_id)
     if command.topic_id in thread.topics:
         return []
-    opened = e.TopicOpened(command.thread_id, command.topic_id, _title(command.title))
-    return _on(thread, opened, *command.because)
+    opened = e.TopicOpened(command.thread_id, command.topic_id, _clean_title(command.title))
+    return _on_thread(thread, opened, *command.because)
 
 
 def note_topic(known: Conversation | None, command: c.NoteTopic, _: Asking) -> list[Draft]:
-    """Say where it stands."""
-    at = _open(known, command.thread_id).topics.get(command.topic_id)
+    """Note the current state of a topic."""
+    at = _require(known, command.thread_id).topics.get(command.topic_id)
     if at is None:
-        raise NotFound(f"no open topic {command.topic_id!r}", hint="Open it first.")
-    noted = e.TopicNoted(command.thread_id, command.topic_id, _words(command.note))
+        raise NotFound(f"no open topic {command.topic_id!r}", hint="Open the topic first.")
+    noted = e.TopicNoted(command.thread_id, command.topic_id, _note_text(command.note))
     return [Draft(noted, (at, *command.because))]
 
 
 def close_topic(known: Conversation | None, command: c.CloseTopic, _: Asking) -> list[Draft]:
-    """Settle it."""
-    at = _open(known, command.thread_id).topics.get(command.topic_id)
+    """Close a topic."""
+    at = _require(known, command.thread_id).topics.get(command.topic_id)
     if at is None:
         return []
     return [Draft(e.TopicClosed(command.thread_id, command.topic_id), (at,))]
 
 
 def note_decision(known: Conversation | None, command: c.NoteDecision, _: Asking) -> list[Draft]:
-    """Keep what was decided."""
-    thread = _open(known, command.thread_id)
+    """Note a decision."""
+    thread = _require(known, command.thread_id)
     noted = e.DecisionNoted(
-        command.thread_id, command.decision_id, command.topic_id, _words(command.text)
+        command.thread_id, command.decision_id, command.topic_id, _note_text(command.text)
     )
-    return _on(thread, noted, *command.because)
+    return _on_thread(thread, noted, *command.because)
 
 
 def note_intent(known: Conversation | None, command: c.NoteIntent, _: Asking) -> list[Draft]:
-    """Keep what is to be done."""
-    thread = _open(known, command.thread_id)
+    """Note an intent."""
+    thread = _require(known, command.thread_id)
     if command.intent_id in thread.intents:
         return []
-    noted = e.IntentNoted(command.thread_id, command.intent_id, _words(command.text))
-    return _on(thread, noted, *command.because)
+    noted = e.IntentNoted(command.thread_id, command.intent_id, _note_text(command.text))
+    return _on_thread(thread, noted, *command.because)
 
 
 def settle_intent(known: Conversation | None, command: c.SettleIntent, _: Asking) -> list[Draft]:
-    """Say that it is done."""
-    at = _open(known, command.thread_id).intents.get(command.intent_id)
+    """Close an intent."""
+    at = _require(known, command.thread_id).intents.get(command.intent_id)
     if at is None:
         return []
     return [Draft(e.IntentSettled(command.thread_id, command.intent_id), (at,))]
 
 
 def mark_day(known: Conversation | None, command: c.MarkDay, _: Asking) -> list[Draft]:
-    """Say whether a day matters."""
-    thread = _open(known, command.thread_id)
+    """Mark a day as important, or remove the mark."""
+    thread = _require(known, command.thread_id)
     try:
         day = date.fromisoformat(command.day).isoformat()
     except ValueError as problem:
-        raise Invalid(f"{command.day!r} is no day", hint="Use a form such as 2026-05-17.") from (
+        raise Invalid(f"{command.day!r} is not a date", hint="Write it like 2026-05-17.") from (
             problem
         )
     if (day in thread.important) == command.important:
         return []
-    return _on(thread, e.DayMarked(command.thread_id, day, command.important))
+    return _on_thread(thread, e.DayMarked(command.thread_id, day, command.important))
 
 
 def note_summary(_: Nothing | None, command: c.NoteSummary, asking: Asking) -> list[Draft]:
-    """Keep which item it is. It stands on what it was made from, and so on no branch of its own."""
+    """Record the summary of a window. It derives from its sources, so it has no own branch."""
     _check_engine(asking)
     noted = e.WindowSummarised(command.thread_id, command.window, command.item_id, command.upto)
     return [Draft(noted, command.because)]
 
 
 def note_no_summary(_: Nothing | None, command: c.NoteNoSummary, asking: Asking) -> list[Draft]:
-    """Keep that there is none, and why."""
+    """Record that summarising a window failed, and why."""
     _check_engine(asking)
     failed = e.WindowFailed(command.thread_id, command.window, command.upto, command.reason[:300])
     return [Draft(failed, command.because)]
 
 
 def set_zone(known: Place | None, command: c.SetZone, asking: Asking) -> list[Event]:
-    """Say where the person is. That the zone exists is for the door to check."""
+    """Set the person's time zone. The interface checks that the zone exists."""
     _check_person(asking)
     if known is not None and known.zone == command.zone:
         return []
@@ -327,7 +328,7 @@ def set_zone(known: Place | None, command: c.SetZone, asking: Asking) -> list[Ev
 
 
 def record_model_call(_: Nothing | None, command: c.RecordModelCall, asking: Asking) -> list[Draft]:
-    """Keep what a call took."""
+    """Record token usage and cost of a model call."""
     del asking
     called = e.ModelCalled(
         command.purpose,
@@ -344,49 +345,53 @@ def record_model_call(_: Nothing | None, command: c.RecordModelCall, asking: Ask
 # -- inside ----------------------------------------------------------------------------------------
 
 
-def _open(known: Conversation | None, thread_id: str) -> Conversation:
+def _require(known: Conversation | None, thread_id: str) -> Conversation:
     if known is None:
         raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
     return known
 
 
-def _on(thread: Conversation, happened: Event, *because: int) -> list[Draft]:
-    """A fact about a thread stands on the thread."""
+def _on_thread(thread: Conversation, happened: Event, *because: int) -> list[Draft]:
+    """An event about a thread, derived from the event that opened the thread."""
     return [Draft(happened, (thread.position, *because))]
 
 
-def _found(asking: Asking, message_id: str) -> int:
+def _position_of(asking: Asking, message_id: str) -> int:
     if not asking.known:
-        raise NotFound(f"no message {message_id!r} here", hint="It may be on another branch.")
+        raise NotFound(
+            f"no message {message_id!r}", hint="It was deleted, or is on another branch."
+        )
     return int(asking.known)
 
 
 def _check_person(asking: Asking) -> None:
     if asking.by.actor != OWNER and not asking.by.actor.startswith("agent:"):
-        raise Forbidden(f"{asking.by.actor} cannot speak in a conversation")
+        raise Forbidden(f"only the user and agents may send messages, not {asking.by.actor!r}")
 
 
 def _check_engine(asking: Asking) -> None:
     if asking.by.actor != ENGINE:
-        raise Forbidden(f"{asking.by.actor} cannot say what the past was put into")
+        raise Forbidden(f"only Everloop itself may record summaries, not {asking.by.actor!r}")
 
 
 def _check_queue(thread: Conversation) -> None:
     if len(thread.turns) >= QUEUE_MAX:
         raise Conflict(
-            f"{len(thread.turns)} messages wait for an answer already",
-            hint="Wait for one, or stop one.",
+            f"{len(thread.turns)} messages are waiting for an answer already",
+            hint="Wait for an answer, or cancel one.",
         )
 
 
-def _title(title: str) -> str:
+def _clean_title(title: str) -> str:
     plain = " ".join(title.split())
     if not plain or len(plain) > TITLE_MAX:
-        raise Invalid(f"a title has 1 to {TITLE_MAX} characters", hint="Choose a shorter one.")
+        raise Invalid(
+            f"a title has 1 to {TITLE_MAX} characters", hint="Choose a title of that length."
+        )
     return plain
 
 
-def _words(text: str) -> str:
+def _note_text(text: str) -> str:
     if not text.strip():
-        raise Invalid("there is nothing to note", hint="Say it in at least one word.")
+        raise Invalid("the note is empty", hint="Say it in at least one word.")
     return text.strip()

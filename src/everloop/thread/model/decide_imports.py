@@ -1,6 +1,6 @@
-"""Decisions about imports as a whole: what came in, from where, and what may come in at all.
+"""Deciders of imports: begin, add files, end, and validate imported messages.
 
-Only a person can bring in what was said elsewhere: it holds words that count as theirs.
+Only the user may import conversations, because imported messages count as the user's own words.
 """
 
 from datetime import datetime
@@ -27,7 +27,7 @@ class Imports(msgspec.Struct, frozen=True):
 
 
 def evolve_imports(before: Imports | None, fact: Fact) -> Imports:
-    """The imports after a fact."""
+    """The state of all imports after an event."""
     known = before.known if before else {}
     match fact.event:
         case e.ImportBegun(import_id=import_id):
@@ -35,18 +35,18 @@ def evolve_imports(before: Imports | None, fact: Fact) -> Imports:
         case e.ImportEnded(import_id=import_id, messages=messages):
             return Imports({**known, import_id: Import(known[import_id].position, messages, True)})
         case _:
-            raise Corrupt(f"{fact.event.wire} at {fact.position} is about no import")
+            raise Corrupt(f"{fact.event.wire} at {fact.position} is not about an import")
 
 
 IMPORTS = Fold("thread.imports", Imports, evolve_imports)
 
 
 def open_import(known: Imports | None, command: c.OpenImport, asking: Asking) -> list[Event]:
-    """Begin it, or go on with it: the same import is one."""
+    """Begin or resume an import. Idempotent: the same export is one import."""
     if asking.by.actor != OWNER:
         raise Forbidden(
-            f"{asking.by.actor} cannot bring in conversations: they hold the user's words",
-            hint="The user can, at a terminal.",
+            f"{asking.by.actor!r} may not import conversations: they count as the user's words",
+            hint="Only the user can, in a terminal.",
         )
     if known and command.import_id in known.known:
         return []
@@ -54,12 +54,12 @@ def open_import(known: Imports | None, command: c.OpenImport, asking: Asking) ->
 
 
 def add_files(known: Conversation | None, command: c.AddFiles, asking: Asking) -> list[Draft]:
-    """Take in what is not beside the message yet. `asking.known` is the message, if it is there."""
+    """Attach files the message does not have yet. `asking.known` is the message, or None."""
     begun = known.imports.get(command.import_id) if known else None
     if begun is None:
-        raise NotFound(f"no import {command.import_id!r}", hint="Begin it first.")
+        raise NotFound(f"no import {command.import_id!r}", hint="Begin the import first.")
     if asking.known is None:
-        return []  # it was taken back meanwhile
+        return []  # the message was deleted in the meantime
     there = {one.digest for one in asking.known.attachments}
     new = tuple(one for one in command.attachments if one.digest not in there)
     found = e.FilesFound(command.thread_id, command.message_id, new)
@@ -67,10 +67,10 @@ def add_files(known: Conversation | None, command: c.AddFiles, asking: Asking) -
 
 
 def end_import(known: Imports | None, command: c.EndImport, _: Asking) -> list[Draft]:
-    """Say that it is complete."""
+    """Record that an import is complete."""
     begun = known.known.get(command.import_id) if known else None
     if begun is None:
-        raise NotFound(f"no import {command.import_id!r}", hint="It was taken back.")
+        raise NotFound(f"no import {command.import_id!r}", hint="It may have been deleted.")
     if begun.ended:
         return []
     ended = e.ImportEnded("", command.import_id, command.messages)
@@ -78,30 +78,33 @@ def end_import(known: Imports | None, command: c.EndImport, _: Asking) -> list[D
 
 
 def check_imported(message: e.MessageImported) -> None:
-    """Refuse what no page could show.
+    """Validate an imported message.
 
     Raises:
-        Invalid: its role, its text or its time is impossible.
+        Invalid: its role, text or time is not valid.
     """
     if message.role not in ROLES:
-        raise Invalid(f"{message.role!r} is no role", hint=f"Use {' or '.join(ROLES)}.")
+        raise Invalid(f"{message.role!r} is not a role", hint=f"Use {' or '.join(ROLES)}.")
     if not message.text.strip() and not message.attachments:
-        raise Invalid(f"{message.external_id!r} says nothing", hint="Leave it out.")
+        raise Invalid(f"message {message.external_id!r} is empty", hint="Leave it out.")
     if len(message.text) > TEXT_MAX:
-        raise Invalid(f"{message.external_id!r} is too long", hint="Split it.")
+        raise Invalid(
+            f"message {message.external_id!r} has more than {TEXT_MAX:,} characters",
+            hint="Split it.",
+        )
     said_at(message.said_at)
 
 
 def said_at(written: str) -> datetime:
-    """When something was said.
+    """Parse the timestamp of an imported message.
 
     Raises:
-        Invalid: it is no moment, has no zone, or is none at which anybody could have said it.
+        Invalid: it is not an ISO timestamp, has no time zone, or its year is out of range.
     """
     try:
         at = datetime.fromisoformat(written)
     except ValueError:
         at = None
     if at is None or at.tzinfo is None or at.year not in YEARS:
-        raise Invalid(f"{written!r} is no time", hint="Use a form such as 2026-05-17T09:30:00Z.")
+        raise Invalid(f"{written!r} is not a time", hint="Write it like 2026-05-17T09:30:00Z.")
     return at

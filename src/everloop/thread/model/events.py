@@ -1,7 +1,7 @@
-"""What can happen in a conversation.
+"""Events of a conversation: threads, messages, turns, imports, notes and summaries.
 
 A turn is one question and its answer. It is recorded before anything is sent to a model, and each
-of its phases is a fact, so that a process that dies in the middle leaves the truth behind.
+of its phases is an event, so the log is correct even if a process crashes in the middle.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from everloop.log import Event, event, upcast
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """A file beside a message. Its bytes are kept under their digest."""
+    """A file attached to a message. Its bytes are stored under their digest."""
 
     digest: str
     name: str
@@ -22,7 +22,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 @event("thread.thread_opened")
 class ThreadOpened(Event, frozen=True):
-    """A conversation began. `home` is the one that everybody has."""
+    """A thread was created. `home` is the one that every log has."""
 
     thread_id: str
     title: str
@@ -30,7 +30,7 @@ class ThreadOpened(Event, frozen=True):
 
 @event("thread.thread_renamed")
 class ThreadRenamed(Event, frozen=True):
-    """It has another title."""
+    """A thread got a new title."""
 
     thread_id: str
     title: str
@@ -38,21 +38,21 @@ class ThreadRenamed(Event, frozen=True):
 
 @event("thread.thread_archived")
 class ThreadArchived(Event, frozen=True):
-    """It was put away; nothing of it is lost."""
+    """A thread was archived; nothing in it is deleted."""
 
     thread_id: str
 
 
 @event("thread.thread_restored")
 class ThreadRestored(Event, frozen=True):
-    """It was taken out again."""
+    """An archived thread was restored."""
 
     thread_id: str
 
 
 @event("thread.message_sent")
 class MessageSent(Event, frozen=True):
-    """A person said something. `device` is where."""
+    """A person sent a message. `device` is the device it was sent from."""
 
     thread_id: str
     message_id: str
@@ -63,7 +63,7 @@ class MessageSent(Event, frozen=True):
 
 @event("thread.turn_recorded")
 class TurnRecorded(Event, frozen=True):
-    """An answer to a message is wanted. It waits while another turn of the thread is open."""
+    """An answer to a message was requested. It is queued while another turn is open."""
 
     thread_id: str
     turn_id: str
@@ -72,7 +72,7 @@ class TurnRecorded(Event, frozen=True):
 
 @event("thread.turn_sending")
 class TurnSending(Event, frozen=True):
-    """The prompt goes to a model now. From here on, only its end says what became of it.
+    """The prompt is being sent to a model. Only the event that ends the turn tells the outcome.
 
     `context_id` names the ledger of the prompt; `conductor` is the process that sends it.
     """
@@ -87,7 +87,7 @@ class TurnSending(Event, frozen=True):
 
 @event("thread.turn_streaming")
 class TurnStreaming(Event, frozen=True):
-    """The first words came."""
+    """The first text of the answer arrived."""
 
     thread_id: str
     turn_id: str
@@ -95,7 +95,7 @@ class TurnStreaming(Event, frozen=True):
 
 @event("thread.answer_saved")
 class AnswerSaved(Event, frozen=True):
-    """What came of an answer since it was last saved. A long answer is saved as it goes on."""
+    """The text of an answer since the last save. A long answer is saved while it streams."""
 
     thread_id: str
     turn_id: str
@@ -104,7 +104,7 @@ class AnswerSaved(Event, frozen=True):
 
 @event("thread.tool_used")
 class ToolUsed(Event, frozen=True):
-    """A model asked for a tool, and this is what it was given. `arguments` is JSON."""
+    """A model called a tool and got this result. `arguments` is JSON."""
 
     thread_id: str
     turn_id: str
@@ -117,7 +117,7 @@ class ToolUsed(Event, frozen=True):
 
 @event("thread.answer_given")
 class AnswerGiven(Event, frozen=True):
-    """The answer, whole. The turn is done."""
+    """The complete answer. The turn is done."""
 
     thread_id: str
     turn_id: str
@@ -129,7 +129,7 @@ class AnswerGiven(Event, frozen=True):
 
 @event("thread.turn_stopped")
 class TurnStopped(Event, frozen=True):
-    """A person stopped it. What had come is kept."""
+    """A turn was stopped by a person. The text received so far is kept."""
 
     thread_id: str
     turn_id: str
@@ -139,7 +139,7 @@ class TurnStopped(Event, frozen=True):
 
 @event("thread.turn_failed")
 class TurnFailed(Event, frozen=True):
-    """The model failed. What had come is kept, and `hint` says what to do next."""
+    """The model failed. The text received so far is kept; `hint` says what to do next."""
 
     thread_id: str
     turn_id: str
@@ -151,7 +151,7 @@ class TurnFailed(Event, frozen=True):
 
 @event("thread.turn_left_uncertain")
 class TurnLeftUncertain(Event, frozen=True):
-    """It was sent, and nobody knows what became of it. It is never sent again by itself."""
+    """A turn was sent and its outcome is unknown. It is never sent again automatically."""
 
     thread_id: str
     turn_id: str
@@ -161,7 +161,7 @@ class TurnLeftUncertain(Event, frozen=True):
 
 @event("thread.message_hidden")
 class MessageHidden(Event, frozen=True):
-    """A message is folded away, for people and for prompts."""
+    """A message was hidden, from the page and from prompts."""
 
     thread_id: str
     message_id: str
@@ -169,7 +169,7 @@ class MessageHidden(Event, frozen=True):
 
 @event("thread.message_unhidden")
 class MessageUnhidden(Event, frozen=True):
-    """It is there again."""
+    """A hidden message was shown again."""
 
     thread_id: str
     message_id: str
@@ -177,9 +177,9 @@ class MessageUnhidden(Event, frozen=True):
 
 @event("thread.import_begun")
 class ImportBegun(Event, frozen=True):
-    """Conversations from elsewhere come in. Retract this, and all of them are gone.
+    """An import of conversations began. Retracting this event removes the whole import.
 
-    The one without a thread is the whole import; that of each thread stands on it.
+    The event without a thread is the import as a whole; each thread's own derives from it.
     """
 
     thread_id: str
@@ -190,7 +190,7 @@ class ImportBegun(Event, frozen=True):
 
 @event("thread.message_imported", schema=2)
 class MessageImported(Event, frozen=True):
-    """A message that was said elsewhere, at a time that its source claims."""
+    """A message was imported from another program, with the time given by its source."""
 
     thread_id: str
     message_id: str
@@ -209,7 +209,7 @@ def _without_attachments(data: dict[str, Any]) -> dict[str, Any]:
 
 @event("thread.files_found")
 class FilesFound(Event, frozen=True):
-    """Files of a message that was imported without them, from an export that has them."""
+    """Files were added to a message that an earlier import had brought in without them."""
 
     thread_id: str
     message_id: str
@@ -218,7 +218,7 @@ class FilesFound(Event, frozen=True):
 
 @event("thread.import_ended")
 class ImportEnded(Event, frozen=True):
-    """All of it is in."""
+    """An import was completed."""
 
     thread_id: str
     import_id: str
@@ -227,7 +227,7 @@ class ImportEnded(Event, frozen=True):
 
 @event("thread.topic_opened")
 class TopicOpened(Event, frozen=True):
-    """Something to come back to."""
+    """A topic was opened: something to come back to."""
 
     thread_id: str
     topic_id: str
@@ -236,7 +236,7 @@ class TopicOpened(Event, frozen=True):
 
 @event("thread.topic_noted")
 class TopicNoted(Event, frozen=True):
-    """Where a topic stands now."""
+    """The current state of a topic was noted."""
 
     thread_id: str
     topic_id: str
@@ -245,7 +245,7 @@ class TopicNoted(Event, frozen=True):
 
 @event("thread.topic_closed")
 class TopicClosed(Event, frozen=True):
-    """It is settled."""
+    """A topic was closed."""
 
     thread_id: str
     topic_id: str
@@ -253,7 +253,7 @@ class TopicClosed(Event, frozen=True):
 
 @event("thread.decision_noted")
 class DecisionNoted(Event, frozen=True):
-    """Something was decided."""
+    """A decision was noted."""
 
     thread_id: str
     decision_id: str
@@ -263,7 +263,7 @@ class DecisionNoted(Event, frozen=True):
 
 @event("thread.intent_noted")
 class IntentNoted(Event, frozen=True):
-    """What is to be done next, and has not been done."""
+    """An intent was noted: something still to do."""
 
     thread_id: str
     intent_id: str
@@ -272,7 +272,7 @@ class IntentNoted(Event, frozen=True):
 
 @event("thread.intent_settled")
 class IntentSettled(Event, frozen=True):
-    """It was done, or is no longer wanted."""
+    """An intent was done, or is no longer wanted."""
 
     thread_id: str
     intent_id: str
@@ -280,7 +280,7 @@ class IntentSettled(Event, frozen=True):
 
 @event("thread.day_marked")
 class DayMarked(Event, frozen=True):
-    """A day matters more than others, or no longer does."""
+    """A day was marked as important, or no longer is."""
 
     thread_id: str
     day: str
@@ -289,9 +289,9 @@ class DayMarked(Event, frozen=True):
 
 @event("thread.window_summarised")
 class WindowSummarised(Event, frozen=True):
-    """A stretch of the past was put in fewer words: the item holds them.
+    """A time window was summarised; the memory item `item_id` has the text.
 
-    `upto` is the newest message that was taken into account: a later one makes it stale.
+    `upto` is the newest message that the summary covers: a later one makes it stale.
     """
 
     thread_id: str
@@ -302,7 +302,7 @@ class WindowSummarised(Event, frozen=True):
 
 @event("thread.window_failed")
 class WindowFailed(Event, frozen=True):
-    """Nobody could put it in fewer words just now. It is tried again."""
+    """Summarising a time window failed. It is retried later."""
 
     thread_id: str
     window: str
@@ -312,14 +312,14 @@ class WindowFailed(Event, frozen=True):
 
 @event("thread.zone_set")
 class ZoneSet(Event, frozen=True):
-    """Where the person is, as an IANA time zone. Windows that are closed keep theirs."""
+    """The person's IANA time zone changed. Days that are over keep theirs."""
 
     zone: str
 
 
 @event("thread.model_called")
 class ModelCalled(Event, frozen=True):
-    """What a call of a model took. `cost_usd` is -1 where the price is not known."""
+    """Token usage and cost of one model call. `cost_usd` is -1 where the price is unknown."""
 
     purpose: str
     model: str

@@ -1,4 +1,4 @@
-"""What decisions about a conversation need to know of it: only what is open. Years stay outside."""
+"""State of a conversation for its deciders: only what is open, so it stays small over years."""
 
 import msgspec
 
@@ -32,7 +32,7 @@ WAITING, SENDING, STREAMING = "recorded", "sending", "streaming"
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn that has not ended. `since` is where its newest phase began."""
+    """A turn that has not ended. `since` is the position at which its current phase began."""
 
     turn_id: str
     message_id: str
@@ -45,7 +45,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Import(msgspec.Struct, frozen=True):
-    """An import: where it began, and what it has taken in."""
+    """An import: the position where it began, and how many messages it brought in."""
 
     position: int
     messages: int = 0
@@ -53,7 +53,7 @@ class Import(msgspec.Struct, frozen=True):
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """A conversation as it stands. Open turns are in the order in which they wait."""
+    """The current state of a conversation. Open turns are in queue order."""
 
     position: int
     title: str
@@ -65,18 +65,18 @@ class Conversation(msgspec.Struct, frozen=True):
     important: frozenset[str] = frozenset()
 
     def turn(self, turn_id: str) -> Turn | None:
-        """The open turn of that id."""
+        """The open turn with this id, if there is one."""
         return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
 
     @property
     def next_turn(self) -> Turn | None:
-        """The turn that may be sent now: the first, if it waits."""
+        """The turn that may be sent now: the first one, if it is still queued."""
         first = self.turns[0] if self.turns else None
         return first if first is not None and first.phase == WAITING else None
 
 
 def evolve(known: Conversation | None, fact: Fact) -> Conversation:
-    """The conversation after a fact."""
+    """The conversation after an event."""
     if isinstance(fact.event, ThreadOpened):
         return Conversation(fact.position, fact.event.title)
     if known is None:
@@ -92,12 +92,12 @@ def _turn_changes(known: Conversation, fact: Fact) -> dict[str, object]:
             return {"turns": (*known.turns, new)}
         case TurnSending(turn_id=turn_id, answer_id=answer_id, conductor=conductor):
             now = {"phase": SENDING, "answer_id": answer_id, "conductor": conductor}
-            return _on(known, turn_id, since=fact.position, **now)
+            return _with_turn_changed(known, turn_id, since=fact.position, **now)
         case TurnStreaming(turn_id=turn_id):
-            return _on(known, turn_id, since=fact.position, phase=STREAMING)
+            return _with_turn_changed(known, turn_id, since=fact.position, phase=STREAMING)
         case AnswerSaved(turn_id=turn_id, text=text):
             turn = known.turn(turn_id)
-            return _on(known, turn_id, text=turn.text + text) if turn else {}
+            return _with_turn_changed(known, turn_id, text=turn.text + text) if turn else {}
         case (
             AnswerGiven(turn_id=turn_id)
             | TurnStopped(turn_id=turn_id)
@@ -109,7 +109,7 @@ def _turn_changes(known: Conversation, fact: Fact) -> dict[str, object]:
             return {}
 
 
-def _on(known: Conversation, turn_id: str, **changes: object) -> dict[str, object]:
+def _with_turn_changed(known: Conversation, turn_id: str, **changes: object) -> dict[str, object]:
     return {
         "turns": tuple(
             msgspec.structs.replace(turn, **changes) if turn.turn_id == turn_id else turn
@@ -154,7 +154,7 @@ def _import_of(known: Conversation, fact: Fact) -> str:
     for name, one in known.imports.items():
         if one.position in fact.because:
             return name
-    raise Corrupt(f"{fact.event.wire} at {fact.position} belongs to no import")
+    raise Corrupt(f"{fact.event.wire} at {fact.position} does not belong to an import")
 
 
 def _note_changes(known: Conversation, fact: Fact) -> dict[str, object]:
@@ -177,13 +177,13 @@ CONVERSATION = Fold("thread.conversation", Conversation, evolve)
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where the person is."""
+    """The person's current time zone."""
 
     zone: str
 
 
 def evolve_place(known: Place | None, fact: Fact) -> Place:
-    """The place after a fact."""
+    """The time zone after an event."""
     if isinstance(fact.event, ZoneSet):
         return Place(fact.event.zone)
     if known is None:
@@ -196,11 +196,11 @@ PLACE_STREAM = "place"
 
 
 class Nothing(msgspec.Struct, frozen=True):
-    """A stream of which no decision needs to know anything."""
+    """The empty state of a stream whose deciders need no history."""
 
 
 def evolve_nothing(_: Nothing | None, fact: Fact) -> Nothing:
-    """Nothing changes."""
+    """The empty state, whatever happened."""
     del fact
     return Nothing()
 
@@ -208,17 +208,17 @@ def evolve_nothing(_: Nothing | None, fact: Fact) -> Nothing:
 CALLS = Fold("thread.calls", Nothing, evolve_nothing)
 CALLS_STREAM = "models"
 
-# Not in the tree of the thread: a summary counts wherever what it was made from does, so that going
-# back in a thread does not cost the summaries of what was said before.
+# Not in the tree of the thread: a summary is visible wherever its sources are, so that rewinding
+# does not lose the summaries of earlier messages.
 PYRAMID = Fold("thread.pyramid", Nothing, evolve_nothing)
 PYRAMID_STREAM = "pyramid"
 
 
 def stream_of(thread_id: str) -> str:
-    """The stream of a conversation, which is the root of its tree as well."""
+    """The stream of a thread, which is also the root of its branch tree."""
     return f"thread:{thread_id}"
 
 
 def thread_of(stream: str) -> str:
-    """The conversation whose stream this is; of another stream, nothing that there is."""
+    """The thread id of a stream; empty if it is not the stream of a thread."""
     return stream.removeprefix("thread:") if stream.startswith("thread:") else ""

@@ -1,7 +1,7 @@
-"""What stands beside messages, for a prompt: pictures as they are, text files in words, names else.
+"""Attachments in a prompt: images as images, text files as text, all others by name.
 
-A file is given once, beside the newest message that has it. Text files share a budget, and a prompt
-holds so many pictures and no more; of all others the model is told the name.
+A file is included once, with the newest message that has it. Text files share a token budget, and
+the number of images is limited; files beyond these limits are only named.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,12 +20,12 @@ Fetch = Callable[[Attachment], bytes | None]
 
 
 def no_file(_: Attachment) -> None:
-    """What a thread without a place for files fetches."""
+    """Fetch nothing: for a thread without a file store."""
     return
 
 
 class Attached:
-    """The attachments of the messages of one prompt, the newest message last."""
+    """The attachments of a prompt's messages, which are ordered from oldest to newest."""
 
     def __init__(
         self, said: Sequence[threads.Message], fetch: Fetch, limits: ContextLimits
@@ -38,15 +38,15 @@ class Attached:
             for one in message.attachments:
                 if one.digest not in self._owner:
                     self._owner[one.digest] = message
-                    self._take(one, fetch)
+                    self._load(one, fetch)
 
     @property
     def picture_tokens(self) -> int:
-        """What the pictures take, as models count them."""
+        """The token cost of the images, as models count them."""
         return len(self._pictures) * self._limits.picture
 
     def sections(self) -> list[Section]:
-        """What is offered, the newest first to stay."""
+        """Prompt sections of files and images; the newest have priority."""
         files = [self._piece(digest, text) for digest, text in self._texts.items()]
         pictures = [self._piece(digest, "[picture]") for digest in self._pictures]
         return [
@@ -55,7 +55,7 @@ class Attached:
         ]
 
     def parts(self, message: threads.Message, kept: set[str]) -> Iterable[Part]:
-        """What stands beside a message, of that which is in the prompt."""
+        """The prompt parts of a message's attachments; those not in `kept` are only named."""
         for one in message.attachments:
             ours = one.digest in kept and self._owner[one.digest] is message
             if ours and one.digest in self._pictures:
@@ -65,7 +65,7 @@ class Attached:
             else:
                 yield Text(named(one))
 
-    def _take(self, one: Attachment, fetch: Fetch) -> None:
+    def _load(self, one: Attachment, fetch: Fetch) -> None:
         picture = one.media_type.startswith("image/")
         if not (picture or one.media_type.startswith("text/")):
             return
@@ -75,12 +75,12 @@ class Attached:
         if content is not None and picture:
             self._pictures[one.digest] = Image(one.media_type, content)
         elif content is not None:
-            self._texts[one.digest] = self._read(one, content)
+            self._texts[one.digest] = self._file_text(one, content)
 
-    def _read(self, one: Attachment, content: bytes) -> str:
-        """The words of a file, as many as one file may have."""
+    def _file_text(self, one: Attachment, content: bytes) -> str:
+        """The text of a file, truncated to the limit for one file."""
         most = self._limits.files // 2
-        text = content[: most * 16].decode(errors="replace")  # no token is longer
+        text = content[: most * 16].decode(errors="replace")  # no token is longer than 16 bytes
         short = shortened(quoted(text), most)
         cut = "" if len(content) <= most * 16 and short == quoted(text) else ", cut"
         return f"[file {plain(one.name)}, {one.size:,} bytes{cut}]\n> {short}"
@@ -91,10 +91,10 @@ class Attached:
 
 
 def named(one: Attachment) -> str:
-    """A file by its name alone."""
+    """A placeholder line with the name and size of a file."""
     return f"[attached: {plain(one.name)}, {one.size:,} bytes]"
 
 
 def name_tokens(message: threads.Message) -> str:
-    """What a message takes besides its words, at most: the names of its files."""
+    """The placeholder lines of a message's files, to count their tokens."""
     return "\n".join(named(one) for one in message.attachments)

@@ -1,8 +1,8 @@
-"""What a model is told: who it is, what it should know, and what was said, within a budget.
+"""Prompt builder: system text, summaries, memory, lessons, notes and dialogue in a token budget.
 
-Yesterday and today word for word; before that the pyramid; what memory has on the question; the
-lessons that stand; what is open. Each piece names the facts it came from, and the ledger of all of
-it is kept before the prompt is sent. What was stored is quoted: it cannot pass for instructions.
+Yesterday and today are included word for word, earlier times as summaries of the pyramid. Each
+piece names the facts it was made from, and the ledger of all pieces is recorded before the prompt
+is sent. Stored text is quoted, so it cannot pass for instructions.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,21 +31,23 @@ from everloop.thread.turns.runner import Prepared, Toolbox
 
 DIALOGUE, QUESTION = "dialogue", "question"
 NOTES_MAX = 40
-MESSAGES = 200  # that are read at first; if there is room for more, more are
+MESSAGES = 200  # read at first; more are read if there is room for them
 EARLIER = "(earlier)"
-FRAME = 20  # tokens that no piece holds: what stands for an answer's question that is out of sight
-SPOKEN = frozenset({DIALOGUE, QUESTION, "files", "pictures"})  # these go to the model as messages
+FRAME = 20  # tokens outside of all pieces: the placeholder for a question that is not in the prompt
+SPOKEN = frozenset(
+    {DIALOGUE, QUESTION, "files", "pictures"}
+)  # sections that become messages, not system text
 
 Teach = Callable[[], Iterable[Piece]]
 
 
 def no_lessons() -> list[Piece]:
-    """What a thread without lessons is taught."""
+    """No lessons: for a thread without a lesson service."""
     return []
 
 
 class Preparing:
-    """Puts the prompt of a turn together."""
+    """Builds the prompt of a turn."""
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class Preparing:
         self._teach, self._fetch = teach, fetch
 
     def __call__(self, thread_id: str, turn_id: str, branch: str, toolbox: Toolbox) -> Prepared:
-        """The prompt for a turn of a branch, with its ledger.
+        """Build the prompt for a turn on a branch, with its ledger.
 
         Raises:
             Invalid: the message alone is longer than a prompt may be.
@@ -72,61 +74,61 @@ class Preparing:
             now = self._clock.now()
             zone = threads.zones(reader).at(microseconds(now))
             here = now.astimezone(zone)
-            said = _dialogue(reader, thread_id, asked, here.date(), self._limits.dialogue)
+            said = _read_dialogue(reader, thread_id, asked, here.date(), self._limits.dialogue)
             attached = Attached([*said, asked], self._fetch, self._limits)
             sections = [
-                _who(here, asked),
+                _system_section(here, asked),
                 *past(reader, thread_id, here.date(), self._limits.past),
-                self._notes(reader, thread_id, branch),
-                self._lessons(),
-                self._recalled(reader, asked, self._near(said)),
-                self._spoken(said),
+                self._notes_section(reader, thread_id, branch),
+                self._lessons_section(),
+                self._recall_section(reader, asked, self._ids_in_dialogue(said)),
+                self._dialogue_section(said),
                 *attached.sections(),
-                _question(asked),
+                _question_section(asked),
             ]
         tools = tuple(toolbox.tools)
-        assembled = self._assembled(sections, _tool_tokens(tools) + attached.picture_tokens)
-        prompt = _prompt(assembled, said, asked, attached, tools)
+        assembled = self._assemble(sections, _tool_tokens(tools) + attached.picture_tokens)
+        prompt = _to_prompt(assembled, said, asked, attached, tools)
         return Prepared(prompt, assembled.ledger, (asked.position,))
 
-    def _assembled(self, sections: Sequence[Section], elsewhere: int) -> Assembled:
-        """The sections within what is left of the budget beside tools and pictures."""
+    def _assemble(self, sections: Sequence[Section], elsewhere: int) -> Assembled:
+        """Fit the sections into the budget that tools and images leave."""
         hard = max(0, self._limits.hard - elsewhere - FRAME)
         budget = Budget(min(self._limits.soft, hard), hard)
         try:
             return assemble(sections, budget, principal=OWNER, tokens=TOKENS)
         except Invalid as problem:
             raise Invalid(
-                f"the message does not fit into a prompt: {problem}",
+                f"the message is too long for a prompt: {problem}",
                 hint="Attach it as a file, or raise thread.context.hard.",
             ) from problem
 
-    def _near(self, said: Sequence[threads.Message]) -> set[str]:
-        """The messages that the dialogue has room for; memory need not bring them."""
+    def _ids_in_dialogue(self, said: Sequence[threads.Message]) -> set[str]:
+        """The messages that fit into the dialogue; memory search need not repeat them."""
         near: set[str] = set()
         left = self._limits.dialogue
         for one in reversed(said):
-            left -= TOKENS(_spoken_text(one)) + 1
+            left -= TOKENS(_message_text(one)) + 1
             if left < 0:
                 break
             near.add(one.message_id)
         return near
 
-    def _spoken(self, said: Sequence[threads.Message]) -> Section:
-        """The dialogue, the newest first, without holes."""
+    def _dialogue_section(self, said: Sequence[threads.Message]) -> Section:
+        """The section of the dialogue: newest messages first, without gaps."""
         pieces = tuple(
-            Piece(one.message_id, _spoken_text(one), (one.position,), priority=number)
+            Piece(one.message_id, _message_text(one), (one.position,), priority=number)
             for number, one in enumerate(said)
         )
         most = self._limits.dialogue
         return Section(DIALOGUE, "should", pieces, tokens_max=most, stays=100, unbroken=True)
 
-    def _notes(self, reader: Reader, thread_id: str, branch: str) -> Section:
-        """Open topics and intents, and the newest decisions."""
+    def _notes_section(self, reader: Reader, thread_id: str, branch: str) -> Section:
+        """The section of notes: open topics and intents, and the newest decisions."""
         known = self._log.state(CONVERSATION, stream_of(thread_id), branch=branch)
         open_ids = [*known.topics, *known.intents] if known else []
         pieces = tuple(
-            Piece(note.note_id, _noted(note), (note.position,), priority=note.position)
+            Piece(note.note_id, _note_line(note), (note.position,), priority=note.position)
             for note in in_mind(reader, thread_id, open_ids, NOTES_MAX)
         )
         return Section(
@@ -138,7 +140,7 @@ class Preparing:
             stays=80,
         )
 
-    def _lessons(self) -> Section:
+    def _lessons_section(self) -> Section:
         return Section(
             "lessons",
             "should",
@@ -148,8 +150,8 @@ class Preparing:
             stays=70,
         )
 
-    def _recalled(self, reader: Reader, asked: threads.Message, near: set[str]) -> Section:
-        """What memory has on the question, apart from what is near or folded away."""
+    def _recall_section(self, reader: Reader, asked: threads.Message, near: set[str]) -> Section:
+        """The section of memories on the question, without nearby and hidden messages."""
         most = self._limits.hits
         question = Asked(asked.text[:2_000], limit=most * 2)
         hits = self._keeper.recall(OWNER, question).hits if asked.text.strip() and most else ()
@@ -179,12 +181,12 @@ class Preparing:
 # -- inside ----------------------------------------------------------------------------------------
 
 
-def _dialogue(
+def _read_dialogue(
     reader: Reader, thread_id: str, asked: threads.Message, today: date, room: int
 ) -> list[threads.Message]:
-    """What was said yesterday and today before what is asked now, answers after their questions.
+    """The messages of yesterday and today before the question, answers after their questions.
 
-    Of a long day, not much more is read than there is room for.
+    On a long day, not many more messages are read than fit.
     """
     day, most = in_full_since(today).isoformat(), MESSAGES
     said = threads.said_since(reader, thread_id, day, most)
@@ -209,7 +211,7 @@ def _dialogue(
     return sorted(before, key=order)
 
 
-def _prompt(
+def _to_prompt(
     assembled: Assembled,
     said: Sequence[threads.Message],
     asked: threads.Message,
@@ -225,13 +227,13 @@ def _prompt(
         if not entry.left_out
     }
     spoken = [*(one for one in said if one.message_id in kept), asked]
-    return Prompt(_messages(spoken, attached, kept), system=system, tools=tools)
+    return Prompt(_to_model_messages(spoken, attached, kept), system=system, tools=tools)
 
 
-def _messages(
+def _to_model_messages(
     said: Sequence[threads.Message], attached: Attached, kept: set[str]
 ) -> tuple[Message, ...]:
-    """The dialogue as a model wants it: turns of one speaker after the other, the person first."""
+    """The dialogue in the form models expect: alternating roles, the user first."""
     turns: list[tuple[str, list[Part]]] = []
     if said[0].role == "assistant":
         turns.append(("user", [Text(EARLIER)]))
@@ -248,13 +250,13 @@ def _messages(
     )
 
 
-def _spoken_text(one: threads.Message) -> str:
+def _message_text(one: threads.Message) -> str:
     return "\n".join(part for part in (one.text, name_tokens(one)) if part)
 
 
-def _question(asked: threads.Message) -> Section:
+def _question_section(asked: threads.Message) -> Section:
     return Section(
-        QUESTION, "must", (Piece(asked.message_id, _spoken_text(asked), (asked.position,)),)
+        QUESTION, "must", (Piece(asked.message_id, _message_text(asked), (asked.position,)),)
     )
 
 
@@ -262,7 +264,7 @@ def _tool_tokens(tools: tuple[Tool, ...]) -> int:
     return TOKENS(msgspec.json.encode(tools).decode()) if tools else 0
 
 
-def _who(now: datetime, asked: threads.Message) -> Section:
+def _system_section(now: datetime, asked: threads.Message) -> Section:
     text = (
         "You are the assistant in Everloop, one conversation that goes on for years. Answer the"
         " person directly and plainly. What stands below under headings is what Everloop remembers:"
@@ -274,6 +276,6 @@ def _who(now: datetime, asked: threads.Message) -> Section:
     return Section("you", "must", (Piece("you", text, (asked.position,)),))
 
 
-def _noted(note: Note) -> str:
+def _note_line(note: Note) -> str:
     more = f": {quoted(note.text)}" if note.text != note.title else ""
     return f"- {note.at:%Y-%m-%d} {note.sort}: {quoted(note.title)}{more}"

@@ -1,7 +1,7 @@
-"""The pyramid in a prompt: each day before yesterday once, in the detail that its age is due.
+"""Summaries of the past in a prompt: each day before yesterday once, in less detail with age.
 
-If the windows of a tier have more to say than it may cost, each is shortened to its share; so a
-long summary costs words and never a whole window, and no stretch of the past is missing.
+If the summaries of a tier exceed its budget, each is truncated to its share. So a long summary
+loses sentences, but no window is ever left out.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from everloop.thread.pyramid.summaries import oldest_day, summaries, texts
 from everloop.thread.quoting import TOKENS, quoted, shares, shortened
 from everloop.thread.settings import PastLimits
 
-FRAME = 8  # tokens of a window's name, its marks and its line
+FRAME = 8  # tokens of a window's key, its brackets and its line break
 Said = list[tuple[Window, int, str]]
 
 
 def past(reader: Reader, thread_id: str, today: date, limits: PastLimits) -> list[Section]:
-    """A section for each tier, the oldest first."""
+    """A prompt section for each tier, the oldest first."""
     oldest = oldest_day(reader, thread_id)
     windows = list(pyramid(today, oldest)) if oldest else []
     known = summaries(reader, thread_id, [window.key for window in windows])
@@ -34,20 +34,20 @@ def past(reader: Reader, thread_id: str, today: date, limits: PastLimits) -> lis
 
 
 def tier_section(tier: Tier, said: Said, most: int) -> Section:
-    """The windows of a tier, each with what it says and where that stands in the log."""
+    """The prompt section of one tier, with a piece for each window."""
     heading = f"## Earlier, {tier} by {tier}"
     mine = [one for one in said if one[0].tier == tier]
     room = most - TOKENS(heading) - FRAME
     pieces = tuple(
         Piece(window.key, text, (position,), priority=number)
-        for number, (window, position, text) in enumerate(_fitted(mine, room))
+        for number, (window, position, text) in enumerate(_fit(mine, room))
     )
     strength: Strength = "should" if tier in ("day", "week") else "nice"
     return Section(f"{tier}s", strength, pieces, heading=heading, tokens_max=most, stays=60)
 
 
-def _fitted(said: Said, room: int) -> Sequence[tuple[Window, int, str]]:
-    """What each window says, in its share."""
+def _fit(said: Said, room: int) -> Sequence[tuple[Window, int, str]]:
+    """The text of each window, truncated to its share."""
     whole = [(window, at, f"[{window.key}] {quoted(text)}") for window, at, text in said]
     share = shares([TOKENS(text) + FRAME for _, _, text in whole], room) - FRAME
     return [(window, at, shortened(text, max(1, share))) for window, at, text in whole]

@@ -1,4 +1,4 @@
-"""What a prompt was made of, for a person to see: each piece with what it is and what it says."""
+"""Prompt inspector: the sections and pieces of a sent prompt, with their sources and text."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from everloop.log.model.record import fact_of
 from everloop.memory.model.events import ContextAssembled, Ledger
 from everloop.memory.model.state import context_stream
 
-WORDS = 400  # characters of a piece that are shown
+WORDS = 400  # characters shown of a piece
 SORTS = {
     "thread.message_sent": "message",
     "thread.message_imported": "message",
@@ -22,7 +22,7 @@ SORTS = {
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """One piece: which section, what it took, why it is not in, what it is, and its words."""
+    """A piece of a prompt: its tokens, why it was left out, its kind, and how its text begins."""
 
     key: str
     tokens: int
@@ -33,7 +33,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class SeenSection(msgspec.Struct, frozen=True):
-    """One section of the prompt."""
+    """A section of a prompt."""
 
     name: str
     tier: str
@@ -43,7 +43,7 @@ class SeenSection(msgspec.Struct, frozen=True):
 
 
 class Inspected(msgspec.Struct, frozen=True):
-    """A prompt, opened."""
+    """A sent prompt in all its parts."""
 
     context_id: str
     tokens: int
@@ -54,22 +54,22 @@ class Inspected(msgspec.Struct, frozen=True):
     sections: tuple[SeenSection, ...]
 
 
-class _Words(msgspec.Struct):
+class _PieceText(msgspec.Struct):
     text: str = ""
     description: str = ""
     note: str = ""
     title: str = ""
 
 
-_COUNTS = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # noqa: S608
-_read = msgspec.json.Decoder(_Words).decode
+_IS_VISIBLE = f"SELECT 1 FROM log l WHERE l.position = ? AND {visible('l')}"  # noqa: S608
+_decode_text = msgspec.json.Decoder(_PieceText).decode
 
 
 def inspect(reader: Reader, context_id: str) -> Inspected:
-    """The prompt of that name.
+    """The prompt with this context id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such prompt.
     """
     rows = reader.rows(
         "SELECT position FROM log WHERE stream = ? ORDER BY position LIMIT 1",
@@ -77,11 +77,11 @@ def inspect(reader: Reader, context_id: str) -> Inspected:
     )
     happened = fact_of(reader.record(rows[0][0])).event if rows else None
     if not isinstance(happened, ContextAssembled):
-        raise NotFound(f"no prompt {context_id!r}", hint="Open one from its answer.")
-    return _opened(reader, context_id, happened.ledger)
+        raise NotFound(f"no prompt {context_id!r}", hint="Open the prompt from its answer.")
+    return _inspect_ledger(reader, context_id, happened.ledger)
 
 
-def _opened(reader: Reader, context_id: str, ledger: Ledger) -> Inspected:
+def _inspect_ledger(reader: Reader, context_id: str, ledger: Ledger) -> Inspected:
     return Inspected(
         context_id,
         ledger.tokens,
@@ -101,7 +101,7 @@ def _opened(reader: Reader, context_id: str, ledger: Ledger) -> Inspected:
                         entry.tokens,
                         entry.left_out,
                         entry.positions,
-                        *_what(reader, section.name, entry.positions),
+                        *_kind_and_text(reader, section.name, entry.positions),
                     )
                     for entry in section.entries
                 ),
@@ -111,14 +111,14 @@ def _opened(reader: Reader, context_id: str, ledger: Ledger) -> Inspected:
     )
 
 
-def _what(reader: Reader, section: str, positions: tuple[int, ...]) -> tuple[str, str]:
-    """What a piece is, and how it begins. What was taken back or purged says nothing."""
+def _kind_and_text(reader: Reader, section: str, positions: tuple[int, ...]) -> tuple[str, str]:
+    """The kind of a piece, and how its text begins; no text if it was deleted or purged."""
     if not positions or section == "you":
         return ("instructions", "") if section == "you" else ("", "")
     record = reader.record(positions[0])
-    if not reader.rows(_COUNTS, (positions[0],)):
+    if not reader.rows(_IS_VISIBLE, (positions[0],)):
         return "gone", ""
-    words = _read(record.data) if record.data is not None else _Words()
+    words = _decode_text(record.data) if record.data is not None else _PieceText()
     text = words.text or words.description or words.note or words.title
     sort = SORTS.get(record.kind, record.kind.partition(".")[0])
     return sort, text[:WORDS]

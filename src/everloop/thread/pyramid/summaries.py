@@ -1,8 +1,8 @@
-"""What the past was put into, and how new it would have to be: the pyramid as the log has it.
+"""Queries on the summary pyramid: current summaries, and how fresh each has to be.
 
-A day is touched by its messages, by hiding one, and by what says whether it matters; a week by what
-its days are touched by, and so on up. A summary is as new as the newest of that which it knew of.
-Where branches of a thread share a stretch of the past, the one that knew most of it holds.
+A day changes when it gets a message, when a message is hidden, or when its importance changes; a
+week changes when one of its days does, and so on upwards. A summary is as fresh as the newest fact
+it covers (`upto`). Where branches of a thread share a window, the freshest summary wins.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from everloop.thread.queries import threads
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a window was put into; without an item, there was nothing to say.
+    """The summary of a window; without an item, there was nothing to summarise.
 
-    With a `reason`, the last tries failed, so many of them; an older item may stand. `position` is
-    where that was noted, and `tried` where the last try was.
+    With a `reason`, the last `failures` attempts failed, and `item_id` is an older summary, if any.
+    `position` is where that summary was recorded, `tried` where the last attempt was.
     """
 
     window: str
@@ -38,7 +38,7 @@ class Summary(msgspec.Struct, frozen=True):
 def summaries(
     reader: Reader, thread_id: str, keys: Sequence[str] | None = None
 ) -> dict[str, Summary]:
-    """The newest summary, or failure, of each window; if windows are named, of these alone."""
+    """The newest summary or failure of each window; with `keys`, of these windows only."""
     named = msgspec.json.encode(keys).decode()
     found: dict[str, Summary] = {}
     rows = reader.rows(_ALL if keys is None else _NAMED, {"thread": thread_id, "keys": named})
@@ -54,9 +54,11 @@ def summaries(
 
 
 def replaced(reader: Reader, thread_id: str) -> dict[str, int]:
-    """The items of summaries that a later one of the same window took the place of, and where."""
+    """Item ids and positions of summaries that a newer one of the same window replaced."""
     named = {"thread": thread_id, "keys": ""}
-    rows = [row for row in reader.rows(_ALL, named) if not row[3]]  # the last of a window holds
+    rows = [
+        row for row in reader.rows(_ALL, named) if not row[3]
+    ]  # the last row of a window is the current summary
     holds = {window: (item_id, at) for window, item_id, _, _, _, at in rows}
     older = [
         item_id
@@ -67,7 +69,7 @@ def replaced(reader: Reader, thread_id: str) -> dict[str, int]:
 
 
 def left_over(reader: Reader, thread_id: str, window: Window, host: str) -> dict[str, int]:
-    """The summaries of a window that were kept and never noted, and where: a process died there."""
+    """Orphaned summaries of a window, with their positions: a crash kept them unrecorded."""
     first = datetime(window.first.year, window.first.month, window.first.day, tzinfo=UTC)
     named = {
         "thread": thread_id,
@@ -76,37 +78,37 @@ def left_over(reader: Reader, thread_id: str, window: Window, host: str) -> dict
         "at": microseconds(first),
         "begins": title_of(window, ""),
     }
-    return dict(reader.rows(_LEFT_OVER, named))
+    return dict(reader.rows(_ORPHANED, named))
 
 
 def title_of(window: Window, title: str) -> str:
-    """What the summary of a window is called."""
+    """The title of a window's summary."""
     return f"{window.key.replace(':', ' ')}: {title}"
 
 
 def unwanted(reader: Reader, thread_id: str) -> dict[str, Summary]:
-    """The newest summary of each window that somebody took back: that itself, nothing below it."""
+    """The newest summary of each window that a person deleted directly, by window key."""
     named = {"thread": thread_id, "kind": Retracted.wire, "engine": ENGINE}
     return {
         window: Summary(window, "", upto, position, position, moment(at))
-        for window, upto, at, position in reader.rows(_UNWANTED, named)
+        for window, upto, at, position in reader.rows(_DELETED_BY_PERSON, named)
     }
 
 
 def touched_by_day(reader: Reader, thread_id: str, first: date, until: date) -> dict[date, int]:
-    """For each day with messages, the position of the newest fact that its summary tells of."""
+    """For each day with messages, the position of the newest fact that concerns its summary."""
     within = {"thread": thread_id, "first": first.isoformat(), "until": until.isoformat()}
     touched = {date.fromisoformat(day): position for day, position in reader.rows(_DAYS, within)}
     for day, position in reader.rows(_HIDDEN_DAYS, within):
         touched[date.fromisoformat(day)] = max(touched[date.fromisoformat(day)], position)
-    for day, (_, position) in _weights(reader, thread_id).items():
+    for day, (_, position) in _day_importance(reader, thread_id).items():
         if day in touched:
             touched[day] = max(touched[day], position)
     return touched
 
 
 def needs(touched: Mapping[date, int]) -> dict[Window, int]:
-    """How new the summary of each window with something in it has to be."""
+    """The position that the summary of each non-empty window has to cover."""
     needed: dict[Window, int] = {}
     for day, position in touched.items():
         for tier in TIERS:
@@ -116,7 +118,7 @@ def needs(touched: Mapping[date, int]) -> dict[Window, int]:
 
 
 def is_current(window: Window, known: Mapping[str, Summary], needed: int) -> bool:
-    """Whether the last try knew of all there is to know, summaries of the tier below included."""
+    """Whether the last attempt covers everything, including summaries of the tier below."""
     own = known.get(window.key)
     if own is None or own.upto < needed:
         return False
@@ -124,12 +126,12 @@ def is_current(window: Window, known: Mapping[str, Summary], needed: int) -> boo
 
 
 def important_days(reader: Reader, thread_id: str) -> set[date]:
-    """The days that were marked, and those on which something was decided."""
-    return {day for day, (important, _) in _weights(reader, thread_id).items() if important}
+    """The days that were marked as important, and those with a decision."""
+    return {day for day, (important, _) in _day_importance(reader, thread_id).items() if important}
 
 
 def hides_of(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
-    """The facts that say which messages of a window are folded away."""
+    """Positions of the facts that hide or unhide messages of a window."""
     within = {
         "thread": thread_id,
         "first": window.first.isoformat(),
@@ -139,19 +141,19 @@ def hides_of(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
 
 
 def taken_back_by(reader: Reader, thread_id: str, window: Window) -> tuple[int, ...]:
-    """The retractions for which a window lost a summary; with them undone, it has that again."""
+    """Positions of the retractions that removed a summary of a window; undoing them restores it."""
     named = {"thread": thread_id, "window": window.key, "kind": Retracted.wire, "engine": ENGINE}
-    return tuple(row[0] for row in reader.rows(_TAKEN_BACK_BY, named))
+    return tuple(row[0] for row in reader.rows(_RETRACTIONS, named))
 
 
 def oldest_day(reader: Reader, thread_id: str) -> date | None:
-    """The first day on which something was said."""
+    """The day of the oldest message."""
     rows = reader.rows(_OLDEST, (thread_id,))
     return date.fromisoformat(rows[0][0]) if rows else None
 
 
 def texts(reader: Reader, items: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """What these items say now, and where each was taken in."""
+    """The position and current text of each of these memory items."""
     named = msgspec.json.encode(list(items)).decode()
     return {name: (position, text) for position, name, text in reader.rows(_TEXTS, (named,))}
 
@@ -159,8 +161,8 @@ def texts(reader: Reader, items: Sequence[str]) -> dict[str, tuple[int, str]]:
 # -- inside ----------------------------------------------------------------------------------------
 
 
-def _weights(reader: Reader, thread_id: str) -> dict[date, tuple[bool, int]]:
-    """Whether a day matters, and the newest fact that says so. A person's word wins."""
+def _day_importance(reader: Reader, thread_id: str) -> dict[date, tuple[bool, int]]:
+    """Whether a day is important, and the newest fact that says so. A person's mark wins."""
     zones = threads.zones(reader)
     found: dict[date, tuple[bool, int]] = {}
     for position, at, source_day in reader.rows(_DECISIONS, (thread_id,)):
@@ -180,18 +182,18 @@ _NAMED = f"""
 {_SUMMARY} FROM json_each(:keys) j CROSS JOIN thread_windows w ON w.window = j.value
 WHERE w.thread_id = :thread AND {visible("w")} ORDER BY w.upto, w.position
 """
-_LEFT_OVER = f"""
+_ORPHANED = f"""
 SELECT i.item_id, i.position FROM memory_items i JOIN memory_versions v ON v.position = i.position
 WHERE i.happened_at = :at AND i.kind = 'summary' AND {visible("i")}
 AND json_extract(i.origin, '$.host') = :host AND json_extract(i.origin, '$.session') = :thread
 AND substr(v.title, 1, length(:begins)) = :begins AND NOT EXISTS (
     SELECT 1 FROM thread_windows w WHERE w.thread_id = :thread AND w.item_id = i.item_id)
-AND NOT EXISTS (  -- nor was it made from such a one, by somebody else
+AND NOT EXISTS (  -- nor was it derived from a summary of this window
     SELECT 1 FROM memory_sources s JOIN thread_windows w ON w.item_id = s.source_id
     WHERE s.position = i.position AND w.thread_id = :thread AND w.window = :window)
 ORDER BY i.position
 """  # noqa: S608 - our own condition
-_UNWANTED = """
+_DELETED_BY_PERSON = """
 SELECT w.window, w.upto, w.at, w.position FROM temp.active a
 CROSS JOIN log l ON l.position = a.position AND l.kind = :kind AND l.actor <> :engine
 CROSS JOIN json_each(l.data, '$.positions') p
@@ -212,8 +214,8 @@ WHERE m.thread_id = :thread AND m.day >= :first AND m.day < :until
 AND {visible("h")} AND {visible("m")}
 """  # noqa: S608 - our own conditions
 _HIDDEN_DAYS = f"SELECT day, max(position) FROM ({_HIDES}) GROUP BY day"  # noqa: S608
-# What the engine took back, it had replaced: that is not undone.
-_TAKEN_BACK_BY = """
+# The engine retracts only summaries that it replaced: those are not restored.
+_RETRACTIONS = """
 SELECT DISTINCT h.hidden_by FROM thread_windows w
 JOIN temp.sight s ON s.branch = w.branch AND w.position <= s.cap
 JOIN log_hidden h ON h.position = w.position JOIN temp.active a ON a.position = h.hidden_by
@@ -227,7 +229,7 @@ _MARKS = f"""
 SELECT d.day, d.important, d.position FROM thread_days d WHERE d.thread_id = ? AND {visible("d")}
 ORDER BY d.position
 """  # noqa: S608 - our own condition
-# A decision belongs to the day of the message that it stands on, by itself or by its turn.
+# A decision belongs to the day of the message it derives from, directly or through its turn.
 _DECISIONS = f"""
 SELECT n.position, n.at, max(coalesce(m.day, q.day))
 FROM thread_notes n JOIN log l ON l.position = n.position

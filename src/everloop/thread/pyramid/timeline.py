@@ -1,4 +1,4 @@
-"""The past as a picture: which windows there are, what each holds, which a prompt shows today."""
+"""Timeline queries: the windows of a thread, their summaries, and which a prompt shows today."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -30,10 +30,10 @@ from everloop.thread.quoting import TOKENS
 
 
 class Band(msgspec.Struct, frozen=True):
-    """A window: what it holds, how it is kept, and whether a prompt shows it today.
+    """A window with its summary, and whether a prompt shows it today.
 
-    `state` is `open` (not over yet), `fresh`, `stale` (something came later), `failed`, or
-    `missing` (not summed up yet).
+    `state` is `open` (not over yet), `fresh`, `stale` (it changed since), `failed`, or `missing`
+    (not summarised yet).
     """
 
     key: str
@@ -51,7 +51,7 @@ class Band(msgspec.Struct, frozen=True):
 
 
 class Closer(msgspec.Struct, frozen=True):
-    """A window, what it is made of one tier down, and, of a day, the messages."""
+    """A window, its windows of the tier below, and the messages if it is a day."""
 
     band: Band
     below: tuple[Band, ...]
@@ -59,20 +59,20 @@ class Closer(msgspec.Struct, frozen=True):
 
 
 def bands(reader: Reader, thread_id: str, today: date, tiers: Iterable[Tier]) -> list[Band]:
-    """Every window of these tiers with something in it, oldest first."""
-    picture = _Picture(reader, thread_id, today, date.min, date.max)
+    """Every non-empty window of these tiers, oldest first."""
+    picture = _DayRange(reader, thread_id, today, date.min, date.max)
     wanted = {holding(day, tier) for day in picture.days for tier in tiers}
     return picture.bands(reader, sorted(wanted))
 
 
 def closer(reader: Reader, thread_id: str, today: date, key: str) -> Closer:
-    """One window, and one tier down.
+    """Zoom into a window: itself, and the tier below.
 
     Raises:
-        Invalid: there is no such window.
+        Invalid: `key` is not the name of a window.
     """
     window = window_of(key)
-    picture = _Picture(reader, thread_id, today, window.first, window.until)
+    picture = _DayRange(reader, thread_id, today, window.first, window.until)
     below = [part for part in window.below if picture.within(part)]
     band, *parts = picture.bands(reader, [window, *below])
     said: tuple[threads.Message, ...] = ()
@@ -82,8 +82,8 @@ def closer(reader: Reader, thread_id: str, today: date, key: str) -> Closer:
     return Closer(band, tuple(parts), said)
 
 
-class _Picture:
-    """A stretch of days as it is seen today."""
+class _DayRange:
+    """Days, summaries and importance of a range of days, loaded once."""
 
     def __init__(
         self, reader: Reader, thread_id: str, today: date, first: date, until: date
@@ -99,12 +99,12 @@ class _Picture:
         self._shown = set(pyramid(today, oldest)) if oldest else set[Window]()
 
     def within(self, window: Window) -> list[date]:
-        """The days of a window on which something was said."""
+        """The days of a window that have messages."""
         first = bisect_left(self._ordered, window.first)
         return self._ordered[first : bisect_left(self._ordered, window.until)]
 
     def bands(self, reader: Reader, windows: list[Window]) -> list[Band]:
-        """These windows, each with what it was put into."""
+        """These windows with their summaries."""
         known = [self._known[window.key] for window in windows if window.key in self._known]
         said = texts(reader, [one.item_id for one in known if one.item_id])
         return [self._band(window, said) for window in windows]

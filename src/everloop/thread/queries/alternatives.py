@@ -1,4 +1,4 @@
-"""Other versions of an answer: those to the same question, on whatever branch they stand."""
+"""Alternative answers to the same question, across all branches."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from everloop.thread.queries import threads
 
 
 class Version(msgspec.Struct, frozen=True):
-    """One answer among several. `standing`: the thread shows it now."""
+    """One of several answers. `standing`: it is on the current branch."""
 
     message_id: str
     branch: str
@@ -22,7 +22,7 @@ class Version(msgspec.Struct, frozen=True):
 
 
 def versions(log: Log, message_id: str) -> list[Version]:
-    """Every answer to the question that a message answers, or asks, the oldest first.
+    """Every answer to the question that a message asks or answers, the oldest first.
 
     Raises:
         NotFound: there is no such message on any branch.
@@ -30,13 +30,15 @@ def versions(log: Log, message_id: str) -> list[Version]:
     with log.file.reading() as reader:
         rows = reader.rows(_QUESTION, (message_id,))
         if not rows:
-            raise NotFound(f"no message {message_id!r} here", hint="It may have been taken back.")
+            raise NotFound(f"no message {message_id!r}", hint="It may have been deleted.")
         found = reader.rows(_ANSWERS, rows[0])
-    return list(_counting(log, rows[0][0], found))
+    return list(_visible_versions(log, rows[0][0], found))
 
 
-def _counting(log: Log, thread_id: str, found: list[tuple[int, str, str]]) -> Iterator[Version]:
-    """Those of them that were not taken back."""
+def _visible_versions(
+    log: Log, thread_id: str, found: list[tuple[int, str, str]]
+) -> Iterator[Version]:
+    """The answers that were not deleted."""
     sight = log.branches.sight([log.branches.standing[stream_of(thread_id)]])
     for position, branch, message_id in found:
         try:

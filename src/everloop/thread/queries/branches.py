@@ -1,4 +1,4 @@
-"""The branches of a conversation as a tree, and two of them side by side."""
+"""Branches of a thread: list them as a tree, and compare two of them."""
 
 import msgspec
 
@@ -12,19 +12,19 @@ SAMPLE = 500
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A branch: whence it came, where it left, what it ends with, how much is its own."""
+    """A branch: its parent, where it forked, its newest message, and how many are its own."""
 
     branch: str
     parent: str
     at: int
     standing: bool
-    left_after: str  # the message after which it left its parent
+    left_after: str  # the message after which it forked from its parent
     newest: threads.Message | None
     own: int
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """Two branches: what they share to the end, and what each has after that."""
+    """Two branches: the last message they share, and what each has after it."""
 
     shared: threads.Message | None
     first: tuple[threads.Message, ...]
@@ -32,21 +32,21 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 def lines(log: Log, thread_id: str) -> list[Line]:
-    """Every branch of a thread, the trunk first."""
+    """Every branch of a thread, the main branch first."""
     tree = stream_of(thread_id)
     if tree not in log.branches:
         raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
     standing = log.branches.standing[tree]
     own = [branch for branch in log.branches.by_name.values() if branch.root == tree]
     with log.file.reading() as reader:
-        return [_line(reader, log, thread_id, branch, standing) for branch in own]
+        return [_load_branch(reader, log, thread_id, branch, standing) for branch in own]
 
 
 def compared(log: Log, thread_id: str, first: str, second: str) -> Compared:
-    """Two branches side by side.
+    """Compare two branches of a thread.
 
     Raises:
-        Invalid: one of them is no branch of this thread.
+        Invalid: one of them is not a branch of this thread.
     """
     one, two = (_messages(log, thread_id, branch) for branch in (first, second))
     shared = 0
@@ -56,11 +56,11 @@ def compared(log: Log, thread_id: str, first: str, second: str) -> Compared:
     return Compared(last, one[shared:], two[shared:])
 
 
-def _line(reader: Reader, log: Log, thread_id: str, branch: Branch, standing: str) -> Line:
+def _load_branch(reader: Reader, log: Log, thread_id: str, branch: Branch, standing: str) -> Line:
     reader.look(log.branches.standing_with(branch.name))
     newest = threads.newest(reader, thread_id, 1).messages
-    own = reader.rows(_OWN, (thread_id, branch.name))[0][0]
-    left = reader.rows(_LEFT, (thread_id, branch.at)) if branch.parent else []
+    own = reader.rows(_OWN_COUNT, (thread_id, branch.name))[0][0]
+    left = reader.rows(_FORKED_AFTER, (thread_id, branch.at)) if branch.parent else []
     return Line(
         branch.name,
         branch.parent.name if branch.parent else "",
@@ -74,15 +74,18 @@ def _line(reader: Reader, log: Log, thread_id: str, branch: Branch, standing: st
 
 def _messages(log: Log, thread_id: str, branch: str) -> tuple[threads.Message, ...]:
     if log.branches[branch].root != stream_of(thread_id):
-        raise Invalid(f"{branch!r} is no branch of {thread_id!r}", hint="Choose one of its own.")
+        raise Invalid(
+            f"{branch!r} is not a branch of thread {thread_id!r}",
+            hint="Choose one of its branches.",
+        )
     with log.reading(branch=branch) as reader:
         return threads.newest(reader, thread_id, SAMPLE).messages
 
 
-_OWN = f"""
+_OWN_COUNT = f"""
 SELECT count(*) FROM thread_messages m WHERE m.thread_id = ? AND m.branch = ? AND {visible("m")}
 """  # noqa: S608 - our own condition
-_LEFT = f"""
+_FORKED_AFTER = f"""
 SELECT m.message_id FROM thread_messages m
 WHERE m.thread_id = ? AND m.position <= ? AND {visible("m")} ORDER BY m.position DESC LIMIT 1
 """  # noqa: S608 - our own condition

@@ -1,4 +1,4 @@
-"""Jumping into a conversation by date."""
+"""Jump to a date in a thread."""
 
 from everloop.log import Reader, visible
 from everloop.thread.queries import threads
@@ -6,7 +6,7 @@ from everloop.thread.queries.threads import Page
 
 
 def from_day_on(reader: Reader, thread_id: str, day: str, limit: int) -> Page:
-    """What was said from a day on, or from the next that has something; else the last of it."""
+    """A page from the first message on or after a day; the newest page if there is none."""
     rows = reader.rows(_FIRST, (thread_id, day))
     if not rows:
         return threads.newest(reader, thread_id, limit)

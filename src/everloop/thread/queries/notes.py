@@ -1,4 +1,4 @@
-"""What is kept in mind in a conversation: topics, decisions and intents."""
+"""Queries on the notes of a thread: topics, decisions and intents."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ from everloop.log.model.record import moment
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A topic, a decision or an intent. `text` is where a topic stands, or the thing itself."""
+    """A topic, decision or intent. `text` is the state of a topic, or the note itself."""
 
     note_id: str
     thread_id: str
@@ -24,19 +24,19 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def notes(reader: Reader, thread_id: str, *, closed: bool = False) -> list[Note]:
-    """What is kept in mind, the newest first; what is closed only if that is wanted."""
-    found = _folded(thread_id, reader.rows(_ALL, (thread_id,)))
+    """The notes of a thread, the newest first; closed ones only with `closed`."""
+    found = _fold(thread_id, reader.rows(_ALL, (thread_id,)))
     return [note for note in found if closed or note.open]
 
 
 def in_mind(reader: Reader, thread_id: str, open_ids: Iterable[str], most: int) -> list[Note]:
-    """The newest decisions and those topics and intents that are open, the newest first.
+    """The newest decisions and the open topics and intents, the newest first.
 
-    What was closed in all the years is not read.
+    Closed notes are not read, so the cost does not grow over the years.
     """
     decisions = (row[0] for row in reader.rows(_DECISIONS, (thread_id, most)))
     named = msgspec.json.encode([*open_ids, *decisions]).decode()
-    return _folded(thread_id, reader.rows(_NAMED, (named, thread_id)))[:most]
+    return _fold(thread_id, reader.rows(_NAMED, (named, thread_id)))[:most]
 
 
 # -- inside ----------------------------------------------------------------------------------------
@@ -56,8 +56,8 @@ WHERE n.thread_id = ? AND {visible("n")} ORDER BY n.position
 """  # noqa: S608 - our own condition
 
 
-def _folded(thread_id: str, rows: Iterable[tuple[Any, ...]]) -> list[Note]:
-    """What rows come to, the newest first."""
+def _fold(thread_id: str, rows: Iterable[tuple[Any, ...]]) -> list[Note]:
+    """Fold rows into notes, the newest first."""
     found: dict[str, Note] = {}
     for position, note_id, sort, act, text, at in rows:
         known = found.get(note_id)

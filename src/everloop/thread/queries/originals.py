@@ -1,7 +1,6 @@
-"""Where the words of an item were said: the message that it is a copy of.
+"""Finds the message that a memory item was copied from, so that purging the item purges both.
 
-Who erases the copy wants the words gone, and they stand in the message as well. An item that was
-made of several facts, or that says something else than they do, is no copy of any of them.
+An item that derives from several facts, or whose text differs from theirs, is not a copy.
 """
 
 from everloop.log import Reader
@@ -9,7 +8,7 @@ from everloop.memory.projections.queries import Item
 
 
 def originals(reader: Reader, item: Item) -> list[int]:
-    """The facts that an item was copied from, word for word; what was saved of an answer too."""
+    """Positions of the facts that an item copies word for word, saved partial answers included."""
     sources = reader.rows(_SOURCES, (item.position,))
     if len(sources) != 1 or not sources[0][1]:
         return []
@@ -17,7 +16,7 @@ def originals(reader: Reader, item: Item) -> list[int]:
     return [*(int(row[0]) for row in reader.rows(_SAVED, (position,))), position]
 
 
-# A payload may have been erased, and not every one has a text.
+# A payload may have been purged, and not every payload has a text.
 _SOURCES = """
 SELECT s.position, s.data ->> 'text' = i.data ->> 'text'
 FROM log_because b JOIN log s ON s.position = b.source JOIN log i ON i.position = b.dependant

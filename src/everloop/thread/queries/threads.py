@@ -1,6 +1,7 @@
-"""Looking around in conversations: threads, pages of messages, turns and how they went.
+"""Queries on conversations: list of threads, pages of messages, turns and their phases.
 
-What is read here is the owner's. Agents reach what was said through memory, with its audience.
+For the owner only: there is no audience check here. Agents read messages through memory, which
+checks visibility.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ ENDED = ("done", "stopped", "failed", "uncertain")
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """A conversation in a list."""
+    """A thread in the list of threads."""
 
     thread_id: str
     title: str
@@ -30,7 +31,7 @@ class Thread(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What was said. `state` is sent, imported, done, stopped, failed or uncertain."""
+    """A message. `state` is sent, imported, done, stopped, failed, uncertain or purged."""
 
     position: int
     branch: str
@@ -46,11 +47,11 @@ class Message(msgspec.Struct, frozen=True):
     reason: str = ""
     hint: str = ""
     attachments: tuple[Attachment, ...] = ()
-    context_id: str = ""  # of an answer: what its prompt was made of
+    context_id: str = ""  # of an answer: the ledger of its prompt
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Messages in order, and whether there are more on either side."""
+    """A page of messages in order, and whether there are earlier and later ones."""
 
     messages: tuple[Message, ...]
     earlier: bool
@@ -58,7 +59,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool that a model used in a turn."""
+    """A tool call of a turn, with its result."""
 
     call_id: str
     name: str
@@ -68,7 +69,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn as it stands. `saved` is what was kept of an answer that still comes."""
+    """The current state of a turn. `saved` is the saved part of an answer that still streams."""
 
     turn_id: str
     thread_id: str
@@ -86,12 +87,12 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the turn has not ended."""
         return self.phase not in ENDED
 
 
 class Words(msgspec.Struct):
-    """What a stored fact says, of those fields that a page shows."""
+    """The fields of a stored event that a page shows."""
 
     text: str = ""
     model: str = ""
@@ -100,54 +101,54 @@ class Words(msgspec.Struct):
     attachments: tuple[Attachment, ...] = ()
 
 
-_read = msgspec.json.Decoder(Words).decode
-_read_found = msgspec.json.Decoder(list[Words]).decode
+_decode_fields = msgspec.json.Decoder(Words).decode
+_decode_found = msgspec.json.Decoder(list[Words]).decode
 NONE_FOUND = "[]"
 Way = Literal["before", "after"]
 EDGES: dict[Way, tuple[int, int]] = {"before": (2**62, 2**62), "after": (-(2**62), 0)}
 
 
 def missing(name: str) -> str:
-    """The line that stands in a message for a file that its export did not have."""
+    """The placeholder line in a message for a file that its export did not contain."""
     return f"[attached: {name}]"
 
 
 def threads(reader: Reader, *, archived: bool = False) -> list[Thread]:
-    """Every conversation, the one that was last spoken in first."""
-    found = [_thread(row) for row in reader.rows(_THREADS, {"thread": None})]
+    """All threads, the most recently active first."""
+    found = [_to_thread(row) for row in reader.rows(_THREADS, {"thread": None})]
     chosen = [one for one in found if archived or not one.archived]
     return sorted(chosen, key=lambda one: (-one.newest_at.timestamp(), one.thread_id))
 
 
 def thread(reader: Reader, thread_id: str) -> Thread:
-    """One conversation.
+    """One thread.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such thread.
     """
     rows = reader.rows(_THREADS, {"thread": thread_id})
     if not rows:
         raise NotFound(f"no thread {thread_id!r}", hint="`everloop threads` lists them.")
-    return _thread(rows[0])
+    return _to_thread(rows[0])
 
 
 def newest(reader: Reader, thread_id: str, limit: int = 50) -> Page:
-    """The last messages of a thread."""
+    """The newest page of a thread."""
     return around(reader, thread_id, None, limit, "before")
 
 
 def around(reader: Reader, thread_id: str, message_id: str | None, limit: int, way: Way) -> Page:
-    """Messages before or after one of them; before the end, or from the start, if none is named.
+    """A page before or after a message; without one, the last page or the first.
 
     Raises:
-        NotFound: the thread has no such message in sight.
+        NotFound: the message is not visible in the thread.
     """
     limit = max(1, min(limit, PAGE_MAX))
-    edge = EDGES[way] if message_id is None else _place(reader, thread_id, message_id)
+    edge = EDGES[way] if message_id is None else _page_edge(reader, thread_id, message_id)
     rows = reader.rows(_PAGES[way], (thread_id, *edge, limit + 1))
     more, shown = len(rows) > limit, rows[:limit]
     ordered = shown if way == "after" else shown[::-1]
-    messages = tuple(map(_message, ordered))
+    messages = tuple(map(_to_message, ordered))
     beyond = message_id is not None
     if way == "before":
         return Page(messages, earlier=more, later=beyond)
@@ -155,58 +156,60 @@ def around(reader: Reader, thread_id: str, message_id: str | None, limit: int, w
 
 
 def from_day(reader: Reader, thread_id: str, day: str, until: str = "9999") -> tuple[Message, ...]:
-    """What was said from a day on, up to the beginning of another, in order."""
-    return tuple(map(_message, reader.rows(_FROM_DAY, (thread_id, day, until))))
+    """The messages from `day` (inclusive) to `until` (exclusive), in order."""
+    return tuple(map(_to_message, reader.rows(_FROM_DAY, (thread_id, day, until))))
 
 
 def said_since(reader: Reader, thread_id: str, day: str, most: int) -> list[Message]:
-    """The last messages of those that were said from a day on, in order."""
-    return [_message(row) for row in reader.rows(_SINCE, (thread_id, day, most))]
+    """The newest `most` messages since a day, in order."""
+    return [_to_message(row) for row in reader.rows(_SINCE, (thread_id, day, most))]
 
 
 def message(reader: Reader, message_id: str) -> Message:
-    """One message, as it stands.
+    """One message.
 
     Raises:
-        NotFound: none is in sight.
+        NotFound: it is not visible.
     """
     rows = reader.rows(_ONE, (message_id,))
     if not rows:
-        raise NotFound(f"no message {message_id!r} here", hint="It may be on another branch.")
-    return _message(rows[0])
+        raise NotFound(
+            f"no message {message_id!r}", hint="It was deleted, or is on another branch."
+        )
+    return _to_message(rows[0])
 
 
 def turn(reader: Reader, turn_id: str) -> Turn:
     """One turn.
 
     Raises:
-        NotFound: none is in sight.
+        NotFound: it is not visible.
     """
     rows = reader.rows(_TURN, (turn_id,))
     if not rows:
-        raise NotFound(f"no turn {turn_id!r} here", hint="It may be on another branch.")
-    return _turn(reader, rows)
+        raise NotFound(f"no turn {turn_id!r}", hint="It was deleted, or is on another branch.")
+    return _to_turn(reader, rows)
 
 
 def questions(reader: Reader, turn_ids: Sequence[str]) -> dict[str, str]:
-    """Which message each of these turns answers."""
+    """The message that each of these turns answers, by turn id."""
     named = msgspec.json.encode(list(turn_ids)).decode()
     return dict(reader.rows(_QUESTIONS, (named,)))
 
 
 def hidden(reader: Reader, message_ids: Sequence[str]) -> set[str]:
-    """Those of these messages that are folded away."""
+    """The hidden ones among these messages."""
     named = msgspec.json.encode(list(message_ids)).decode()
     return {row[0] for row in reader.rows(_HIDDEN, (named,))}
 
 
 def answered(reader: Reader) -> list[str]:
-    """The threads in which an answer was ever wanted; costs a step for each, however long it is."""
+    """The threads that ever had a turn; the cost is one step for each thread, not each turn."""
     return [row[0] for row in reader.rows(_ANSWERED) if row[0] is not None]
 
 
 def zones(reader: Reader) -> Zones:
-    """Where the person was, and since when."""
+    """The history of the person's time zones."""
     return Zones(reader.rows(_ZONES))
 
 
@@ -269,7 +272,7 @@ _ONE = f"""
 SELECT {_COLUMNS} FROM thread_messages m WHERE m.message_id = ? AND {visible("m")}
 ORDER BY m.position DESC LIMIT 1
 """  # noqa: S608 - our own conditions
-_PLACE = f"""
+_EDGE = f"""
 SELECT m.said_at, m.position FROM thread_messages m
 WHERE m.message_id = ? AND m.thread_id = ? AND {visible("m")} ORDER BY m.position DESC LIMIT 1
 """  # noqa: S608 - our own conditions
@@ -311,26 +314,28 @@ class _Saved(msgspec.Struct):
     text: str
 
 
-_read_saved = msgspec.json.Decoder(_Saved).decode
-_read_tool = msgspec.json.Decoder(Tool).decode
+_decode_saved = msgspec.json.Decoder(_Saved).decode
+_decode_tool = msgspec.json.Decoder(Tool).decode
 
 
-def _thread(row: tuple[Any, ...]) -> Thread:
+def _to_thread(row: tuple[Any, ...]) -> Thread:
     thread_id, title, act, at, spoken = row
     return Thread(thread_id, title, act == "archived", moment(at), moment(spoken or at))
 
 
-def _place(reader: Reader, thread_id: str, message_id: str) -> tuple[int, int]:
-    rows = reader.rows(_PLACE, (message_id, thread_id))
+def _page_edge(reader: Reader, thread_id: str, message_id: str) -> tuple[int, int]:
+    rows = reader.rows(_EDGE, (message_id, thread_id))
     if not rows:
-        raise NotFound(f"no message {message_id!r} here", hint="It may be on another branch.")
+        raise NotFound(
+            f"no message {message_id!r}", hint="It was deleted, or is on another branch."
+        )
     return rows[0][0], rows[0][1]
 
 
-def _message(row: tuple[Any, ...]) -> Message:
+def _to_message(row: tuple[Any, ...]) -> Message:
     position, branch, thread_id, message_id, role, state, said_at, turn_id, hidden = row[:9]
     data, context_id, found = row[9:]
-    words = _read(data) if data is not None else Words()
+    words = _decode_fields(data) if data is not None else Words()
     if found and found != NONE_FOUND:
         words = _with_files(words, found)
     return Message(
@@ -353,8 +358,8 @@ def _message(row: tuple[Any, ...]) -> Message:
 
 
 def _with_files(words: Words, found: str) -> Words:
-    """The words with the files that came later, in place of their names."""
-    files = tuple(file for one in _read_found(found) for file in one.attachments)
+    """The message with files that were added later, instead of their placeholder lines."""
+    files = tuple(file for one in _decode_found(found) for file in one.attachments)
     lines = words.text.split("\n")
     for file in files:
         if (named := missing(file.name)) in lines:
@@ -362,13 +367,13 @@ def _with_files(words: Words, found: str) -> Words:
     return Words("\n".join(lines), attachments=(*words.attachments, *files))
 
 
-def _turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:
+def _to_turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:
     phase, thread_id, turn_id = rows[-1][:3]
     message_id, answer_id, model, context_id, reason, hint = (
         next((row[column] for row in reversed(rows) if row[column]), "") for column in range(3, 9)
     )
-    saved = "" if phase in ENDED else _saved(reader, thread_id, turn_id)
-    tools = tuple(_read_tool(row[0]) for row in reader.rows(_TOOLS, (turn_id,)) if row[0])
+    saved = "" if phase in ENDED else _saved_text(reader, thread_id, turn_id)
+    tools = tuple(_decode_tool(row[0]) for row in reader.rows(_TOOLS, (turn_id,)) if row[0])
     return Turn(
         turn_id,
         thread_id,
@@ -386,9 +391,9 @@ def _turn(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> Turn:
     )
 
 
-def _saved(reader: Reader, thread_id: str, turn_id: str) -> str:
-    """What was kept of an answer that still comes. Only open turns have something here."""
+def _saved_text(reader: Reader, thread_id: str, turn_id: str) -> str:
+    """The saved part of an answer that still streams. Only open turns have one."""
     first = reader.rows("SELECT min(position) FROM thread_turns WHERE turn_id = ?", (turn_id,))
     rows = reader.rows(_SAVED, (f"thread:{thread_id}", first[0][0]))
-    parts = [_read_saved(row[0]) for row in rows if row[0]]
+    parts = [_decode_saved(row[0]) for row in rows if row[0]]
     return "".join(part.text for part in parts if part.turn_id == turn_id)

@@ -1,8 +1,8 @@
-"""Conversations on their way out: as Markdown for people, as lines of JSON for programs.
+"""Export of threads: Markdown for people, JSON Lines for programs.
 
-The lines can be imported again and give the same threads, messages and times. The Markdown is what
-counts where the thread stands; other branches are named at its end. Who exports to a folder puts
-the files beside messages there too.
+Importing the JSON Lines again gives the same threads, messages and times. The Markdown has the
+current branch and lists the other branches at its end. The caller supplies a function that stores
+attachments next to the export.
 """
 
 import re
@@ -21,12 +21,14 @@ from everloop.thread.queries.threads import Message, Thread
 PAGE = 500
 NAMES = {"user": "You", "assistant": "Assistant"}
 ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
-PutFile = Callable[[Attachment], str]  # puts a file beside the export; says where, or nothing
+PutFile = Callable[
+    [Attachment], str
+]  # stores a file with the export; returns its relative path, or ""
 NOT_WHOLE = ("stopped", "failed", "uncertain", "purged")
 
 
 class Written(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message as one line of JSON."""
+    """A message as a line of JSON Lines."""
 
     thread: str
     title: str
@@ -44,16 +46,18 @@ class _Author(msgspec.Struct):
     model: str = ""
 
 
-_ENDING = re.compile(r"\.(?!jsonl?$)[a-z0-9]{1,10}$", re.IGNORECASE)  # of no conversation
+_ENDING = re.compile(
+    r"\.(?!jsonl?$)[a-z0-9]{1,10}$", re.IGNORECASE
+)  # but not .json or .jsonl: an import takes those for conversations
 _BRACKETS = re.compile(r"[\[\]\\]")
-_author = msgspec.json.Decoder(_Author).decode
+_decode_author = msgspec.json.Decoder(_Author).decode
 
 
 def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
-    """These threads; all of them, the archived too, if none is named.
+    """The threads to export; all of them, archived ones included, if none is named.
 
     Raises:
-        NotFound: one is not there.
+        NotFound: one of them does not exist.
     """
     if thread_ids:
         return [threads.thread(reader, thread_id) for thread_id in thread_ids]
@@ -61,44 +65,46 @@ def chosen(reader: Reader, thread_ids: list[str]) -> list[Thread]:
 
 
 def name_of(thread: Thread, form: str) -> str:
-    """A name for a thread's file that says what it is, and is the same each time."""
+    """A readable and stable file name for a thread."""
     words = re.sub(r"[^\w]+", "-", thread.title.casefold()).strip("-")[:50].strip("-")
-    return f"{words}{'-' if words else ''}{thread.thread_id}.{ENDINGS[form]}"  # the id tells apart
+    return (
+        f"{words}{'-' if words else ''}{thread.thread_id}.{ENDINGS[form]}"  # the id makes it unique
+    )
 
 
 def place_of(file: Attachment) -> str:
-    """Where a file lies in an export: under its digest, with an ending that programs know it by."""
+    """The path of an attachment in an export: its digest, with the file extension."""
     ending = _ENDING.search(file.name)
     return f"{FILES}/{file.digest}{ending.group() if ending else ''}"
 
 
 def without_files(_: Attachment) -> str:
-    """Put no file anywhere."""
+    """Export without attachments."""
     return ""
 
 
 def pieces_of(
     log: Log, thread: Thread, form: str, put_file: PutFile = without_files
 ) -> Iterator[bytes]:
-    """A thread in one of the forms, a piece at a time."""
+    """A thread in the format `form`, in chunks."""
     if form == "jsonl":
         return as_lines(log, thread, put_file)
     return (piece.encode() for piece in as_markdown(log, thread, put_file=put_file))
 
 
 def as_lines(log: Log, thread: Thread, put_file: PutFile = without_files) -> Iterator[bytes]:
-    """A thread as lines of JSON, each with its end."""
+    """A thread as JSON Lines, one line at a time."""
     for message in _messages(log, thread.thread_id):
         for file in message.attachments:
             put_file(file)
         if message.text.strip() or message.attachments:
-            yield msgspec.json.encode(_written(log, thread, message)) + b"\n"
+            yield msgspec.json.encode(_to_line(log, thread, message)) + b"\n"
 
 
 def as_markdown(
     log: Log, thread: Thread, zone: tzinfo | None = None, put_file: PutFile = without_files
 ) -> Iterator[str]:
-    """A thread as a page, a piece at a time. Times are those of `zone`, else the local ones."""
+    """A thread as Markdown, in chunks. Times are in `zone`, or else in local time."""
     yield f"# {thread.title}\n"
     day = ""
     for message in _messages(log, thread.thread_id):
@@ -108,12 +114,12 @@ def as_markdown(
             yield f"\n## {day}\n"
         yield f"\n**{_heading(message)}** · {at:%H:%M}{_marks(message)}\n\n{message.text}\n"
         for file in message.attachments:
-            yield f"\n{_attached(file, put_file(file))}\n"
+            yield f"\n{_attachment_markdown(file, put_file(file))}\n"
     yield from _branches(log, thread)
 
 
 def _messages(log: Log, thread_id: str) -> Iterator[Message]:
-    """All of them in order. Each page is read anew, so that a long export holds up nothing."""
+    """All messages in order. Each page has its own transaction, so an export blocks nothing."""
     after: str | None = None
     while True:
         with log.reading() as reader:
@@ -124,9 +130,9 @@ def _messages(log: Log, thread_id: str) -> Iterator[Message]:
         after = page[-1].message_id
 
 
-def _written(log: Log, thread: Thread, message: Message) -> Written:
+def _to_line(log: Log, thread: Thread, message: Message) -> Written:
     record = log.record(message.position)
-    said = _author(record.data) if record.data is not None else _Author()
+    said = _decode_author(record.data) if record.data is not None else _Author()
     return Written(
         thread.thread_id,
         thread.title,
@@ -140,7 +146,7 @@ def _written(log: Log, thread: Thread, message: Message) -> Written:
     )
 
 
-def _attached(file: Attachment, place: str) -> str:
+def _attachment_markdown(file: Attachment, place: str) -> str:
     if not place:
         return f"> attached: {file.name} ({file.media_type}, {file.size:,} bytes)"
     sign = "!" if file.media_type.startswith("image/") else ""

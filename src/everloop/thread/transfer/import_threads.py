@@ -1,8 +1,8 @@
-"""Conversations from elsewhere become threads, or part of the home thread.
+"""Import of conversations from other programs, as threads or into the home thread.
 
-A message has the id that its source gave it, so whatever came in before is passed over: the same
-export again, one that overlaps, or one that was broken off. Everything stands on the fact that the
-import began; retracting that takes all of it back in one step.
+Idempotent: message ids are derived from the source's ids, so messages that were imported before are
+skipped, whether the export is the same, overlaps, or was interrupted. Everything derives from the
+event that began the import; retracting it undoes the whole import.
 """
 
 import hashlib
@@ -42,11 +42,11 @@ from everloop.thread.transfer.parsed_export import (
 
 UNTITLED = "Untitled"
 TITLE_MAX = 200
-TROUBLES_MAX = 50  # that are told one by one
+TROUBLES_MAX = 50  # reported one by one
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """What an import led to. Retract `position` to take it back."""
+    """The result of an import. Retract `position` to undo it."""
 
     import_id: str
     position: int
@@ -62,7 +62,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 class Past(msgspec.Struct, frozen=True):
-    """An import in a list."""
+    """An import in the list of imports."""
 
     import_id: str
     position: int
@@ -74,15 +74,15 @@ class Past(msgspec.Struct, frozen=True):
 
 
 class DoMany(Protocol):
-    """Carries out commands: an engine's `do_many`."""
+    """Executes commands: an engine's `do_many`."""
 
     def __call__(self, commands: Sequence[Command], *, by: Context) -> list[Receipt]:
-        """Return when all they led to is durable."""
+        """Execute commands; return when all their events are durable."""
         ...
 
 
 class Importer:
-    """Takes one export in. It can be broken off at any moment, and run again."""
+    """Imports one export. It can be interrupted at any moment, and run again."""
 
     def __init__(
         self,
@@ -103,27 +103,27 @@ class Importer:
 
     @property
     def taken(self) -> tuple[int, int]:
-        """How many messages came in so far, and how many were here before."""
+        """How many messages were imported so far, and how many existed before."""
         return self._new, self._known
 
     def run(self, export: Export, progress: Progress | None = None) -> Imported:
-        """Take in what is not here yet."""
+        """Import the messages that do not exist yet."""
         import_id = import_id_of(export)
         root = self._begin(import_id, export)
         waiting, count = list[Chat](), 0
         for chat in export.chats():
             if isinstance(chat, Trouble):
-                self._pass_over(chat)
+                self._skip(chat)
                 continue
             waiting.append(chat)
             count += len(chat.messages)
             if count >= self._batch:
-                self._take(waiting, import_id, root, export)
+                self._import_batch(waiting, import_id, root, export)
                 waiting, count = [], 0
                 if progress:
                     progress(chat.done, export.size)
-        self._take(waiting, import_id, root, export)
-        self._do_many([EndImport(import_id, self._in(import_id))], by=self._by)
+        self._import_batch(waiting, import_id, root, export)
+        self._do_many([EndImport(import_id, self._count_imported(import_id))], by=self._by)
         return Imported(
             import_id,
             root,
@@ -141,20 +141,22 @@ class Importer:
     def _begin(self, import_id: str, export: Export) -> int:
         self._do_many([OpenImport(import_id, export.kind, export.name)], by=self._by)
         known = self._log.state(IMPORTS, IMPORTS_STREAM)
-        assert known is not None, "it was opened just now"
+        assert known is not None, "the import was opened just now"
         return known.known[import_id].position
 
-    def _take(self, chats: Sequence[Chat], import_id: str, root: int, export: Export) -> None:
-        """Record a batch: the threads it needs, then the messages that are not here yet."""
+    def _import_batch(
+        self, chats: Sequence[Chat], import_id: str, root: int, export: Export
+    ) -> None:
+        """Record a batch: the threads it needs, then its new messages."""
         parts = [(chat, self._messages(chat, export.kind)) for chat in chats]
-        here = self._here([one for _, messages in parts for one in messages])
+        here = self._existing_ids([one for _, messages in parts for one in messages])
         commands: list[Command] = []
-        for late in self._late(chats, export.kind, here):
+        for late in self._find_late_files(chats, export.kind, here):
             begin = BeginImport(late.thread_id, import_id, export.kind, export.name, (root,))
             commands += [begin, AddFiles(late.thread_id, import_id, late.message_id, late.files)]
         new: list[str] = []
         for chat, messages in parts:
-            fresh = _fresh(messages, here)
+            fresh = _new_messages(messages, here)
             self._known += len(messages) - len(fresh)
             self._new += len(fresh)
             if not fresh:
@@ -165,7 +167,7 @@ class Importer:
                 self._opened.add(thread_id)
                 new.append(stream_of(thread_id))
                 begin = BeginImport(thread_id, import_id, export.kind, export.name, (root,))
-                commands += [_opening(thread_id, chat.title, root), begin]
+                commands += [_open_command(thread_id, chat.title, root), begin]
             commands.append(ImportMessages(thread_id, import_id, fresh))
         if new:
             self._log.plant(*new, actor=self._by.actor)
@@ -173,7 +175,7 @@ class Importer:
             self._do_many(commands, by=self._by)
 
     def _messages(self, chat: Chat, kind: str) -> list[MessageImported]:
-        """The facts that a chat would become. A text that is too long comes in parts."""
+        """The events for a conversation. A text that is too long is split."""
         named = chat.thread_id or f"thr-{_digest(kind, chat.external_id)}"
         thread_id = HOME if self._into_home else named
         return [
@@ -188,11 +190,13 @@ class Importer:
                 (),
             )
             for said in chat.messages
-            for suffix, text in _parts(said.text)
+            for suffix, text in _split_text(said.text)
         ]
 
-    def _late(self, chats: Sequence[Chat], kind: str, here: set[str]) -> list["_Late"]:
-        """The messages that came in without their files, of those which the export has."""
+    def _find_late_files(
+        self, chats: Sequence[Chat], kind: str, here: set[str]
+    ) -> list["_LateFiles"]:
+        """Files in the export for messages that were imported without them."""
         known = [
             (_message_id(said, kind), said.files)
             for chat in chats
@@ -204,12 +208,12 @@ class Importer:
         with self._log.reading() as reader:
             messages = [browsing.message(reader, message_id) for message_id, _ in known]
         return [
-            _Late(message.thread_id, message.message_id, kept)
+            _LateFiles(message.thread_id, message.message_id, kept)
             for message, (_, files) in zip(messages, known, strict=True)
-            if (kept := self._kept_now(message.text, files))
+            if (kept := self._store_missing_files(message.text, files))
         ]
 
-    def _kept_now(self, text: str, files: Sequence[Beside]) -> tuple[Attachment, ...]:
+    def _store_missing_files(self, text: str, files: Sequence[Beside]) -> tuple[Attachment, ...]:
         lines = text.split("\n")
         wanted = (one for one in files if browsing.missing(one.name) in lines)
         kept = tuple(here for one in wanted if (here := self._keep(one)) is not None)
@@ -219,11 +223,13 @@ class Importer:
     def _with_files(
         self, fresh: tuple[MessageImported, ...], chat: Chat
     ) -> tuple[MessageImported, ...]:
-        """The messages with what stood beside them: files that are here, names of the others."""
+        """The messages with their attachments; files that are missing are only named."""
         beside = {said.external_id: list(said.files) for said in chat.messages if said.files}
-        return tuple(self._with(one, beside.pop(one.external_id, [])) for one in fresh)
+        return tuple(self._with_attachments(one, beside.pop(one.external_id, [])) for one in fresh)
 
-    def _with(self, message: MessageImported, files: Sequence[Beside]) -> MessageImported:
+    def _with_attachments(
+        self, message: MessageImported, files: Sequence[Beside]
+    ) -> MessageImported:
         if not files:
             return message
         found = [(one, self._keep(one)) for one in files]
@@ -234,22 +240,22 @@ class Importer:
         words = "\n".join([message.text, *missing]).strip()[:TEXT_MAX]
         return msgspec.structs.replace(message, text=words, attachments=kept)
 
-    def _here(self, messages: Sequence[MessageImported]) -> set[str]:
+    def _existing_ids(self, messages: Sequence[MessageImported]) -> set[str]:
         with self._log.reading() as reader:
             return set(imported_before(reader, ImportMessages("", "", tuple(messages))))
 
-    def _in(self, import_id: str) -> int:
+    def _count_imported(self, import_id: str) -> int:
         with self._log.reading() as reader:
             return _count(reader, import_id)
 
-    def _pass_over(self, trouble: Trouble) -> None:
+    def _skip(self, trouble: Trouble) -> None:
         self._passed_over += 1
         if len(self._troubles) < TROUBLES_MAX:
             self._troubles.append(trouble)
 
 
-class _Late(msgspec.Struct, frozen=True):
-    """Files that are beside a message from now on."""
+class _LateFiles(msgspec.Struct, frozen=True):
+    """Files to attach to a message that exists already."""
 
     thread_id: str
     message_id: str
@@ -261,12 +267,12 @@ def _message_id(said: Said, kind: str) -> str:
 
 
 def import_id_of(export: Export) -> str:
-    """What the import of an export is called: the same for the same export."""
+    """The import id of an export: the same for the same export."""
     return f"imp-{_digest(export.kind, export.identity)}"
 
 
 def imports(reader: Reader) -> list[Past]:
-    """Every import that counts, the newest first."""
+    """Every import that was not undone, the newest first."""
     return [
         Past(import_id, position, source, name, moment(at), bool(ended), _count(reader, import_id))
         for import_id, position, source, name, at, ended in reader.rows(_IMPORTS)
@@ -277,8 +283,10 @@ def _count(reader: Reader, import_id: str) -> int:
     return int(reader.rows(_COUNT, (import_id,))[0][0])
 
 
-def _fresh(messages: Sequence[MessageImported], here: set[str]) -> tuple[MessageImported, ...]:
-    """Those that are not here; from now on, they are."""
+def _new_messages(
+    messages: Sequence[MessageImported], here: set[str]
+) -> tuple[MessageImported, ...]:
+    """The messages that do not exist yet; adds their ids to `here`."""
     fresh: list[MessageImported] = []
     for one in messages:
         if one.message_id not in here:
@@ -287,14 +295,14 @@ def _fresh(messages: Sequence[MessageImported], here: set[str]) -> tuple[Message
     return tuple(fresh)
 
 
-def _opening(thread_id: str, title: str, root: int) -> OpenThread:
-    """Everybody has a home, so that one stands on no import."""
+def _open_command(thread_id: str, title: str, root: int) -> OpenThread:
+    """The command that opens a thread. The home thread does not derive from an import."""
     if thread_id == HOME:
         return OpenThread(HOME, HOME_TITLE)
-    return OpenThread(thread_id, _title(title), (root,))
+    return OpenThread(thread_id, _clean_title(title), (root,))
 
 
-def _parts(text: str) -> list[tuple[str, str]]:
+def _split_text(text: str) -> list[tuple[str, str]]:
     if len(text) <= TEXT_MAX:
         return [("", text)]
     pieces = [text[at : at + TEXT_MAX] for at in range(0, len(text), TEXT_MAX)]
@@ -302,7 +310,7 @@ def _parts(text: str) -> list[tuple[str, str]]:
     return [(f"-{number}" if number else "", piece) for number, piece in enumerate(worded)]
 
 
-def _title(title: str) -> str:
+def _clean_title(title: str) -> str:
     return " ".join(title.split())[:TITLE_MAX].strip() or UNTITLED
 
 

@@ -1,4 +1,4 @@
-"""What an export of another program holds, as far as an import needs it."""
+"""Parsed form of another program's export: conversations, messages, files and problems."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol
@@ -9,10 +9,10 @@ from everloop.thread.model.events import Attachment
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """A file that stood beside a message, as far as an export tells.
+    """An attachment of a message, as an export describes it.
 
-    By its `file_id` or its name it is found in the export, by its `digest` among the files here; of
-    some, an export has the `text` alone.
+    Its content is found in the export by `file_id` or name, or in the file store by `digest`; for
+    some files, an export has only the extracted `text`.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Beside(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A message as an export has it. With a `message_id`, it was exported from a log like this."""
+    """A message of an export. With a `message_id`, it was exported from Everloop."""
 
     external_id: str
     role: str
@@ -34,16 +34,16 @@ class Said(msgspec.Struct, frozen=True):
     files: tuple[Beside, ...] = ()
 
 
-Keep = Callable[[Beside], Attachment | None]  # takes a file in; None: it is missing
+Keep = Callable[[Beside], Attachment | None]  # stores a file; None: it is missing
 
 
 def keep_none(_: Beside) -> None:
-    """What an import takes in that has no place for files."""
+    """Store no file: for an import without a file store."""
     return
 
 
 class Chat(msgspec.Struct, frozen=True):
-    """A conversation, or a part of one. `done` is how many bytes of the export were read."""
+    """A conversation or a part of one. `done` is the number of bytes read so far."""
 
     external_id: str
     title: str
@@ -53,39 +53,39 @@ class Chat(msgspec.Struct, frozen=True):
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """Something that was passed over: where, and why."""
+    """Something that was skipped: where, and why."""
 
     place: str
     problem: str
 
 
 class Export(Protocol):
-    """An export that can be read."""
+    """A readable export of another program."""
 
     @property
     def kind(self) -> str:
-        """Whose it is: claude, chatgpt, claude-code or jsonl."""
+        """Its format: claude, chatgpt, claude-code or jsonl."""
         ...
 
     @property
     def name(self) -> str:
-        """What the file or folder is called."""
+        """The name of the file or folder."""
         ...
 
     @property
     def identity(self) -> str:
-        """The same for the same export."""
+        """A fingerprint: the same for the same export."""
         ...
 
     @property
     def size(self) -> int:
-        """How many bytes there are to read."""
+        """The total number of bytes to read."""
         ...
 
     def chats(self) -> Iterator[Chat | Trouble]:
-        """What it holds, a part at a time.
+        """The conversations and problems, one at a time.
 
         Raises:
-            Invalid: it cannot be read any further; says where.
+            Invalid: it cannot be read any further; the message says where.
         """
         ...
