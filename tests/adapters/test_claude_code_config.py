@@ -125,7 +125,7 @@ def test_a_file_that_makes_no_sense_is_left_alone(where: Files, text: str) -> No
 
 def test_a_file_that_is_not_text_is_left_alone(where: Files) -> None:
     where.servers.write_bytes(b"\xff\xfe")
-    with pytest.raises(Invalid, match="not text"):
+    with pytest.raises(Invalid, match="not UTF-8 text"):
         installed(where, COMMAND)
 
 

@@ -111,7 +111,7 @@ def test_a_server_that_dies_in_a_call_fails_that_call_and_is_started_again() -> 
 
 def test_a_tool_that_takes_too_long_is_left() -> None:
     hasty = ToolServer(SMALL.command, SMALL.args, timeout_s=0.2)
-    late = pytest.raises(RunnerFailed, match=r"nothing for 0\.2 s")
+    late = pytest.raises(RunnerFailed, match=r"within 0\.2 s")
     with tools(small=hasty) as box, late:
         box.run(call("small__dawdle"), NEVER)
 
@@ -150,8 +150,8 @@ def test_a_server_that_is_not_there_is_down_and_the_others_work() -> None:
     ("server", "told"),
     [
         (GONE, "no program 'no-such-program-anywhere': install it"),
-        (ToolServer(sys.executable, folder="no/such/folder"), "no folder 'no/such/folder': make"),
-        (ToolServer(PROGRAM), "may not be run: make it executable"),
+        (ToolServer(sys.executable, folder="no/such/folder"), "no folder 'no/such/folder': create"),
+        (ToolServer(PROGRAM), "is not executable: make it so"),
         (ToolServer(url="http://127.0.0.1:9/mcp"), "nothing answers at http://127.0.0.1:9/mcp"),
     ],
     ids=["program", "folder", "permission", "address"],

@@ -1,1 +1,1 @@
-"""Ports implemented."""
+"""Adapters: implementations of the ports for models, files, processes and the machine."""

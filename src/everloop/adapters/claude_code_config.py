@@ -1,7 +1,7 @@
-"""Claude Code's files: what is written into them for Everloop, and how it is taken out again.
+"""Installs Everloop's MCP server and hooks into Claude Code's settings, and removes them.
 
-Everything others wrote there stays, in its order. A change is planned first, so that a person can
-see it; it is written whole or not at all, and only if the file is still what it was when planned.
+All other settings stay, in their order. A change is planned first, so that a person can review it;
+it is written atomically, and only if the file has not changed since.
 """
 
 import difflib
@@ -19,10 +19,10 @@ from everloop.errors import Conflict, Invalid, Unavailable
 
 HOST: Final = "claude-code"
 SERVER: Final = "everloop"
-CONTEXT_CHARACTERS_MAX: Final = 10_000  # what it takes from a hook; of more it shows a preview
+CONTEXT_CHARACTERS_MAX: Final = 10_000  # of hook output; longer output is shown as a preview
 BYTES_MAX: Final = 64 * 1024 * 1024
 
-# Its event, our word for it, and whether it may go on while the host does.
+# Claude Code's event, the name of our hook, and whether it runs asynchronously.
 HOOKS: Final[Mapping[str, tuple[str, bool]]] = {
     "SessionStart": ("session-start", False),
     "UserPromptSubmit": ("prompt", False),
@@ -30,7 +30,7 @@ HOOKS: Final[Mapping[str, tuple[str, bool]]] = {
     "SessionEnd": ("session-end", False),
 }
 TIMEOUT_S: Final = 20
-_OURS = re.compile(r"\beverloop\b.* hook (?:session-start|prompt|stop|session-end)$")
+_OUR_COMMAND = re.compile(r"\beverloop\b.* hook (?:session-start|prompt|stop|session-end)$")
 _INDENT = re.compile(r"^[{\[]\r?\n([ \t]+)\S")
 
 Scope = Literal["user", "project"]
@@ -38,14 +38,14 @@ Document = dict[str, Any]
 
 
 class Files(msgspec.Struct, frozen=True):
-    """Where it keeps its servers and its hooks."""
+    """The paths of Claude Code's MCP servers and hooks."""
 
     servers: Path
     settings: Path
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What becomes of one file. None: there is no file."""
+    """A planned change of one file. None: the file does not exist."""
 
     path: Path
     before: str | None
@@ -53,21 +53,23 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def diff(self) -> list[str]:
-        """The change as lines, as `diff -u` has them."""
+        """The change as a unified diff."""
         names = (str(self.path), str(self.path))
         before, after = (self.before or "").splitlines(), (self.after or "").splitlines()
         return list(difflib.unified_diff(before, after, *names, lineterm=""))
 
     def write(self) -> None:
-        """Carry it out.
+        """Write the change.
 
         Raises:
-            Conflict: somebody changed the file since this was planned.
+            Conflict: the file changed since this was planned.
             Unavailable: it cannot be written.
         """
-        target = self.path.resolve()  # a link to somebody's collection of settings stays a link
+        target = self.path.resolve()  # a symbolic link, as in a dotfiles repository, stays a link
         if _read(target) != self.before:
-            raise Conflict(f"{self.path} was changed meanwhile", hint="Run it again.")
+            raise Conflict(
+                f"{self.path} was changed in the meantime", hint="Run the command again."
+            )
         try:
             if self.after is None:
                 target.unlink()
@@ -78,47 +80,47 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def files(scope: Scope, *, home: Path, project: Path) -> Files:
-    """The files of a scope: all of a person's projects, or one project and all who work on it."""
+    """The files of a scope: `user` for all of a person's projects, `project` for one project."""
     if scope == "user":
         return Files(home / ".claude.json", home / ".claude" / "settings.json")
     return Files(project / ".mcp.json", project / ".claude" / "settings.json")
 
 
 def installed(where: Files, command: Sequence[str]) -> list[Change]:
-    """What installing changes. `command` is how Everloop is run; nothing if it is there already.
+    """Plan the installation. `command` runs Everloop. Empty if it is installed already.
 
     Raises:
-        Invalid: a file there is not what Claude Code writes.
+        Invalid: a file does not have the format of Claude Code.
     """
-    return _changes(where, command)
+    return _plan(where, command)
 
 
 def uninstalled(where: Files) -> list[Change]:
-    """What taking it out again changes: ours goes, all else stays.
+    """Plan the removal of our entries; all others stay.
 
     Raises:
-        Invalid: a file there is not what Claude Code writes.
+        Invalid: a file does not have the format of Claude Code.
     """
-    return _changes(where, None)
+    return _plan(where, None)
 
 
 def server_entry(command: Sequence[str]) -> Document:
-    """The MCP server, as Claude Code writes one down."""
+    """The entry of our MCP server in Claude Code's format."""
     words = [*command, "mcp", "--as", HOST]
     return {"type": "stdio", "command": words[0], "args": words[1:], "env": {}}
 
 
-def _changes(where: Files, command: Sequence[str] | None) -> list[Change]:
+def _plan(where: Files, command: Sequence[str] | None) -> list[Change]:
     planned = [
-        _change(where.servers, lambda found: _with_server(found, command)),
-        _change(where.settings, lambda found: _with_hooks(found, command)),
+        _plan_file(where.servers, lambda found: _with_server(found, command)),
+        _plan_file(where.settings, lambda found: _with_hooks(found, command)),
     ]
     return [change for change in planned if change.before != change.after]
 
 
-def _change(path: Path, edit: Callable[[Document], Document]) -> Change:
+def _plan_file(path: Path, edit: Callable[[Document], Document]) -> Change:
     before = _read(path.resolve())
-    found = _document(path, before)
+    found = _parse(path, before)
     wanted = edit(json.loads(json.dumps(found)))
     if wanted == found:
         return Change(path, before, before)
@@ -126,25 +128,25 @@ def _change(path: Path, edit: Callable[[Document], Document]) -> Change:
 
 
 def _with_server(found: Document, command: Sequence[str] | None) -> Document:
-    servers = _part(found, "mcpServers", dict)
+    servers = _section(found, "mcpServers", dict)
     if command is None:
         servers.pop(SERVER, None)
     else:
         servers[SERVER] = server_entry(command)
-    return _kept(found, "mcpServers", servers)
+    return _with_section(found, "mcpServers", servers)
 
 
 def _with_hooks(found: Document, command: Sequence[str] | None) -> Document:
-    hooks = _part(found, "hooks", dict)
+    hooks = _section(found, "hooks", dict)
     for event, (word, beside) in HOOKS.items():
         wanted = None if command is None else _hook([*command, "hook", word], beside)
-        hooks = _kept(hooks, event, _with_hook(_part(hooks, event, list), wanted))
-    return _kept(found, "hooks", hooks)
+        hooks = _with_section(hooks, event, _with_hook(_section(hooks, event, list), wanted))
+    return _with_section(found, "hooks", hooks)
 
 
 def _with_hook(groups: list[Any], wanted: Document | None) -> list[Any]:
-    """The groups of hooks with ours as it is wanted, and no other of ours."""
-    if [hook for group in groups for hook in _hooks_of(group) if _ours(hook)] == [wanted]:
+    """The groups of hooks with exactly one of ours, as wanted."""
+    if [hook for group in groups for hook in _hooks_of(group) if _is_ours(hook)] == [wanted]:
         return groups
     others = _without_ours(groups)
     return others if wanted is None else [*others, {"hooks": [wanted]}]
@@ -161,11 +163,11 @@ def _hook(words: Sequence[str], beside: bool) -> Document:
 
 
 def _without_ours(groups: list[Any]) -> list[Any]:
-    """The groups of hooks without what we wrote into them. A group of ours alone goes whole."""
+    """The groups of hooks without ours. A group with only ours is removed."""
     kept: list[Any] = []
     for group in groups:
         hooks = _hooks_of(group)
-        others = [hook for hook in hooks if not _ours(hook)]
+        others = [hook for hook in hooks if not _is_ours(hook)]
         if others == hooks:
             kept.append(group)
         elif others:
@@ -173,22 +175,22 @@ def _without_ours(groups: list[Any]) -> list[Any]:
     return kept
 
 
-def _ours(hook: Any) -> bool:
+def _is_ours(hook: Any) -> bool:
     command = cast("Document", hook).get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and _OURS.search(command) is not None
+    return isinstance(command, str) and _OUR_COMMAND.search(command) is not None
 
 
-def _part(document: Document, name: str, kind: type[Any]) -> Any:
+def _section(document: Document, name: str, kind: type[Any]) -> Any:
     part = document.get(name, kind())
     if not isinstance(part, kind):
         raise Invalid(
-            f"{name!r} is not what Claude Code writes there", hint="Look at the file and mend it."
+            f"{name!r} does not have the format of Claude Code", hint="Correct the file by hand."
         )
     return part
 
 
-def _kept(document: Document, name: str, part: Any) -> Document:
-    """The document with a part; an empty part that is not needed goes."""
+def _with_section(document: Document, name: str, part: Any) -> Document:
+    """The document with a section; an empty section is removed."""
     if part:
         return {**document, name: part}
     return {key: value for key, value in document.items() if key != name}
@@ -202,27 +204,30 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as problem:
-        raise Invalid(f"{path} is not text", hint="Look at the file and mend it.") from problem
+        raise Invalid(f"{path} is not UTF-8 text", hint="Correct the file by hand.") from problem
     except OSError as problem:
         raise Unavailable(f"{path} cannot be read: {problem.strerror}") from problem
 
 
-def _document(path: Path, text: str | None) -> Document:
+def _parse(path: Path, text: str | None) -> Document:
     if text is None or not text.strip():
         return {}
     try:
         found = json.loads(text)
     except ValueError as problem:
         raise Invalid(
-            f"{path} is not JSON: {problem}", hint="Nothing was changed; mend the file first."
+            f"{path} is not JSON: {problem}", hint="Nothing was changed; correct the file first."
         ) from problem
     if not isinstance(found, dict):
-        raise Invalid(f"{path} holds no settings", hint="Nothing was changed; mend the file first.")
+        raise Invalid(
+            f"{path} does not contain a JSON object",
+            hint="Nothing was changed; correct the file first.",
+        )
     return cast("Document", found)
 
 
 def _text(document: Document, before: str | None) -> str:
-    """The document, indented as the file was."""
+    """The document as JSON, with the indentation of the old file."""
     met = _INDENT.match(before or "")
     indent = met[1] if met else "  "
     text = json.dumps(document, indent=indent, ensure_ascii=False)
@@ -230,7 +235,7 @@ def _text(document: Document, before: str | None) -> str:
 
 
 def _replace(target: Path, text: str) -> None:
-    """Put a text in place of a file, whole or not at all, with the file's own permissions."""
+    """Replace a file atomically, and keep its permissions."""
     target.parent.mkdir(parents=True, exist_ok=True)
     mode = target.stat().st_mode & 0o777 if target.exists() else PRIVATE
     write_whole(target, text.encode(), mode=mode)

@@ -1,4 +1,4 @@
-"""What this machine has: programs, disk space, permissions, a PostgreSQL that answers."""
+"""Checks of this machine for `everloop doctor`: programs, disk space, permissions, services."""
 
 import importlib
 import importlib.util
@@ -20,14 +20,14 @@ TIMEOUT_S = 5.0
 
 
 class SystemMachine:
-    """This machine, as the doctor asks it."""
+    """This machine, as `everloop doctor` examines it."""
 
     def program(self, name: str) -> str | None:
-        """The path of a program, if it is there to be run."""
+        """The path of a program, if it is installed."""
         return shutil.which(name)
 
     def version(self, name: str) -> str:
-        """What a program says to `--version`; empty if it says nothing in time."""
+        """The output of `--version`; empty on failure or timeout."""
         path = shutil.which(name)
         if path is None:
             return ""
@@ -45,7 +45,7 @@ class SystemMachine:
         return importlib.util.find_spec(name) is not None
 
     def free_bytes(self, folder: Path) -> int:
-        """The room on the disk where a folder is, or would be."""
+        """The free disk space where a folder is, or would be."""
         while not folder.exists() and folder != folder.parent:
             folder = folder.parent
         return shutil.disk_usage(folder).free
@@ -55,20 +55,20 @@ class SystemMachine:
         return stat.S_IMODE(folder.stat().st_mode)
 
     def models(self, settings: ModelSettings) -> list[Found]:
-        """The language models that can be asked here."""
+        """The available language models."""
         return found_models(settings)
 
     def tool_servers(self, servers: Mapping[str, ToolServer]) -> list[ToolHealth]:
-        """How the MCP servers are that are set."""
+        """The health of the configured MCP servers."""
         return examine(servers) if servers else []
 
     def try_endpoint(self, settings: MemorySettings) -> None:
-        """Have the embedding endpoint make a vector. Only here numpy is loaded."""
+        """Test the embedding endpoint with one text. numpy is imported only here."""
         embedders: Any = importlib.import_module("everloop.adapters.embedders.choose")
         embedders.endpoint_embedder(settings, timeout_s=TIMEOUT_S).embed(["everloop"])
 
     def postgres_version(self, url: str) -> str:
-        """What the server behind an address says it is."""
+        """The version of the PostgreSQL server at a URL."""
         psycopg: Any = importlib.import_module("psycopg")
         try:
             with psycopg.connect(url, connect_timeout=int(TIMEOUT_S)) as db:

@@ -1,4 +1,4 @@
-"""The machine's own clock, ids, entropy and patience."""
+"""System clock, id generator, random source, and backoff for a busy database."""
 
 import os
 import random
@@ -10,7 +10,7 @@ from everloop.ports import World
 
 
 class SystemClock:
-    """The time of this machine."""
+    """The system time."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -20,14 +20,14 @@ class SystemClock:
 
 
 class SystemEntropy:
-    """The operating system's random bytes. To ask it costs less than to keep some at hand."""
+    """The operating system's random bytes; reading them is cheaper than buffering."""
 
     def draw(self, count: int) -> bytes:
         return os.urandom(count)
 
 
 class SystemIds:
-    """Ids that sort by time of making: 48 bits of milliseconds, 80 random ones."""
+    """Time-ordered ids, like UUIDv7: 48 bits of milliseconds, 80 random bits."""
 
     def __init__(self, entropy: SystemEntropy) -> None:
         self._entropy = entropy
@@ -37,7 +37,7 @@ class SystemIds:
 
 
 class SystemPatience:
-    """A busy handler: bounded, growing, jittered waits."""
+    """A SQLite busy handler: exponential backoff with jitter, up to a time limit."""
 
     def __init__(self, wait_s: float) -> None:
         self._wait_s = wait_s
@@ -48,12 +48,12 @@ class SystemPatience:
             self._waiting.since = time.monotonic()
         if time.monotonic() - self._waiting.since > self._wait_s:
             return False
-        jitter = random.uniform(0.2, 1.0)  # noqa: S311 - no secret, only manners
+        jitter = random.uniform(0.2, 1.0)  # noqa: S311 - jitter, not a secret
         time.sleep(jitter * min(0.0005 * 2 ** min(tries, 10), 0.05))
         return True
 
 
 def system_world(lock_wait_s: float) -> World:
-    """This machine."""
+    """The clock, ids, randomness and busy handler of this machine."""
     entropy = SystemEntropy()
     return World(SystemClock(), SystemIds(entropy), entropy, SystemPatience(lock_wait_s))

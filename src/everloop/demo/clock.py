@@ -1,4 +1,4 @@
-"""A clock that stands still until it is turned: each fact of the year gets a day of its own."""
+"""Simulated clock for the demo: it moves only when set, so facts get the dates of the story."""
 
 from datetime import datetime
 
@@ -6,19 +6,19 @@ from everloop.log.model.record import microseconds
 
 
 class Calendar:
-    """The time of day in a story. It is never turned back."""
+    """A manually set clock that never goes back."""
 
     def __init__(self, at: datetime) -> None:
         self._at = at
 
     def now(self) -> datetime:
-        """Where it stands."""
+        """The simulated time."""
         return self._at
 
     def now_us(self) -> int:
-        """Where it stands, in microseconds."""
+        """The simulated time in microseconds."""
         return microseconds(self._at)
 
     def turn(self, at: datetime) -> None:
-        """Turn it on."""
+        """Move the clock forward to a time."""
         self._at = max(self._at, at)

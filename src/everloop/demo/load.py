@@ -1,7 +1,7 @@
-"""Puts the year into an empty engine, by the commands that everybody uses.
+"""Loads the demo year into an empty log, through the ordinary commands.
 
-A clock goes through the year: what was written down and what models took is recorded on its day;
-what was said is imported at the end of it, with its own dates.
+A simulated clock goes through the year: memories and model usage are recorded on their day; the
+conversations are imported at the end, with their own dates.
 """
 
 import re
@@ -55,16 +55,16 @@ from everloop.thread.quoting import shortened
 from everloop.thread.transfer.import_threads import Importer
 
 BATCH = 500
-SESSIONS = 4  # in which lessons were used
-LATELY = 100  # messages among which the other way begins
-SENTENCES = 2  # of a question, that are kept
+SESSIONS = 4  # number of sessions in which lessons were used
+LATELY = 100  # newest messages among which the alternative branch forks
+SENTENCES = 2  # of a question that go into a summary
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\d(?: \d\d:\d\d (user|assistant))?: ")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _DECIDED = re.compile(r"\*\*(Decided: [^*]+)\*\*")
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """How much there is to look at."""
+    """How much the demo contains."""
 
     messages: int
     memories: int
@@ -75,10 +75,10 @@ class Loaded(msgspec.Struct, frozen=True):
 def load_demo(
     folder: Path, settings: Settings, world: World, progress: Progress | None = None
 ) -> Loaded:
-    """Put the year into a folder, by a clock that goes through the year.
+    """Load the demo year into a folder.
 
     Raises:
-        Conflict: something is in the log already.
+        Conflict: the log is not empty.
     """
     beside = kept()
     now = world.clock.now()
@@ -88,30 +88,30 @@ def load_demo(
     with Engine.open(folder, settings=settings, world=outside) as engine:
         if engine.log.head:
             raise Conflict(
-                "there is something in this log already",
-                hint="Name a folder that does not exist yet.",
+                "the log is not empty",
+                hint="Choose a folder that does not exist yet.",
             )
-        _live(engine, calendar, said, beside.memory)
-        messages = _say(engine, now, progress)
-        _learn(engine, beside)
-        calendar.turn(now)  # what is over now is summed up
+        _record_days(engine, calendar, said, beside.memory)
+        messages = _import_messages(engine, now, progress)
+        _record_knowledge(engine, beside)
+        calendar.turn(now)  # so that all closed windows are summarised
         pyramid = Pyramid(engine.log, engine.do, engine.log.ids, in_its_own_words)
         summaries = sum_up(engine.log, pyramid, calendar)
     return Loaded(messages, len(beside.memory), len(beside.lesson), summaries)
 
 
 def in_its_own_words(window: Window, lines: Sequence[str], budget: int) -> Gist:
-    """A summary without a model: how each question began, and what was decided."""
+    """Summarise without a model: the start of each question, and the decisions."""
     del window
     words = " ".join(filter(None, map(_gist_of, lines)))
     title = _SENTENCE.split(words, maxsplit=1)[0].rstrip(".?!")
     return Gist(title[:80], shortened(words, budget))
 
 
-def _live(
+def _record_days(
     engine: Engine, calendar: Calendar, said: Sequence[Exchange], memories: Sequence[Memory]
 ) -> None:
-    """Day by day: what was written down, and what the models took."""
+    """Record memories and model usage, day by day."""
     days: list[tuple[datetime, Memory | RecordModelCall]] = [
         *((memory.at, memory) for memory in memories),
         *calls([one for one in said if one.thread != OTHER]),
@@ -119,14 +119,14 @@ def _live(
     for at, done in sorted(days, key=itemgetter(0)):
         calendar.turn(at)
         if isinstance(done, Memory):
-            _remember(engine, done)
+            _add_memory(engine, done)
         else:
             engine.do(done, by=ENGINE)
     calendar.turn(said[-1].at + ANSWERED_AFTER)
 
 
-def _say(engine: Engine, now: datetime, progress: Progress | None) -> int:
-    """All that was said, and once more from where another way began; how many messages."""
+def _import_messages(engine: Engine, now: datetime, progress: Progress | None) -> int:
+    """Import all messages, then the alternative branch; returns the number of messages."""
     took = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(now), progress).messages
     other = OtherWay(now)
     with engine.reading() as reader:
@@ -139,18 +139,18 @@ def _say(engine: Engine, now: datetime, progress: Progress | None) -> int:
     return took
 
 
-def _learn(engine: Engine, beside: Kept) -> None:
-    """What was drawn from it, and who works with her."""
+def _record_knowledge(engine: Engine, beside: Kept) -> None:
+    """Record lessons, trusted hosts, crew and notes."""
     for lesson in beside.lesson:
-        _teach(engine, lesson)
+        _add_lesson(engine, lesson)
     for host in beside.hosts:
         engine.lessons.trust(host, by=USER)
     for entry in beside.crew:
-        _enlist(engine, entry)
-    _note(engine, beside)
+        _add_crew(engine, entry)
+    _add_notes(engine, beside)
 
 
-def _enlist(engine: Engine, entry: Entry) -> None:
+def _add_crew(engine: Engine, entry: Entry) -> None:
     words = (entry.description, entry.body)
     members = tuple(Member("persona", name) for name in entry.members)
     profiles: dict[str, Profile] = {
@@ -164,7 +164,7 @@ def _enlist(engine: Engine, entry: Entry) -> None:
     engine.crew.enlist(new, by=USER)
 
 
-def _remember(engine: Engine, memory: Memory) -> None:
+def _add_memory(engine: Engine, memory: Memory) -> None:
     item_id = engine.log.ids.new("mem")
     new = RememberItem(item_id, memory.text, memory.title, happened_at=memory.at.isoformat())
     item_id = engine.memory.remember(new, by=USER).item_id
@@ -176,7 +176,7 @@ def _remember(engine: Engine, memory: Memory) -> None:
         engine.do(RetireItem(item_id, memory.retired), by=USER)
 
 
-def _teach(engine: Engine, lesson: Lesson) -> None:
+def _add_lesson(engine: Engine, lesson: Lesson) -> None:
     evidence = tuple(QuoteEvidence(quote) for quote in lesson.quotes)
     new = ProposeLesson(
         engine.log.ids.new("les"),
@@ -203,7 +203,7 @@ def _teach(engine: Engine, lesson: Lesson) -> None:
         engine.lessons.feedback(signal, by=USER)
 
 
-def _note(engine: Engine, beside: Kept) -> None:
+def _add_notes(engine: Engine, beside: Kept) -> None:
     new = engine.log.ids.new
     for topic in beside.topic:
         topic_id = new("top")
@@ -216,7 +216,7 @@ def _note(engine: Engine, beside: Kept) -> None:
 
 
 def _gist_of(line: str) -> str:
-    """What is kept of a line: of what is summed up already, all of it."""
+    """The part of a line that goes into a summary; of a summary, all of it."""
     found = _STAMP.match(line)
     role = found.group(1) if found else None
     text = " ".join(_STAMP.sub("", line).replace("\n> ", " ").split())

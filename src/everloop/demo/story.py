@@ -1,4 +1,4 @@
-"""The year as data, read from the package."""
+"""The demo story as data, read from files of the package."""
 
 import re
 import tomllib
@@ -12,14 +12,14 @@ import msgspec
 from everloop.thread.model.commands import HOME
 from everloop.thread.transfer.parsed_export import Chat, Said, Trouble
 
-OTHER = "other"  # what was said on another branch
+OTHER = "other"  # exchanges of the alternative branch
 TITLES = {"portuguese": "Portuguese", "workshop": "The workshop moves"}
 ANSWERED_AFTER = timedelta(minutes=1)
 _HEAD = re.compile(r"^=== (\S+|\d+ days ago) (\d\d:\d\d)(?: \[(\w+)\])?\n", re.MULTILINE)
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Something that the person wrote down."""
+    """A memory of the demo person."""
 
     on: date
     text: str
@@ -30,12 +30,12 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def at(self) -> datetime:
-        """The middle of that day."""
+        """Noon of that day."""
         return datetime(self.on.year, self.on.month, self.on.day, 12, tzinfo=UTC)
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """A rule that was drawn from the year."""
+    """A lesson of the demo year."""
 
     description: str
     body: str
@@ -51,14 +51,14 @@ class Lesson(msgspec.Struct, frozen=True):
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """Something to come back to."""
+    """An open topic."""
 
     title: str
     note: str
 
 
 class Words(msgspec.Struct, frozen=True):
-    """A decision, or what is to be done."""
+    """The text of a decision or an intent."""
 
     text: str
 
@@ -76,7 +76,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """All that is kept beside what was said."""
+    """Everything in the demo besides the messages."""
 
     memory: tuple[Memory, ...]
     lesson: tuple[Lesson, ...]
@@ -97,7 +97,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 class Year:
-    """The conversations, as an export that can be imported."""
+    """The conversations of the demo, in the form of an export."""
 
     kind = "jsonl"
     name = "a year of Ilse"
@@ -108,7 +108,7 @@ class Year:
         self.size = len(self._said)
 
     def chats(self) -> Iterator[Chat | Trouble]:
-        """The conversations, one after another."""
+        """The conversations, one at a time."""
         for thread in ("", *TITLES):
             said = [one for one in self._said if one.thread == thread]
             messages = tuple(message for one in said for message in _messages(one))
@@ -117,24 +117,24 @@ class Year:
 
 
 class OtherWay(Year):
-    """What was said on another branch of the home thread, from the first of it on."""
+    """The messages of the alternative branch of the home thread, as an export."""
 
     name = "a year of Ilse, told otherwise"
     identity = "everloop-demo-other"
 
     def chats(self) -> Iterator[Chat | Trouble]:
-        """One conversation: the home thread, once more."""
+        """One conversation: the alternative branch of the home thread."""
         messages = tuple(message for one in self.said for message in _messages(one))
         yield Chat("demo-other", "", messages, self.size, HOME)
 
     @property
     def said(self) -> list[Exchange]:
-        """The questions and answers of that branch."""
+        """The questions and answers of the branch."""
         return [one for one in self._said if one.thread == OTHER]
 
 
 def exchanges(now: datetime) -> Iterator[Exchange]:
-    """What was said in the year, in its order; and lately, so that there is a yesterday."""
+    """All exchanges in order: the year, and the last days relative to `now`."""
     at = datetime.min.replace(tzinfo=UTC)
     for name in ("year.txt", "lately.txt"):
         for one in _exchanges(name, now.date()):
@@ -152,7 +152,7 @@ def _exchanges(name: str, today: date) -> Iterator[Exchange]:
 
 
 def _day(written: str, today: date) -> date:
-    """A day as it is written: a date, or how many days ago."""
+    """Parse a day: a date, or `N days ago`."""
     ago, found, _ = written.partition(" days ago")
     return today - timedelta(days=int(ago)) if found else date.fromisoformat(written)
 
@@ -165,7 +165,7 @@ def _messages(one: Exchange) -> Iterator[Said]:
 
 
 def kept() -> Kept:
-    """What was kept beside it."""
+    """Load everything besides the messages."""
     read: dict[str, Any] = tomllib.loads(_read("kept.toml"))
     return msgspec.convert(read, Kept)
 

@@ -1,6 +1,6 @@
-"""What the models of the year took: figures as an engine would have recorded them.
+"""Simulated model usage of the demo year: tokens, cost and duration of each call.
 
-Nobody was asked; the lengths are those of what was said, the prices those of the kind of model.
+No model is called; token counts follow from text lengths, costs from list prices.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from everloop.thread.model.commands import RecordModelCall
 
 ANSWERS, TUTOR, SUMS_UP = "claude-sonnet-4-5", "llama3.2", "claude-haiku-4-5"
 PER_MILLION = {ANSWERS: (3.0, 15.0), TUTOR: (0.0, 0.0), SUMS_UP: (1.0, 5.0)}
-LETTERS = 4  # of a token, about
-FRAME, PROMPT_MAX = 900, 9_000  # what a prompt has in any case; where the pyramid keeps it
-SPEED = {ANSWERS: 70, TUTOR: 35, SUMS_UP: 140}  # tokens a second
+LETTERS = 4  # characters of a token, roughly
+FRAME, PROMPT_MAX = 900, 9_000  # minimum prompt; maximum, thanks to the pyramid
+SPEED = {ANSWERS: 70, TUTOR: 35, SUMS_UP: 140}  # tokens per second
 _SUNDAY = 6
 
 
 def calls(said: Sequence[Exchange]) -> Iterator[tuple[datetime, RecordModelCall]]:
-    """Every call with its time: an answer to each question, and a summary after each week."""
+    """Every call with its time: an answer for each question, a summary for each week."""
     letters = week = 0
     for one, after in pairwise([*said, None]):
         assert one is not None, "only the last has none after it"

@@ -303,7 +303,7 @@ def test_a_page_of_too_many_entries_says_so(yard: Yard) -> None:
     report = folder.read()
     assert len(report.caught) == 3
     assert [trouble.problem for trouble in report.troubles] == [
-        "only 3 of its 4 entries were taken"
+        "only 3 of its 4 entries were captured"
     ]
 
 
@@ -356,7 +356,7 @@ def test_a_watcher_takes_in_what_comes(yard: Yard) -> None:
 def test_a_watcher_of_a_folder_that_is_not_there_yet_says_so_once_and_goes_on(yard: Yard) -> None:
     root = yard.root / "later"
     watching = Watching(yard.folder(root))
-    assert "there is nothing at" in watching.wait().troubles[0].problem
+    assert "no file or folder" in watching.wait().troubles[0].problem
     yard.say("later/s-1.jsonl", "never push to main")
     assert words(watching.wait()) == ["never push to main"]
     watching.end()

@@ -92,7 +92,7 @@ def test_a_page_without_front_matter_is_a_list() -> None:
 
 
 def test_front_matter_that_cannot_be_read_is_refused() -> None:
-    with pytest.raises(Invalid, match="no end"):
+    with pytest.raises(Invalid, match="not closed"):
         guidance("---\nname: x\n", name="x.md", scope="user")
 
 

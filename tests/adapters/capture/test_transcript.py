@@ -103,7 +103,7 @@ def test_an_assistants_words_are_heard_and_never_captured() -> None:
     "broken", [b"{", b"[]", b'{"type": "user", "message": 3}', b"\xff\xfe", b"[" * 5_000]
 )
 def test_a_broken_line_says_what_is_wrong(broken: bytes) -> None:
-    with pytest.raises(Invalid, match="cannot be read"):
+    with pytest.raises(Invalid, match="not readable"):
         spoken(broken)
 
 

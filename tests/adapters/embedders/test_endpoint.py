@@ -116,12 +116,12 @@ def test_an_error_or_a_silent_server_is_a_failed_model_and_not_a_crash(url: str)
 @pytest.mark.parametrize(
     ("first", "told"),
     [
-        ([1.0] * 7, "vectors of one length"),
-        ("AAAA", "vectors of one length"),
-        ([1.0] * 7 + [float("nan")], "not all numbers"),
-        ([1.0] * 7 + [1e999], "not all numbers"),
-        ([1e300] * 8, "not all numbers"),
-        ({"values": []}, "vectors of one length"),
+        ([1.0] * 7, "vectors of equal length"),
+        ("AAAA", "vectors of equal length"),
+        ([1.0] * 7 + [float("nan")], "infinite or undefined"),
+        ([1.0] * 7 + [1e999], "infinite or undefined"),
+        ([1e300] * 8, "infinite or undefined"),
+        ({"values": []}, "vectors of equal length"),
     ],
 )
 def test_an_answer_that_is_no_vector_is_a_failed_model_that_says_what_is_wrong(
@@ -134,7 +134,7 @@ def test_an_answer_that_is_no_vector_is_a_failed_model_that_says_what_is_wrong(
 
 def test_an_answer_that_never_ends_inside_is_a_failed_model(url: str) -> None:
     Endpoint.raw = b'{"data":' + b"[" * 100_000
-    with pytest.raises(ModelFailed, match="something else"):
+    with pytest.raises(ModelFailed, match="did not return embeddings"):
         EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
 
 
@@ -174,7 +174,7 @@ def test_vectors_of_two_lengths_are_not_of_one_model() -> None:
 
 
 def test_an_address_must_be_http() -> None:
-    with pytest.raises(Invalid, match="not an endpoint"):
+    with pytest.raises(Invalid, match="not a URL"):
         EndpointEmbedder("file:///etc/passwd", "model", dimensions=8)
 
 

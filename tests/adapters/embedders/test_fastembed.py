@@ -45,13 +45,13 @@ def test_texts_become_unit_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ([[1.0] * 8, [1.0] * 7], "vectors of one length"),
+        ([[1.0] * 8, [1.0] * 7], "vectors of equal length"),
         ([[1.0] * 16, [1.0] * 16], "hub_dimensions is 8"),
         ([[1.0] * 8], "1 vectors for 2 texts"),
         ([[1.0] * 8] * 4, "4 vectors for 2 texts"),
         ([], "shape"),
-        ([[1.0] * 8, [float("nan")] * 8], "not all numbers"),
-        ([[1.0] * 8, [float("inf")] * 8], "not all numbers"),
+        ([[1.0] * 8, [float("nan")] * 8], "infinite or undefined"),
+        ([[1.0] * 8, [float("inf")] * 8], "infinite or undefined"),
     ],
 )
 def test_what_is_no_vector_for_each_text_is_a_failed_model(

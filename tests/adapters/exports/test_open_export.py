@@ -144,7 +144,7 @@ def test_a_message_with_a_bad_date_is_passed_over_and_its_place_is_named(
     path = write_list(tmp_path / "conversations.json", claude(0, "Good."), bad)
     (trouble,) = troubles(path)
     assert trouble.place == "conversations.json, conversation 2, message 1"
-    assert "is no time" in trouble.problem
+    assert "is not a time" in trouble.problem
     assert [len(chat.messages) for chat in chats(path)] == [1, 0]
 
 
@@ -174,10 +174,10 @@ def test_an_impossible_time_of_chatgpt_is_named(tmp_path: Path, time: str) -> No
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ('{"a": 1}', "no JSON list"),
-        ("", "ends in the middle"),
-        ('[{"chat_messages": [', "ends in the middle"),
-        ('[{"chat_messages": "', "ends in the middle"),
+        ('{"a": 1}', "not a JSON list"),
+        ("", "incomplete"),
+        ('[{"chat_messages": [', "incomplete"),
+        ('[{"chat_messages": "', "incomplete"),
         ("[]", "no conversations"),
         ('[{"a": 1}]', "no conversations"),
         ("[" * 100_000, "nested more than 200 deep"),

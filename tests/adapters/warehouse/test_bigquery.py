@@ -232,7 +232,7 @@ def test_a_copy_that_somebody_changed_is_refused(
 def test_a_table_of_another_shape_is_left_alone(log: Log, google: FakeBigQuery) -> None:
     _sink(log, google).catch_up()
     google.tables["demo-project.copy.log"]["schema"]["fields"].pop()
-    with pytest.raises(Conflict, match="other columns"):
+    with pytest.raises(Conflict, match="expected columns"):
         _sink(log, google).catch_up()
 
 

@@ -87,7 +87,7 @@ def test_a_row_that_is_missing_is_missed_the_last_one_too(tmp_path: Path) -> Non
     whole = exported(tmp_path)
     gap = pa.concat_tables([whole.slice(0, 1), whole.slice(2)])
     assert "row 2 of the archive holds record 3" in refused(tmp_path, gap, Corrupt)
-    assert "holds 3 records" in refused(tmp_path, whole.slice(0, 3), Corrupt)
+    assert "has 3 records" in refused(tmp_path, whole.slice(0, 3), Corrupt)
 
 
 def test_a_table_of_another_shape_is_no_archive(tmp_path: Path) -> None:

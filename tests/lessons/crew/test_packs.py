@@ -217,7 +217,7 @@ def test_symbolic_links_are_not_followed_on_import_or_export(tmp_path: Path) -> 
     home.mkdir(parents=True)
     (home / "SKILL.md").write_text("---\ndescription: d\n---\n")
     os.symlink(tmp_path / "secret", home / "leak.txt")
-    assert read_folder(home.parent).troubles[0].problem == "leak.txt: it is a link"
+    assert read_folder(home.parent).troubles[0].problem == "leak.txt: it is a symbolic link"
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / "out" / "deploy")
@@ -235,7 +235,7 @@ def test_a_skill_that_is_a_symbolic_link_is_reported(tmp_path: Path) -> None:
         os.symlink(home, folder / "deploy")
     found = read_folder(tmp_path / "in")
     assert found.offers == ()
-    assert [trouble.problem for trouble in found.troubles] == ["it is a link"] * 2
+    assert [trouble.problem for trouble in found.troubles] == ["it is a symbolic link"] * 2
 
 
 def test_a_skill_that_is_too_large_for_an_event_is_reported(engine: Engine, tmp_path: Path) -> None:

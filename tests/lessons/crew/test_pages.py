@@ -190,12 +190,12 @@ def test_any_text_is_parsed_or_rejected_as_invalid(text: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ("a: &x [1]\nb: *x", "line 3: an alias"),
+        ("a: &x [1]\nb: *x", "line 3: aliases"),
         ("a: " + "[" * (DEPTH_MAX + 1) + "]" * (DEPTH_MAX + 1), "nested too deeply"),
-        ("a: 1\na: 2", "line 3: 'a' is there twice"),
+        ("a: 1\na: 2", "line 3: 'a' occurs twice"),
         ("just words", "no fields"),
         ("b: 1\na: 'x", "line 4: found unexpected end"),
-        ("? [a]\n: b", "a name must be a text"),
+        ("? [a]\n: b", "a field name must be a string"),
     ],
 )
 def test_unsafe_front_matter_is_refused_with_its_line(fields: str, problem: str) -> None:
@@ -218,8 +218,8 @@ def test_a_list_may_be_one_text() -> None:
     assert skill.activation == "path-triggered"
 
 
-def test_front_matter_must_be_closed_and_has_a_maximum_length() -> None:
-    with pytest.raises(Invalid, match="no end"):
+def test_front_matter_needs_an_end_and_a_measure() -> None:
+    with pytest.raises(Invalid, match="not closed"):
         parted("---\nname: x\n")
     with pytest.raises(Invalid, match="more than"):
         parted("---\n" + "a" * 70_000 + "\n---\n")

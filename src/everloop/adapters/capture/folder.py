@@ -1,8 +1,8 @@
-"""Sources on this machine: found, read, and watched.
+"""Capture from a folder: finds, reads and watches notes and transcripts on this machine.
 
-A source is named by a digest of its path; the path itself goes nowhere. Nothing is kept beside the
-log: what was taken in and how far a file was read is there, so a watcher may stop at any moment.
-One bad file or line is reported and does not hold up the others.
+A source is named by a digest of its path; the path itself is not recorded. There is no state
+outside of the log: entries and read offsets are recorded there, so a watcher may stop at any time.
+A bad file or line is reported and does not block the others.
 """
 
 import os
@@ -36,17 +36,17 @@ from everloop.lessons.capture.settings import CaptureSettings
 from everloop.memory.model.scopes import check_scope
 
 DEPTH_MAX: Final = 8
-FIRST_BYTES: Final = 65_536  # enough to see what a file holds
+FIRST_BYTES: Final = 65_536  # enough to detect the format of a file
 CLAUDE_PAGES: Final = ("CLAUDE.md", "CLAUDE.local.md")
 SKIPPED: Final = ("node_modules", "__pycache__", "subagents", "build", "dist")
-SHOWN: Final = (".claude",)  # hidden folders that are looked into
+SHOWN: Final = (".claude",)  # hidden folders that are searched all the same
 
 Signature = tuple[int, int, int]  # inode, size, time of change
 Told = Callable[[Report], object]
 
 
-class _Given(msgspec.Struct):
-    """A line of a JSON lines file that puts a lesson forward."""
+class _LessonLine(msgspec.Struct):
+    """A line of a JSON Lines file that proposes a lesson."""
 
     description: str
     body: str = ""
@@ -56,7 +56,7 @@ class _Given(msgspec.Struct):
 
 
 class CaptureFolder:
-    """A file, or a folder with all that is below it."""
+    """A file, or a folder with everything below it, as a source of lessons."""
 
     def __init__(
         self, root: Path, catcher: Catcher, limits: CaptureSettings, *, scope: str = ""
@@ -69,20 +69,22 @@ class CaptureFolder:
         self._marks: dict[Path, Mark] = {}
 
     def read(self) -> Report:
-        """Take in what is new since the last time.
+        """Capture what is new since the last time.
 
         Raises:
-            NotFound: there is nothing at this place.
+            NotFound: the path does not exist.
         """
         if not self.root.exists():
-            raise NotFound(f"there is nothing at {self.root}", hint="Name a file or a folder.")
+            raise NotFound(
+                f"no file or folder {self.root}", hint="Give the path of a file or a folder."
+            )
         report = Report()
-        for path in _below(self.root, DEPTH_MAX):
-            report += self._file(path)
+        for path in _walk(self.root, DEPTH_MAX):
+            report += self._capture_if_changed(path)
         return report
 
     def watch(self, stop: Stop, told: Told) -> None:
-        """Take in what comes, until stopped. A failure is told, and tried again at the next look.
+        """Poll and capture until stopped. A failure is reported once, and retried at each poll.
 
         Raises:
             Corrupt: the log contradicts itself.
@@ -98,28 +100,28 @@ class CaptureFolder:
                 told(report)
             stop.wait(self._limits.poll_s)
 
-    def _file(self, path: Path) -> Report:
-        """What is new in a file. One that did not change is not opened."""
+    def _capture_if_changed(self, path: Path) -> Report:
+        """Capture what is new in a file. An unchanged file is not opened."""
         try:
             signature = _signature(path)
             if self._seen.get(path) == signature:
                 return Report()
-            report = self._taken(path)
+            report = self._capture(path)
         except (Rejected, OSError) as problem:
             report = Report(troubles=(_trouble(path.name, problem),))
             signature = _signature(path) if path.exists() else (0, 0, 0)
         self._seen[path] = signature
         return report
 
-    def _taken(self, path: Path) -> Report:
+    def _capture(self, path: Path) -> Report:
         if path.suffix == ".jsonl":
-            return self._lines(path)
+            return self._capture_lines(path)
         content, problem, hint = read_whole(path, path.name)
         if problem:
             return Report(troubles=(Trouble(path.name, problem, hint),))
-        return self._page(path, notes.decoded(content))
+        return self._capture_page(path, notes.decoded(content))
 
-    def _page(self, path: Path, page: str) -> Report:
+    def _capture_page(self, path: Path, page: str) -> Report:
         kind = LEARNINGS if path.name.lower() == "learnings.md" else AUTO_MEMORY
         scope = self._scope or _scope_of(path)
         if kind == LEARNINGS:
@@ -130,38 +132,40 @@ class CaptureFolder:
             found = notes.guidance(page, name=path.name, scope=scope)
         report = self._catcher.take_page(_origin(path, kind), found[: self._limits.entries_max])
         if len(found) > self._limits.entries_max:
-            problem = f"only {self._limits.entries_max:,} of its {len(found):,} entries were taken"
+            problem = (
+                f"only {self._limits.entries_max:,} of its {len(found):,} entries were captured"
+            )
             report += Report(troubles=(Trouble(path.name, problem, "Split the file."),))
         return report
 
     # -- growing files -----------------------------------------------------------------------------
 
-    def _lines(self, path: Path) -> Report:
-        """Read a growing file from where it was left, piece by piece, to its end."""
-        kind = _kind_of(path, self._limits)
+    def _capture_lines(self, path: Path) -> Report:
+        """Read a growing file from its last offset to its end, in chunks."""
+        kind = _detect_format(path, self._limits)
         origin = _origin(path, kind)
         noted = self._catcher.source(origin).mark
         mark = self._marks.get(path, noted)
         report = Report()
         while True:
             piece = next_piece(path, mark, self._limits)
-            said, troubles = self._entries(kind, path.name, piece.lines)
+            said, troubles = self._parse_lines(kind, path.name, piece.lines)
             report += Report(troubles=(*piece.troubles, *troubles))
             taken = self._catcher.take_piece(origin, said, piece.mark)
             report += taken
             mark = self._marks[path] = piece.mark
-            noted = mark if taken.caught else self._noted(origin, noted, mark)
+            noted = mark if taken.caught else self._checkpoint(origin, noted, mark)
             if not piece.more:
                 return report
 
-    def _noted(self, origin: Origin, noted: Mark, mark: Mark) -> Mark:
-        """Note how far it was read, once enough was read since."""
+    def _checkpoint(self, origin: Origin, noted: Mark, mark: Mark) -> Mark:
+        """Record a checkpoint of the read offset, once enough was read since the last."""
         if 0 <= mark.offset - noted.offset < self._limits.checkpoint_bytes:
             return noted
         self._catcher.note(origin, mark)
         return mark
 
-    def _entries(
+    def _parse_lines(
         self, kind: str, name: str, lines: tuple[Line, ...]
     ) -> tuple[list[Entry], list[Trouble]]:
         troubles: list[Trouble] = []
@@ -170,7 +174,7 @@ class CaptureFolder:
         for line in lines:
             try:
                 if kind == JSONL:
-                    given.append(_given(line.content, self._scope))
+                    given.append(_parse_lesson_line(line.content, self._scope))
                 elif one := spoken(line.content):
                     said.append(one)
             except Invalid as problem:
@@ -179,8 +183,8 @@ class CaptureFolder:
         return [*given, *entries(said, scope=self._scope, characters_max=most)], troubles
 
 
-def _below(root: Path, depth: int) -> Iterator[Path]:
-    """The sources at a place, in order. Links are not followed."""
+def _walk(root: Path, depth: int) -> Iterator[Path]:
+    """The sources below a path, sorted. Symbolic links are not followed."""
     if not root.is_dir():
         yield root
         return
@@ -190,20 +194,20 @@ def _below(root: Path, depth: int) -> Iterator[Path]:
         if entry.is_dir(follow_symlinks=False):
             hidden = entry.name.startswith(".") and entry.name not in SHOWN
             if depth and not hidden and entry.name not in SKIPPED:
-                yield from _below(Path(entry.path), depth - 1)
+                yield from _walk(Path(entry.path), depth - 1)
         elif entry.is_file(follow_symlinks=False) and _is_source(Path(entry.path)):
             yield Path(entry.path)
 
 
 def _is_source(path: Path) -> bool:
     if path.suffix == ".jsonl":
-        return not path.name.startswith("agent-")  # those are sub-agents'
+        return not path.name.startswith("agent-")  # transcripts of sub-agents
     named = path.name in CLAUDE_PAGES or path.name.lower() == "learnings.md"
     return named or (path.suffix == ".md" and path.parent.name == "memory")
 
 
-def _kind_of(path: Path, limits: CaptureSettings) -> str:
-    """What a file of JSON lines holds: its first line tells."""
+def _detect_format(path: Path, limits: CaptureSettings) -> str:
+    """Detect the format of a JSON Lines file from its first line."""
     small = msgspec.structs.replace(limits, piece_bytes=FIRST_BYTES)
     first = next(iter(next_piece(path, Mark(), small).lines), None)
     try:
@@ -213,11 +217,11 @@ def _kind_of(path: Path, limits: CaptureSettings) -> str:
     return JSONL if "description" in fields and "sessionId" not in fields else TRANSCRIPT
 
 
-def _given(line: bytes, scope: str) -> Entry:
+def _parse_lesson_line(line: bytes, scope: str) -> Entry:
     try:
-        given = msgspec.json.decode(line, type=_Given)
+        given = msgspec.json.decode(line, type=_LessonLine)
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-        raise Invalid(f"it cannot be read: {problem}", hint="It was passed over.") from problem
+        raise Invalid(f"not readable: {problem}", hint="It was skipped.") from problem
     return Entry(
         key=given.id,
         description=shortened(given.description),
@@ -228,7 +232,7 @@ def _given(line: bytes, scope: str) -> Entry:
 
 
 def _scope_of(path: Path) -> str:
-    """Whom a page is for: its project, or the user if it lies in their own settings."""
+    """The scope of a page: its project, or the user if it is in their own settings."""
     folder = path.parent
     if folder.name == "memory":
         return project_scope(_project_of(folder.parent))
@@ -238,7 +242,7 @@ def _scope_of(path: Path) -> str:
 
 
 def _project_of(folder: Path) -> str:
-    """The project that a host's folder is about: its transcripts say; else the folder's name."""
+    """The project of a host's folder, from its transcripts, or else the folder's name."""
     for path in sorted(folder.glob("*.jsonl")):
         for line in next_piece(path, Mark(), CaptureSettings()).lines:
             try:
@@ -263,5 +267,5 @@ def _signature(path: Path) -> Signature:
 
 def _trouble(name: str, problem: Exception) -> Trouble:
     if isinstance(problem, OSError):
-        return Trouble(name, f"it cannot be read: {problem.strerror}", "Mend that; it is retried.")
+        return Trouble(name, f"not readable: {problem.strerror}", "It is retried; check the file.")
     return Trouble(name, str(problem), getattr(problem, "hint", ""))

@@ -1,8 +1,8 @@
-"""Rules in Markdown that people and agents keep: `CLAUDE.md`, memory folders, `learnings.md`.
+"""Parses rules in Markdown notes: `CLAUDE.md`, memory folders, `learnings.md`.
 
-Each list item is one entry, with the headings above it. In `learnings.md` a section without a list
-is one entry too. A page of a memory folder is one entry as a whole, if it is guidance. Code, tables
-and comments are passed over.
+Each list item is an entry, with the headings above it. In `learnings.md`, a section without a list
+is an entry too. A page of a memory folder is one entry, if it is guidance. Code, tables and
+comments are skipped.
 """
 
 import re
@@ -17,7 +17,7 @@ from everloop.lessons.capture.entries import Entry, shortened
 
 WORDS_MIN: Final = 4
 INDEX: Final = "MEMORY.md"
-GUIDANCE: Final = ("", "feedback", "lesson", "rule")  # kinds of memory pages that say what to do
+GUIDANCE: Final = ("", "feedback", "lesson", "rule")  # types of memory pages that contain rules
 
 _CODE = re.compile(
     r"^[ \t]*(?P<fence>```+|~~~+)[^\n]*\n.*?(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
@@ -30,7 +30,7 @@ _LINKS = re.compile(r"\[[^\]]*\]\([^)]*\)|<?https?://\S+|@\S+")
 
 
 class _Block(msgspec.Struct):
-    """A list item or a paragraph, and the headings it stands under."""
+    """A list item or a paragraph, with the headings above it."""
 
     headings: tuple[str, ...]
     text: str
@@ -38,15 +38,15 @@ class _Block(msgspec.Struct):
 
 
 def listed(page: str, *, scope: str) -> list[Entry]:
-    """The list items of a page."""
-    return _rules(_blocks(page), scope)
+    """The list items of a page, as entries."""
+    return _rule_entries(_blocks(page), scope)
 
 
 def learned(page: str, *, scope: str) -> list[Entry]:
-    """The list items of a page, and its sections without any."""
+    """The list items of a page, and its sections without a list, as entries."""
     blocks = list(_blocks(page))
     with_items = {block.headings for block in blocks if block.is_item}
-    found = _rules(blocks, scope)
+    found = _rule_entries(blocks, scope)
     sections: dict[tuple[str, ...], list[str]] = {}
     for block in blocks:
         if block.headings and block.headings not in with_items:
@@ -58,10 +58,10 @@ def learned(page: str, *, scope: str) -> list[Entry]:
 
 
 def guidance(page: str, *, name: str, scope: str) -> list[Entry]:
-    """What a page of a memory folder says, if it says what to do and not what is.
+    """A page of a memory folder as an entry, if it is guidance rather than description.
 
     Raises:
-        Invalid: its front matter cannot be read.
+        Invalid: its front matter is not valid.
     """
     head, body = parted(page)
     fields = Head(head).fields()
@@ -75,7 +75,7 @@ def guidance(page: str, *, name: str, scope: str) -> list[Entry]:
 
 
 def decoded(content: bytes) -> str:
-    """A page's text, with plain line ends.
+    """Decode a page as UTF-8, with `\\n` as line ends.
 
     Raises:
         Invalid: it is not UTF-8.
@@ -89,7 +89,7 @@ def decoded(content: bytes) -> str:
 
 
 def _kind(fields: dict[str, Any]) -> str:
-    """The kind of a memory page, which newer hosts put below `metadata`."""
+    """The type of a memory page, which newer hosts put under `metadata`."""
     below = fields.get("metadata")
     inner = cast("dict[str, Any]", below) if isinstance(below, dict) else {}
     return str(fields.get("type") or inner.get("type") or "").lower()
@@ -112,7 +112,7 @@ def _blocks(page: str) -> Iterator[_Block]:
             level = len(heading["level"])
             headings = [*(each for each in headings if each[0] < level), (level, heading["title"])]
         elif line.strip() and not line.lstrip().startswith(("|", ">")):
-            block = _continued(block, line, item, tuple(title for _, title in headings))
+            block = _extend(block, line, item, tuple(title for _, title in headings))
     if block is not None:
         yield block
 
@@ -121,7 +121,7 @@ def _is_nested(item: re.Match[str], block: _Block | None) -> bool:
     return block is not None and block.is_item and len(item["indent"].expandtabs(4)) >= 2
 
 
-def _continued(
+def _extend(
     block: _Block | None, line: str, item: re.Match[str] | None, headings: tuple[str, ...]
 ) -> _Block:
     if block is None:
@@ -130,17 +130,17 @@ def _continued(
     return block
 
 
-def _rules(blocks: Iterable[_Block], scope: str) -> list[Entry]:
-    """The list items among them that say something."""
+def _rule_entries(blocks: Iterable[_Block], scope: str) -> list[Entry]:
+    """The list items that are rules, as entries."""
     return [_entry(block, scope) for block in blocks if block.is_item and _is_rule(block.text)]
 
 
 def _is_rule(text: str) -> bool:
-    """Whether an item says something, and is not a link or a name alone."""
+    """Whether an item has enough words besides links and mentions."""
     return len(_LINKS.sub("", text).split()) >= WORDS_MIN
 
 
 def _entry(block: _Block, scope: str) -> Entry:
-    above = " › ".join(block.headings)  # noqa: RUF001 - a sign between headings
+    above = " › ".join(block.headings)  # noqa: RUF001 - a separator between headings
     body = f"{above}\n\n{block.text}" if above else block.text
     return Entry("", shortened(block.text.replace("**", "")), body, scope)

@@ -1,7 +1,7 @@
-"""Growing files, read line by line from where one stopped.
+"""Tails growing files: reads complete lines from the last offset on.
 
-A file that is shorter than it was, or begins differently, was replaced: it is read from its start.
-A last line without an end is left for the next time, unless it is a whole JSON value already.
+A file that got shorter, or begins differently, was replaced: it is read from its start. A last line
+without a line break is left for the next time, unless it is a complete JSON value.
 """
 
 import os
@@ -20,14 +20,14 @@ HEAD_BYTES: Final = 1_024
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line, and at which byte it begins."""
+    """A line with its byte offset."""
 
     offset: int
     content: bytes
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The next lines of a file. `more`: there is another piece."""
+    """The next lines of a file. `more`: there is another chunk."""
 
     lines: tuple[Line, ...]
     mark: Mark
@@ -42,13 +42,13 @@ def next_piece(path: Path, mark: Mark, limits: CaptureSettings) -> Piece:
         OSError: the file cannot be read.
     """
     with open(path, "rb", opener=not_following) as file:
-        start = mark.offset if _is_same(file, mark) else 0
+        start = mark.offset if _is_same_file(file, mark) else 0
         file.seek(start)
         content = file.read(limits.piece_bytes)
         more = len(content) == limits.piece_bytes
         end = content.rfind(b"\n") + 1
         if more and not end:
-            return _past_long_line(file, start, path.name, limits)
+            return _read_long_line(file, start, path.name, limits)
         if not more and _is_json(content[end:]):
             end = len(content)
         lines = tuple(_lines(content[:end], start))
@@ -56,7 +56,7 @@ def next_piece(path: Path, mark: Mark, limits: CaptureSettings) -> Piece:
 
 
 def last_lines(path: Path, bytes_max: int) -> tuple[Line, ...]:
-    """The complete lines at the end of a file, of about so many bytes.
+    """The complete lines at the end of a file, in at most `bytes_max` bytes.
 
     Raises:
         OSError: the file cannot be read.
@@ -69,8 +69,8 @@ def last_lines(path: Path, bytes_max: int) -> tuple[Line, ...]:
     return tuple(_lines(content[begin : content.rfind(b"\n") + 1], start + begin))
 
 
-def _past_long_line(file: BinaryIO, start: int, name: str, limits: CaptureSettings) -> Piece:
-    """The line that does not fit into a piece: read whole if it may be, else passed over."""
+def _read_long_line(file: BinaryIO, start: int, name: str, limits: CaptureSettings) -> Piece:
+    """A line longer than a chunk: read in full up to `line_bytes_max`, else skipped."""
     file.seek(start)
     line = file.readline(limits.line_bytes_max)
     if line.endswith(b"\n"):
@@ -81,9 +81,9 @@ def _past_long_line(file: BinaryIO, start: int, name: str, limits: CaptureSettin
     while (rest := file.readline(limits.piece_bytes)) and not rest.endswith(b"\n"):
         pass
     if not rest:
-        return Piece((), Mark(start, _head(file, start)))  # it has no end yet
+        return Piece((), Mark(start, _head(file, start)))  # the line is not complete yet
     problem = f"at byte {start:,}: a line has more than {limits.line_bytes_max:,} bytes"
-    trouble = Trouble(name, problem, "Raise `capture.line_bytes_max` if it matters.")
+    trouble = Trouble(name, problem, "Raise `capture.line_bytes_max` to read it.")
     return Piece((), Mark(file.tell(), _head(file, file.tell())), (trouble,), more=True)
 
 
@@ -95,13 +95,13 @@ def _lines(content: bytes, start: int) -> Iterator[Line]:
         at += len(line) + 1
 
 
-def _is_same(file: BinaryIO, mark: Mark) -> bool:
+def _is_same_file(file: BinaryIO, mark: Mark) -> bool:
     size = os.fstat(file.fileno()).st_size
     return size >= mark.offset and _head(file, mark.offset) == mark.head
 
 
 def _head(file: BinaryIO, offset: int) -> str:
-    """A digest of how a file begins, of no more than what lies before an offset."""
+    """A digest of the beginning of a file, up to an offset."""
     file.seek(0)
     return sha256(file.read(min(offset, HEAD_BYTES))).hexdigest()[:32] if offset else ""
 

@@ -1,7 +1,7 @@
-"""Transcripts of Claude Code, one JSON object per line: what a user said, and where one stopped it.
+"""Parses Claude Code transcripts (JSON Lines): user and assistant messages, and interrupts.
 
-Taken are lines that a user typed. Passed over are the host's own notes, sub-agents, the results of
-tools, slash commands and what the host put into the user's mouth (text in tags).
+Corrections are captured only from text that the user typed. Skipped are notes of the host,
+sub-agents, tool results, slash commands, and text that the host inserted (in tags).
 """
 
 import re
@@ -17,16 +17,16 @@ from everloop.lessons.capture.corrections import corrections
 from everloop.lessons.capture.entries import Entry, project_scope, shortened
 from everloop.lessons.feedback.pretrigger import is_interrupt
 
-USE_TOOL: Final = "__report_use"  # as hosts spell a tool of ours: `mcp__everloop__report_use`
+USE_TOOL: Final = "__report_use"  # suffix of our tool in hosts: `mcp__everloop__report_use`
 
 _REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _COMMAND: Final = re.compile(r"[/!]\w|<[a-zA-Z]|Caveat: The messages below")
 
 
 class Spoken(msgspec.Struct, frozen=True):
-    """Something that was said. `answered`: something had been said before it.
+    """A message or interrupt of a transcript. `answered`: it follows another message.
 
-    `lesson_ids` are the lessons that an assistant reported to act on.
+    `lesson_ids` are the lessons that an assistant reported to have used.
     """
 
     kind: Literal["user", "assistant", "interrupt"]
@@ -66,26 +66,26 @@ class _Kind(msgspec.Struct):
 
 
 def spoken(line: bytes) -> Spoken | None:
-    """What a line says, if a user or an assistant said it.
+    """Parse a line; None if it is not a message of user or assistant.
 
     Raises:
-        Invalid: it is not what a transcript holds.
+        Invalid: it is not a line of a transcript.
     """
     try:
         if msgspec.json.decode(line, type=_Kind).type not in ("user", "assistant"):
             return None
         read = msgspec.json.decode(line, type=_Line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-        raise Invalid(f"it cannot be read: {problem}", hint="It was passed over.") from problem
-    if read.message is None or _is_hosts_own(read):
+        raise Invalid(f"not readable: {problem}", hint="It was skipped.") from problem
+    if read.message is None or _is_from_host(read):
         return None
     text = _text(read.message)
-    lessons = _reported(read.message) if read.type == "assistant" else ()
-    return _said(read, text, lessons) if text or lessons else None
+    lessons = _reported_lessons(read.message) if read.type == "assistant" else ()
+    return _to_spoken(read, text, lessons) if text or lessons else None
 
 
 def entries(said: Iterable[Spoken], *, scope: str, characters_max: int) -> list[Entry]:
-    """The corrections in what users said."""
+    """The corrections in user messages, as entries."""
     found: list[Entry] = []
     for each in said:
         if each.kind != "user":
@@ -110,7 +110,7 @@ def _entry(said: Spoken, key: str, quote: str, scope: str) -> Entry:
     )
 
 
-def _is_hosts_own(line: _Line) -> bool:
+def _is_from_host(line: _Line) -> bool:
     return (
         line.is_meta
         or line.is_sidechain
@@ -121,7 +121,7 @@ def _is_hosts_own(line: _Line) -> bool:
 
 
 def _text(message: _Message) -> str:
-    """The words of a message; empty if it carries a tool's result."""
+    """The text of a message; empty if it has a tool result."""
     content = message.content
     if isinstance(content, str):
         return _REMINDER.sub("", content).strip()
@@ -131,8 +131,8 @@ def _text(message: _Message) -> str:
     return _REMINDER.sub("", "\n".join(texts)).strip()
 
 
-def _reported(message: _Message) -> tuple[str, ...]:
-    """The lessons that calls of our tool name."""
+def _reported_lessons(message: _Message) -> tuple[str, ...]:
+    """The lesson ids in calls of our tool."""
     blocks = message.content if isinstance(message.content, list) else []
     calls = [
         cast("dict[str, Any]", block["input"])
@@ -144,7 +144,7 @@ def _reported(message: _Message) -> tuple[str, ...]:
     return tuple(str(call["id"]) for call in calls if call.get("id"))
 
 
-def _said(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | None:
+def _to_spoken(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | None:
     if line.type == "assistant":
         kind: Literal["user", "assistant", "interrupt"] = "assistant"
     elif is_interrupt(text):
@@ -159,7 +159,7 @@ def _said(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | None:
         turn_id=line.uuid,
         session=line.session_id,
         at=_moment(line.timestamp),
-        folder=_last(line.cwd),
+        folder=_folder_name(line.cwd),
         version=line.version,
         answered=line.parent_uuid is not None,
         lesson_ids=lessons,
@@ -167,14 +167,14 @@ def _said(line: _Line, text: str, lessons: tuple[str, ...]) -> Spoken | None:
 
 
 def _moment(timestamp: str) -> str:
-    """A time as it was written, if it is one, with its zone; else nothing."""
+    """The timestamp as written, if it is valid and has a time zone; else empty."""
     try:
         return timestamp if datetime.fromisoformat(timestamp).tzinfo else ""
     except ValueError:
         return ""
 
 
-def _last(cwd: str) -> str:
-    """The name of a folder: never its path."""
+def _folder_name(cwd: str) -> str:
+    """The last component of a path: full paths are never recorded."""
     windows = "\\" in cwd and "/" not in cwd
     return (PureWindowsPath(cwd) if windows else PurePosixPath(cwd)).name

@@ -1,6 +1,6 @@
-"""A transcript as a listener needs it: each turn of the user, with the turns before it.
+"""Turns of a transcript for feedback detection: each user turn with the turns before it.
 
-A host writes an assistant's turn as several lines; here they are one turn again.
+A host writes an assistant's turn as several lines; they are joined here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,10 +22,10 @@ from everloop.log import Context, Log
 def hear_transcript(
     listener: Listener, log: Log, path: Path, *, by: Context, limits: SentimentSettings
 ) -> list[Outcome]:
-    """Hear the newest turns of a transcript, if its session was shown any lessons.
+    """Detect feedback in the newest turns of a transcript, if its session was shown lessons.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with log.reading() as reader:
         shown = shown_in(reader, by, limit=limits.items_max)
@@ -34,10 +34,10 @@ def hear_transcript(
 
 
 def heard_in(path: Path, shown: Sequence[Shown], limits: SentimentSettings) -> list[Heard]:
-    """The newest turns of the user in a transcript, oldest first. Earlier ones were heard before.
+    """The newest user turns of a transcript, oldest first; earlier ones were processed before.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     said: list[Spoken] = []
     for line in last_lines(path, limits.tail_bytes):
@@ -51,7 +51,7 @@ def heard_in(path: Path, shown: Sequence[Shown], limits: SentimentSettings) -> l
 
 
 def turns_of(said: Iterable[Spoken], shown: Sequence[Shown], *, turns_max: int) -> list[Heard]:
-    """Each turn of the user, with the turns before it."""
+    """Each user turn with the turns before it."""
     before: list[Turn] = []
     found: list[Heard] = []
     for each in said:
@@ -66,7 +66,7 @@ def turns_of(said: Iterable[Spoken], shown: Sequence[Shown], *, turns_max: int) 
 
 
 def _add(turns: list[Turn], said: Spoken) -> None:
-    """Add an assistant's line to its turn. A turn is as old as its newest line."""
+    """Append an assistant's line to its turn. A turn has the time of its newest line."""
     if not turns or turns[-1].role == "user":
         turns.append(Turn("assistant", said.text, _moment(said.at), said.lesson_ids))
         return

@@ -1,7 +1,7 @@
-"""Byte-level BPE, as RoBERTa speaks it: text to token ids, from a `tokenizer.json`.
+"""Byte-level BPE tokenizer of RoBERTa: text to token ids, from a `tokenizer.json`.
 
-Promises the ids that Hugging Face's `tokenizers` would give for the models we ship (a test compares
-them where that package is installed), without its 16 dependencies. Knows nothing about models,
+Guarantees the same ids as Hugging Face's `tokenizers` for the models we ship (a test compares them
+where that package is installed), without its 16 dependencies. Knows nothing about models,
 padding or files, and reads only the fields of the JSON that byte-level BPE needs.
 """
 
@@ -25,7 +25,7 @@ _BYTE_LETTERS = _byte_letters()
 
 
 class BytePairs:
-    """A tokenizer that turns a text into ids, beginning and end marks included."""
+    """A tokenizer that turns a text into ids, with begin and end tokens."""
 
     def __init__(self, tokenizer: Mapping[str, Any]) -> None:
         model = tokenizer["model"]
@@ -36,7 +36,7 @@ class BytePairs:
         self._word = lru_cache(maxsize=50_000)(self._merge)
 
     def ids(self, text: str, *, tokens_max: int) -> list[int]:
-        """The ids of `text`, cut to `tokens_max` with both marks kept."""
+        """The ids of `text`, truncated to `tokens_max` with begin and end tokens kept."""
         room = tokens_max - 2
         found: list[int] = []
         for word in _WORD.findall(text):

@@ -1,4 +1,4 @@
-"""The embedder that the settings ask for."""
+"""Choice of the embedder by the settings."""
 
 from importlib.util import find_spec
 
@@ -10,7 +10,7 @@ from everloop.ports import Embedder
 
 
 def chosen_embedder(settings: MemorySettings) -> Embedder | None:
-    """The embedder, or None if there is to be none or its weights are not installed."""
+    """The embedder of the settings; None if it is off or its weights are not installed."""
     if settings.embedder == "endpoint":
         return endpoint_embedder(settings)
     if settings.embedder == "hub":
@@ -21,14 +21,14 @@ def chosen_embedder(settings: MemorySettings) -> Embedder | None:
 
 
 def hasty_embedder(settings: MemorySettings, chosen: Embedder) -> Embedder:
-    """The chosen embedder as it is asked while somebody waits: it gives up sooner."""
+    """The chosen embedder for interactive requests, with a shorter timeout."""
     if settings.embedder == "endpoint":
         return endpoint_embedder(settings, timeout_s=settings.endpoint_wait_s)
     return chosen
 
 
 def endpoint_embedder(settings: MemorySettings, *, timeout_s: float = TIMEOUT_S) -> Embedder:
-    """The embedder behind the endpoint that is set."""
+    """The embedder of the configured endpoint."""
     return EndpointEmbedder(
         settings.endpoint,
         settings.endpoint_model,

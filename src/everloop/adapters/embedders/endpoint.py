@@ -1,4 +1,4 @@
-"""An embedder behind an OpenAI-compatible endpoint: Ollama, OpenAI, Voyage, llama.cpp, vLLM."""
+"""Embedder for OpenAI-compatible endpoints: Ollama, OpenAI, Voyage, llama.cpp, vLLM."""
 
 import json
 import urllib.error
@@ -16,18 +16,20 @@ from everloop.errors import Invalid, ModelFailed
 
 BATCH = 64
 TIMEOUT_S = 60.0
-PART_BYTES = 65_536  # of an answer, read at once
-LATER = (408, 429, 500, 502, 503, 504)  # what passes by itself
+PART_BYTES = 65_536  # of a response, read at once
+LATER = (408, 429, 500, 502, 503, 504)  # transient HTTP errors
 
 
 class EndpointEmbedder:
-    """Texts to vectors by `POST {url}/embeddings`."""
+    """Embeds texts with `POST {url}/embeddings`."""
 
     def __init__(
         self, url: str, model: str, *, key: str = "", dimensions: int, timeout_s: float = TIMEOUT_S
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise Invalid(f"{url!r} is not an endpoint", hint="Give its http(s) address.")
+            raise Invalid(
+                f"{url!r} is not a URL of an endpoint", hint="Use an http:// or https:// address."
+            )
         self._url = url.rstrip("/")
         self._model = model
         self._key = key
@@ -36,12 +38,12 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """The model, where it runs and how long its vectors are: others may be of another model."""
+        """Model, URL and dimensions: together they identify vectors that are comparable."""
         return f"{self._model}@{self._url} {self._dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """The length of a vector."""
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -49,7 +51,7 @@ class EndpointEmbedder:
         rows = [
             row
             for start in range(0, len(texts), BATCH)
-            for row in self._ask(list(texts[start : start + BATCH]))
+            for row in self._request(list(texts[start : start + BATCH]))
         ]
         return unit_vectors(
             rows,
@@ -59,17 +61,17 @@ class EndpointEmbedder:
             setting="memory.endpoint_dimensions",
         )
 
-    def _whole(self, answer: Any) -> bytes:
-        """All of an answer. One that comes drop by drop is not waited for any longer."""
+    def _read_response(self, answer: Any) -> bytes:
+        """The whole response. The timeout also limits one that arrives slowly."""
         until = monotonic() + self._timeout_s
         parts: list[bytes] = []
         while part := answer.read1(PART_BYTES):
             parts.append(part)
             if monotonic() > until:
-                raise TimeoutError("it takes too long to answer")
+                raise TimeoutError("the response takes too long")
         return b"".join(parts)
 
-    def _ask(self, texts: list[str]) -> list[Any]:
+    def _request(self, texts: list[str]) -> list[Any]:
         body = json.dumps({"model": self._model, "input": texts}).encode()
         headers = {"Content-Type": "application/json"}
         if self._key:
@@ -79,19 +81,19 @@ class EndpointEmbedder:
         )
         try:
             with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:  # noqa: S310
-                data = json.loads(self._whole(answer))["data"]
+                data = json.loads(self._read_response(answer))["data"]
             return [entry["embedding"] for entry in sorted(data, key=lambda e: e["index"])]
         except urllib.error.HTTPError as problem:
             problem.close()
             raise ModelFailed(
-                f"the embedding endpoint answered {problem.code}",
-                hint="It is asked again later."
+                f"the embedding endpoint answered with HTTP status {problem.code}",
+                hint="It is retried later."
                 if problem.code in LATER
                 else "Check the model's name and the key.",
             ) from problem
         except (KeyError, TypeError, RecursionError) as problem:
             raise ModelFailed(
-                "the embedding endpoint answered something else than embeddings",
+                "the embedding endpoint did not return embeddings",
                 hint="Check its address and the model's name.",
             ) from problem
         except (OSError, HTTPException, ValueError) as problem:

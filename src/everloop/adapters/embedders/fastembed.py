@@ -1,4 +1,4 @@
-"""An embedder from a model hub, through fastembed: better ones, where there is internet.
+"""Embedders from a model hub, through fastembed: better ones, but the first use needs internet.
 
 Needs the extra `hub`. The first use downloads the model into fastembed's cache; after that it runs
 offline.
@@ -17,7 +17,7 @@ from everloop.errors import ModelFailed
 
 
 class HubEmbedder:
-    """Texts to unit vectors by a named model of the hub."""
+    """Embeds texts with a model of the hub."""
 
     def __init__(self, model: str, *, dimensions: int) -> None:
         self.name = model
@@ -29,7 +29,7 @@ class HubEmbedder:
         """One unit vector per text, in order.
 
         Raises:
-            ModelFailed: fastembed is not installed, the model cannot be had, or gave no vectors.
+            ModelFailed: fastembed is not installed, or the model cannot be loaded or failed.
         """
         model = self._load()
         try:
@@ -52,13 +52,13 @@ def _open(model: str) -> Any:
         fastembed = importlib.import_module("fastembed")
     except ImportError as problem:
         raise ModelFailed(
-            "models from the hub need fastembed",
+            "models from the hub need the package fastembed",
             hint="Install it: pip install 'everloop[hub]'",
         ) from problem
     try:
         return fastembed.TextEmbedding(model)
     except (OSError, RuntimeError, ValueError) as problem:
         raise ModelFailed(
-            f"the model {model!r} cannot be had: {problem}",
-            hint="The first use needs the internet, and a model that fastembed lists.",
+            f"the model {model!r} cannot be loaded: {problem}",
+            hint="The first use needs internet access, and a model that fastembed supports.",
         ) from problem

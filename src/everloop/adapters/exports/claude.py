@@ -29,12 +29,12 @@ class _Conversation(msgspec.Struct):
     chat_messages: list[_Message] = []
 
 
-_read = msgspec.json.Decoder(_Conversation).decode
+_decode = msgspec.json.Decoder(_Conversation).decode
 
 
 def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
-    """A conversation, after what had to be passed over in it."""
-    read = _read(element)
+    """Parse a conversation; problems come before it."""
+    read = _decode(element)
     said: list[Said] = []
     for number, message in enumerate(read.chat_messages, start=1):
         role, text, files = ROLES.get(message.sender), _text(message), _files(message)
@@ -51,7 +51,7 @@ def chat_of(element: bytes, place: str, done: int) -> Iterator[Chat | Trouble]:
 
 
 def _text(message: _Message) -> str:
-    """The words of a message."""
+    """The text of a message."""
     blocks = [
         str(block.get("text") or "")
         for block in message.content or ()
@@ -62,7 +62,7 @@ def _text(message: _Message) -> str:
 
 
 def _files(message: _Message) -> tuple[Beside, ...]:
-    """What stands beside it. Of documents the export has the text, of pictures the name."""
+    """The attachments. The export has the text of documents, and only the name of images."""
     found: dict[str, Beside] = {}
     for file in (*(message.attachments or ()), *(message.files or ())):
         name = str(file.get("file_name") or "")

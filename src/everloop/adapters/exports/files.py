@@ -1,7 +1,7 @@
-"""The files of an export: in a zip, in a folder, or one by itself. Nothing is unpacked to the disk.
+"""The files of an export: a zip, a folder, or a single file. Nothing is unpacked to disk.
 
-A zip says how large its files are, and no more than that is ever read of one; so a file that would
-fill the disk or the memory is refused before it is opened.
+Sizes and compression ratios in a zip's directory are checked before a file is opened, and no more
+is read than the directory states; so zip bombs are rejected.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from everloop.errors import Invalid, NotFound
 from everloop.thread.queries.files import FILES
 from everloop.thread.settings import Importing
 
-EDGE: Final = 4_096  # bytes at either end of a file by which it is known
-SMALL: Final = 10_000_000  # bytes that may be packed as well as they can be
-_MARKS: Final = re.compile(r"[-.]")
+EDGE: Final = 4_096  # bytes at both ends of a file that go into its fingerprint
+SMALL: Final = 10_000_000  # bytes up to which any compression ratio is accepted
+_SEPARATORS: Final = re.compile(r"[-.]")
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -28,25 +28,27 @@ class Part(msgspec.Struct, frozen=True):
 
     name: str
     size: int
-    mark: str  # what tells it from others of the same name and size
+    mark: str  # fingerprint that tells it from others of the same name and size
     open: Callable[[], IO[bytes]]
 
 
 def parts_of(path: Path, limits: Importing) -> list[Part]:
-    """The JSON files of an export, in the order of their names.
+    """The JSON files of an export, sorted by name.
 
     Raises:
-        NotFound: there is nothing.
-        Invalid: it is no export, or one that would not fit.
+        NotFound: the path does not exist.
+        Invalid: it cannot be unpacked, or exceeds a limit.
     """
     if path.is_dir():
-        found = [_file(file, file.relative_to(path).as_posix()) for file in _below(path)]
+        found = [_file_part(file, file.relative_to(path).as_posix()) for file in _json_files(path)]
     elif not path.is_file():
-        raise NotFound(f"there is no file {path.name!r}", hint="Name an export, or its folder.")
+        raise NotFound(
+            f"no file {path.name!r}", hint="Give the path of an export file or its folder."
+        )
     elif zipfile.is_zipfile(path):
-        found = _packed(path, limits)
+        found = _zip_parts(path, limits)
     else:
-        found = [_file(path, path.name)]
+        found = [_file_part(path, path.name)]
     for part in found:
         if part.size > limits.bytes_max:
             raise Invalid(
@@ -57,9 +59,9 @@ def parts_of(path: Path, limits: Importing) -> list[Part]:
 
 
 def others_of(path: Path, limits: Importing) -> dict[str, Callable[[], Part]]:
-    """Every other file of an export, by its name and by the ids that its name begins with.
+    """Every other file of an export, by its name and by the id prefixes of its name.
 
-    Those of an export that is one file are in the folder `files` beside it.
+    For a single-file export, they are in the folder `files` next to it.
     """
     found: dict[str, Callable[[], Part]] = {}
     if path.is_file() and zipfile.is_zipfile(path):
@@ -67,36 +69,36 @@ def others_of(path: Path, limits: Importing) -> dict[str, Callable[[], Part]]:
         for info in archive.infolist():
             if not info.is_dir():
                 name = PurePosixPath(info.filename).name
-                _named(found, name, partial(_member, archive, info, limits))
+                _index_file(found, name, partial(_zip_part, archive, info, limits))
         return found
     for file in sorted((path if path.is_dir() else path.parent / FILES).rglob("*")):
         if file.is_file() and not file.is_symlink():
-            _named(found, file.name, partial(_file, file, file.name))
+            _index_file(found, file.name, partial(_file_part, file, file.name))
     return found
 
 
-def _named(found: dict[str, Callable[[], Part]], name: str, part: Callable[[], Part]) -> None:
-    """Services put an id before a file's own name, with a hyphen or a dot after it."""
+def _index_file(found: dict[str, Callable[[], Part]], name: str, part: Callable[[], Part]) -> None:
+    """Index a file by name and id prefix: services put an id and `-` or `.` before the name."""
     if name.endswith((".json", ".jsonl")):
         return
     found[name] = part
-    for mark in _MARKS.finditer(name):
+    for mark in _SEPARATORS.finditer(name):
         found.setdefault(name[: mark.start()], part)
 
 
 def identity(parts: list[Part]) -> str:
-    """The same for the same files, wherever they are."""
+    """A fingerprint of the files: the same wherever they are."""
     known = "\n".join(f"{Path(part.name).name} {part.size} {part.mark}" for part in parts)
     return hashlib.sha256(known.encode()).hexdigest()
 
 
-def _below(folder: Path) -> list[Path]:
-    """The JSON files in a folder. Links are not followed."""
+def _json_files(folder: Path) -> list[Path]:
+    """The JSON files in a folder. Symbolic links are not followed."""
     found = (*folder.rglob("*.json"), *folder.rglob("*.jsonl"))
     return sorted(file for file in found if file.is_file() and not file.is_symlink())
 
 
-def _file(path: Path, name: str) -> Part:
+def _file_part(path: Path, name: str) -> Part:
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -106,22 +108,22 @@ def _file(path: Path, name: str) -> Part:
     return Part(name, size, hashlib.sha256(edges).hexdigest(), lambda: path.open("rb"))
 
 
-def _packed(path: Path, limits: Importing) -> list[Part]:
+def _zip_parts(path: Path, limits: Importing) -> list[Part]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, NotImplementedError) as problem:
         raise Invalid(f"{path.name} cannot be unpacked: {problem}") from problem
     inside = sorted(archive.infolist(), key=lambda info: info.filename)
     wanted = [info for info in inside if info.filename.endswith((".json", ".jsonl"))]
-    return [_member(archive, info, limits) for info in wanted]
+    return [_zip_part(archive, info, limits) for info in wanted]
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Importing) -> Part:
+def _zip_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Importing) -> Part:
     packed = max(info.compress_size, 1)
     if info.file_size > SMALL and info.file_size > packed * limits.packed_max:
         raise Invalid(
             f"{info.filename} would unpack to {info.file_size // packed:,} times its size",
-            hint="That is no export. `thread.imports.packed_max` is the limit.",
+            hint="It does not look like an export. The limit is `thread.imports.packed_max`.",
         )
 
     def opened() -> IO[bytes]:

@@ -1,7 +1,7 @@
-"""Conversations as lines of JSON: Claude Code's transcripts, and the plain form that we write too.
+"""Conversations in JSON Lines: Claude Code transcripts, and Everloop's own export format.
 
-A plain line has a `role`, a `text` and a time `at`; if it has them, a `thread`, a `title` and an
-`id`. It is known by all that it says, unless its id is one of ours.
+A line of our format has `role`, `text` and the time `at`, and optionally `thread`, `title`, `id`. A
+line is identified by a digest of its content, unless its id is one of ours.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ OUR_THREAD: Final = re.compile(rf"{HOME}|thr-[A-Za-z0-9_-]{{1,100}}")
 
 
 class Place(NamedTuple):
-    """Where a file stands in its export: its name, what comes before it, and how to read on."""
+    """A file of an export: its name, the bytes before it, and limits."""
 
     name: str
     before: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
     batch: int
 
 
-class _Plain(msgspec.Struct):
+class _Line(msgspec.Struct):
     role: str
     text: str
     at: str | float
@@ -45,32 +45,32 @@ class _Plain(msgspec.Struct):
     attachments: list[Attachment] = []
 
 
-_read = msgspec.json.Decoder(_Plain).decode
+_decode = msgspec.json.Decoder(_Line).decode
 
 
 def transcript(file: IO[bytes], place: Place) -> Iterator[Chat | Trouble]:
-    """One session of Claude Code, some messages at a time."""
-    held = _Held(place.batch)
+    """Parse a Claude Code transcript, in batches of messages."""
+    held = _Batcher(place.batch)
     for number, end, line in _lines(file, place):
         try:
             said = spoken(line)
             if said is None or said.kind == "interrupt" or not said.text:
                 continue
-            message = Said(said.turn_id, said.kind, said.text, at_moment(said.at), _speaker(said))
+            message = Said(said.turn_id, said.kind, said.text, at_moment(said.at), _author(said))
         except Invalid as problem:
             yield Trouble(f"{place.name}, line {number}", str(problem))
             continue
-        yield from held.add((said.session, _heading(said), ""), message, place.before + end)
+        yield from held.add((said.session, _title(said), ""), message, place.before + end)
     yield from held.rest()
 
 
 def plain(file: IO[bytes], place: Place) -> Iterator[Chat | Trouble]:
-    """Plain lines, some messages at a time."""
-    held, said = _Held(place.batch), dict[str, int]()
+    """Parse our own format, in batches of messages."""
+    held, said = _Batcher(place.batch), dict[str, int]()
     for number, end, line in _lines(file, place):
         try:
-            read = _read(line)
-            message = _said(read, said)
+            read = _decode(line)
+            message = _to_message(read, said)
         except (Invalid, msgspec.MsgspecError, ValueError, RecursionError) as problem:
             yield Trouble(f"{place.name}, line {number}", str(problem))
             continue
@@ -83,16 +83,16 @@ def plain(file: IO[bytes], place: Place) -> Iterator[Chat | Trouble]:
 
 
 def is_transcript(line: bytes) -> bool:
-    """Whether a first line is one of Claude Code's, and no plain one."""
+    """Whether a first line is from Claude Code rather than in our own format."""
     try:
-        _read(line)
+        _decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return True
     return False
 
 
-class _Held:
-    """Messages of one conversation after another, until there are enough of them."""
+class _Batcher:
+    """Collects messages of a conversation into batches."""
 
     def __init__(self, batch: int) -> None:
         self._batch = batch
@@ -117,26 +117,26 @@ class _Held:
 
 
 def _lines(file: IO[bytes], place: Place) -> Iterator[tuple[int, int, bytes]]:
-    """Each line with its number and the byte at which it ends.
+    """Each line with its number and end offset.
 
     Raises:
-        Invalid: one is too long.
+        Invalid: a line is too long.
     """
     number = end = 0
     while line := file.readline(place.line_bytes_max):
         number, end = number + 1, end + len(line)
         if len(line) == place.line_bytes_max:
             raise Invalid(
-                f"{place.name}, line {number}: it has more than {place.line_bytes_max:,} bytes",
-                hint="Raise `thread.imports.conversation_bytes_max` if it matters.",
+                f"{place.name}, line {number}: longer than {place.line_bytes_max:,} bytes",
+                hint="Raise `thread.imports.conversation_bytes_max` to import it.",
             )
         if line.strip():
             yield number, end, line
 
 
-def _said(read: _Plain, known: dict[str, int]) -> Said | None:
+def _to_message(read: _Line, known: dict[str, int]) -> Said | None:
     if read.role not in ("user", "assistant"):
-        raise Invalid(f"{read.role!r} is no role")
+        raise Invalid(f"{read.role!r} is not a role")
     at = at_moment(read.at)
     if not (read.text.strip() or read.attachments):
         return None
@@ -145,23 +145,23 @@ def _said(read: _Plain, known: dict[str, int]) -> Said | None:
     files = tuple(
         Beside(one.name, media_type=one.media_type, digest=one.digest) for one in read.attachments
     )
-    external = ours or _known_by(read, at, known)
+    external = ours or _content_id(read, at, known)
     return Said(external, read.role, read.text, at, author, ours, files)
 
 
-def _known_by(read: _Plain, at: str, known: dict[str, int]) -> str:
-    """A name for a line: ids may be anybody's, so all of it counts. Said twice is two messages."""
+def _content_id(read: _Line, at: str, known: dict[str, int]) -> str:
+    """An id from the content, as foreign ids may clash; repeated lines are numbered."""
     whole = "\0".join((read.thread, read.id, read.role, at, read.text))
     digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
     known[digest] = known.get(digest, 0) + 1
     return f"{digest}-{known[digest]}"
 
 
-def _speaker(said: Spoken) -> str:
+def _author(said: Spoken) -> str:
     return "user" if said.kind == "user" else CLAUDE_CODE
 
 
-def _heading(said: Spoken) -> str:
+def _title(said: Spoken) -> str:
     words = " ".join(said.text.split())
     short = words if len(words) <= TITLE else f"{words[: TITLE - 1]}…"
     return f"{said.folder}: {short}" if said.folder else short

@@ -1,4 +1,4 @@
-"""Opening an export: what it is shows in what it holds."""
+"""Opens an export and detects its format from its content."""
 
 import re
 import zipfile
@@ -30,18 +30,18 @@ from everloop.thread.settings import Importing
 from everloop.thread.transfer.parsed_export import Beside, Chat, Keep, Trouble
 
 CONVERSATIONS: Final = re.compile(r"conversations(-\d+)?\.json")
-HINT: Final = "docs/import.md says what can be imported."
+HINT: Final = "docs/import.md lists the supported formats."
 
 Read = Callable[[bytes, str, int], Iterator[Chat | Trouble]]
 
 
-class _Sign(msgspec.Struct):
+class _FormatProbe(msgspec.Struct):
     mapping: msgspec.Raw = msgspec.Raw()
     chat_messages: msgspec.Raw = msgspec.Raw()
 
 
 class OpenedExport:
-    """An export on the disk."""
+    """An export on disk."""
 
     def __init__(self, path: Path, kind: str, parts: list[Part], limits: Importing) -> None:
         self.kind, self.name = kind, path.name
@@ -54,7 +54,7 @@ class OpenedExport:
         return others_of(self._path, self._limits)
 
     def keeping(self, store: FileStore) -> Keep:
-        """What takes in the files that the export holds; of each, None says that it does not."""
+        """A function that stores attachments of the export; it returns None for a missing one."""
 
         def keep(wanted: Beside) -> Attachment | None:
             known = store.known(wanted.digest, wanted.name, wanted.media_type)
@@ -68,34 +68,34 @@ class OpenedExport:
                     return file if wanted.digest in ("", file.digest) else None
                 return kept_text(store, wanted) if wanted.text else None
             except (Invalid, zipfile.BadZipFile, zlib.error, EOFError):
-                return None  # too large, empty or broken: as good as missing
+                return None  # too large, empty or broken: treated as missing
 
         return keep
 
     def chats(self) -> Iterator[Chat | Trouble]:
-        """What it holds, a part at a time."""
+        """The conversations and problems, one at a time."""
         before = 0
         for part in self._parts:
-            with _opened(part) as file:
+            with _open_part(part) as file:
                 if self.kind in (CLAUDE_CODE, JSONL):
-                    yield from self._lines(part, file, before)
+                    yield from self._parse_lines(part, file, before)
                 else:
-                    yield from self._list(part, file, before)
+                    yield from self._parse_list(part, file, before)
             before += part.size
 
-    def _lines(self, part: Part, file: IO[bytes], before: int) -> Iterator[Chat | Trouble]:
+    def _parse_lines(self, part: Part, file: IO[bytes], before: int) -> Iterator[Chat | Trouble]:
         bound, batch = self._limits.conversation_bytes_max, self._limits.batch
         read = transcript if self.kind == CLAUDE_CODE else plain
         return read(file, Place(part.name, before, bound, batch))
 
-    def _list(self, part: Part, file: IO[bytes], before: int) -> Iterator[Chat | Trouble]:
+    def _parse_list(self, part: Part, file: IO[bytes], before: int) -> Iterator[Chat | Trouble]:
         read: Read = _READERS[self.kind]
         for number, (end, element) in enumerate(_elements(part, file, self._limits), start=1):
             place = f"{part.name}, conversation {number}"
             try:
                 yield from read(element, place, before + end)
             except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-                yield Trouble(place, f"it cannot be read: {problem}")
+                yield Trouble(place, f"not readable: {problem}")
 
 
 _READERS: Final[dict[str, Read]] = {
@@ -105,11 +105,11 @@ _READERS: Final[dict[str, Read]] = {
 
 
 def open_export(path: Path, limits: Importing) -> OpenedExport:
-    """The export at a path.
+    """Open the export at a path.
 
     Raises:
-        Invalid: it is none that is known.
-        NotFound: there is nothing.
+        Invalid: its format is not supported.
+        NotFound: the path does not exist.
     """
     parts = parts_of(path, limits)
     lists = [p for p in parts if CONVERSATIONS.fullmatch(PurePosixPath(p.name).name)]
@@ -117,24 +117,24 @@ def open_export(path: Path, limits: Importing) -> OpenedExport:
         lists = parts
     lines = [part for part in parts if part.name.endswith(".jsonl")]
     if lists:
-        return OpenedExport(path, _kind_of_list(lists, limits), lists, limits)
+        return OpenedExport(path, _list_format(lists, limits), lists, limits)
     if lines:
-        return OpenedExport(path, _kind_of_lines(lines), lines, limits)
-    raise Invalid(f"{path.name} holds no conversations", hint=HINT)
+        return OpenedExport(path, _lines_format(lines), lines, limits)
+    raise Invalid(f"{path.name} contains no conversations", hint=HINT)
 
 
-def _kind_of_list(parts: list[Part], limits: Importing) -> str:
+def _list_format(parts: list[Part], limits: Importing) -> str:
     for part in parts:
-        with _opened(part) as file:
+        with _open_part(part) as file:
             for _, element in _elements(part, file, limits):
-                if kind := _kind(element):
+                if kind := _detect_format(element):
                     return kind
-    raise Invalid(f"{parts[0].name} holds no conversations", hint=HINT)
+    raise Invalid(f"{parts[0].name} contains no conversations", hint=HINT)
 
 
-def _kind(element: bytes) -> str:
+def _detect_format(element: bytes) -> str:
     try:
-        sign = msgspec.json.decode(element, type=_Sign)
+        sign = msgspec.json.decode(element, type=_FormatProbe)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return ""
     if bytes(sign.mapping):
@@ -142,9 +142,9 @@ def _kind(element: bytes) -> str:
     return claude.KIND if bytes(sign.chat_messages) else ""
 
 
-def _kind_of_lines(parts: list[Part]) -> str:
+def _lines_format(parts: list[Part]) -> str:
     for part in parts:
-        with _opened(part) as file:
+        with _open_part(part) as file:
             first = next((line for line in file if line.strip()), b"")
         if first:
             return CLAUDE_CODE if is_transcript(first) else JSONL
@@ -157,7 +157,7 @@ def _elements(part: Part, file: IO[bytes], limits: Importing) -> Iterator[tuple[
 
 
 @contextmanager
-def _opened(part: Part) -> Generator[IO[bytes]]:
+def _open_part(part: Part) -> Generator[IO[bytes]]:
     try:
         with part.open() as file:
             yield file

@@ -1,7 +1,6 @@
-"""Conversations as one zip: pages for people, lines for programs, and the files beside messages.
+"""Export of threads as a zip: Markdown, JSON Lines and attachments.
 
-It is made while it is sent, so however much there is, little of it is in memory at a time. It can
-be imported again.
+The zip is streamed while it is created, so memory use stays small. It can be imported again.
 """
 
 import zipfile
@@ -13,20 +12,20 @@ from everloop.thread.model.events import Attachment
 from everloop.thread.queries.threads import Thread
 from everloop.thread.transfer.export_threads import ENDINGS, name_of, pieces_of, place_of
 
-SENT = 1 << 16  # bytes that are sent at once, at least
+SENT = 1 << 16  # minimum size of a chunk in bytes
 
 
 def as_zip(log: Log, threads: Sequence[Thread], store: FileStore) -> Iterator[bytes]:
-    """The zip, a piece at a time."""
+    """The zip in chunks."""
     found: dict[str, Attachment] = {}
 
     def put(file: Attachment) -> str:
         if place_of(file) not in found and store.read(file) is None:
-            return ""  # it is gone, or damaged
+            return ""  # the file is missing or damaged
         found[place_of(file)] = file
         return place_of(file)
 
-    sink = _Sink()
+    sink = _Buffer()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for thread in threads:
             for form in ENDINGS:
@@ -37,35 +36,37 @@ def as_zip(log: Log, threads: Sequence[Thread], store: FileStore) -> Iterator[by
         for place, file in found.items():
             content = store.read(file)
             if content is not None:
-                archive.writestr(place, content, zipfile.ZIP_STORED)  # most are packed already
+                archive.writestr(
+                    place, content, zipfile.ZIP_STORED
+                )  # most files are compressed already
             yield from sink.full()
     yield sink.taken()
 
 
-class _Sink:
-    """What a zip is written to, and taken from as it is sent. It cannot go back."""
+class _Buffer:
+    """A write-only, unseekable buffer between the zip writer and the response."""
 
     def __init__(self) -> None:
         self._written = bytearray()
 
     def write(self, part: bytes) -> int:
-        """Take something in."""
+        """Append to the buffer."""
         self._written += part
         return len(part)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """No-op: nothing is buffered elsewhere."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No-op: there is no file to close."""
 
     def full(self) -> Iterator[bytes]:
-        """What is there, once it is worth sending."""
+        """The buffered bytes, once they are enough for a chunk."""
         if len(self._written) >= SENT:
             yield self.taken()
 
     def taken(self) -> bytes:
-        """What is there. It is then no longer."""
+        """Take all buffered bytes."""
         taken = bytes(self._written)
         self._written.clear()
         return taken

@@ -1,7 +1,7 @@
-"""The files of a Markdown folder: read with care, written whole or not at all.
+"""Markdown folder on disk: safe reads and atomic writes.
 
-Nothing outside the folder is read or written: symbolic links are not followed, and a name that
-could mean another place is refused. What is hidden (a leading dot) is left alone.
+Nothing outside the folder is read or written: symbolic links are not followed, and names that could
+be paths are rejected. Hidden files (leading dot) are ignored.
 """
 
 import os
@@ -28,45 +28,43 @@ SLUG_LENGTH = 48
 PRIVATE = 0o600
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_APART = re.compile("-{2,}")
+_DASHES = re.compile("-{2,}")
 
 
-class _Ledger(msgspec.Struct, frozen=True):
-    """Which items have a page here, so that a deleted page is noticed."""
+class _ExportLedger(msgspec.Struct, frozen=True):
+    """The items that have a page here, so that deleted pages can be detected."""
 
     exported: tuple[str, ...] = ()
 
 
 class MarkdownFolder:
-    """One folder of pages."""
+    """A folder of Markdown pages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def make(self) -> None:
-        """Make the folder if it is not there, for its owner's eyes only.
+        """Create the folder if it is missing, readable by its owner only.
 
         Raises:
-            Invalid: something else is there.
+            Invalid: there is a file of that name.
         """
         if self.path.exists() and not self.path.is_dir():
-            raise Invalid(f"{self.path} is not a folder", hint="Name a folder.")
+            raise Invalid(f"{self.path} is not a folder", hint="Choose a folder.")
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def pages(self) -> list[Page]:
-        """Every page, by name; what cannot be read says why.
+        """Every page, sorted by name; an unreadable page has a `problem`.
 
         Raises:
             NotFound: there is no such folder.
         """
         if not self.path.is_dir():
-            raise NotFound(
-                f"there is no folder {self.path}", hint="`everloop memories export` makes one."
-            )
-        return sorted(self._below(self.path, DEPTH_MAX), key=lambda page: page.name)
+            raise NotFound(f"no folder {self.path}", hint="`everloop memories export` creates one.")
+        return sorted(self._walk(self.path, DEPTH_MAX), key=lambda page: page.name)
 
     def still_says(self, page: Page) -> bool:
-        """Whether a page holds what it held when it was read: nobody saved or deleted it since."""
+        """Whether a page is unchanged since it was read."""
         return self._read(self.path / page.name) == page
 
     def exported(self) -> tuple[str, ...]:
@@ -79,30 +77,30 @@ class MarkdownFolder:
         if page is None:
             return ()
         try:
-            return msgspec.json.decode(page.content, type=_Ledger).exported
+            return msgspec.json.decode(page.content, type=_ExportLedger).exported
         except msgspec.DecodeError as problem:
             raise Invalid(
-                f"{LEDGER} in {self.path} cannot be read", hint="Delete it and export again."
+                f"{LEDGER} in {self.path} cannot be read", hint="Delete that file and export again."
             ) from problem
 
     def note(self, item_ids: Iterable[str]) -> None:
-        """Keep the ids of the items that have a page here."""
-        ledger = _Ledger(tuple(sorted(set(item_ids))))
+        """Store the ids of the items that have a page here."""
+        ledger = _ExportLedger(tuple(sorted(set(item_ids))))
         if ledger.exported != self.exported():
             self.write(LEDGER, msgspec.json.encode(ledger).decode() + "\n")
 
     def write(self, name: str, content: str) -> None:
-        """Write a file of this folder: all of it, or nothing. A link in its place is replaced."""
+        """Write a file of this folder atomically. A symbolic link in its place is replaced."""
         write_whole(self.path / name, content.encode())
 
-    def _below(self, folder: Path, depth: int) -> Iterator[Page]:
+    def _walk(self, folder: Path, depth: int) -> Iterator[Page]:
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda each: each.name):
                 if entry.name.startswith("."):
                     continue
                 path = Path(entry.path)
                 if entry.is_dir(follow_symlinks=False) and depth:
-                    yield from self._below(path, depth - 1)
+                    yield from self._walk(path, depth - 1)
                 elif entry.name.endswith(SUFFIX):
                     yield self._read(path)
 
@@ -119,7 +117,7 @@ class MarkdownFolder:
 
 
 def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
-    """All that a file holds; or why it is not read, and what to do about it."""
+    """The content of a file, or a problem and a hint."""
     problem, hint = _refusal(path, name)
     if problem:
         return b"", problem, hint
@@ -127,20 +125,20 @@ def read_whole(path: Path, name: str) -> tuple[bytes, str, str]:
         with open(path, "rb", opener=not_following) as file:
             content = file.read(BYTES_MAX + 1)
     except OSError as failure:
-        return b"", f"it cannot be read: {failure.strerror}", "Mend that."
+        return b"", f"it cannot be read: {failure.strerror}", "Check the file and its permissions."
     if len(content) > BYTES_MAX:
         return b"", f"it has more than {BYTES_MAX:,} bytes", "Split it."
     return content, "", ""
 
 
 def write_whole(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
-    """Write a file: all of it, or nothing. A link in its place is replaced."""
+    """Write a file atomically. A symbolic link in its place is replaced."""
     handle_, waiting = tempfile.mkstemp(dir=target.parent, prefix=".everloop-")
     try:
         with os.fdopen(handle_, "wb") as file:
             file.write(content)
             file.flush()
-            if mode != PRIVATE:  # it is so from the beginning, and some disks know no modes
+            if mode != PRIVATE:  # mkstemp creates it so, and some file systems have no modes
                 os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         os.replace(waiting, target)
@@ -151,20 +149,20 @@ def write_whole(target: Path, content: bytes, *, mode: int = PRIVATE) -> None:
 
 
 def page_name(item: Item, taken: set[str]) -> str:
-    """A readable name for an item's page that is not taken: its title, and the end of its id."""
+    """A readable, unused file name for an item: its title, and the end of its id."""
     plain = unicodedata.normalize("NFC", item.title).casefold()
-    slug = _APART.sub("-", _spelt(plain))[:SLUG_LENGTH].strip("-") or "untitled"
+    slug = _DASHES.sub("-", _slugify(plain))[:SLUG_LENGTH].strip("-") or "untitled"
     whole = sha256(item.item_id.encode()).hexdigest()
     ends = [handle(item.item_id)] if _SAFE_ID.fullmatch(item.item_id) else []
     for end in (*ends, whole[:8], whole):
         name = f"{slug}-{end}{SUFFIX}"
         if name.casefold() not in taken:
             return name
-    raise Invalid(f"there is no name left for {item.item_id!r}", hint="Export to an empty folder.")
+    raise Invalid(f"no unused file name for {item.item_id!r}", hint="Export to an empty folder.")
 
 
-def _spelt(text: str) -> str:
-    """Letters and digits, and the marks on them that Thai and Hindi need; dashes for the rest."""
+def _slugify(text: str) -> str:
+    """Replace all but letters, digits and their combining marks (Thai, Hindi) by dashes."""
     made = ""
     for letter in text:
         marks = made[-1:] not in {"", "-"} and unicodedata.category(letter).startswith("M")
@@ -173,18 +171,18 @@ def _spelt(text: str) -> str:
 
 
 def _refusal(path: Path, name: str) -> tuple[str, str]:
-    """Why a file is not read, and what to do about it; empty if it may be."""
+    """A problem and a hint if a file must not be read; else empty."""
     if not name.isprintable():
-        return "its name has characters that cannot be seen", "Give it a plain name."
+        return "its name has unprintable characters", "Rename it."
     if any(sign in name for sign in '\\:*?"<>|'):
-        return "its name means another place elsewhere", "Give it a plain name."
+        return "its name has characters that some systems do not allow", "Rename it."
     if path.is_symlink():
-        return "it is a link", "Links are not followed: copy the file."
+        return "it is a symbolic link", "Links are not followed: copy the file."
     if not path.is_file():
         return "it is not a file", "Move it elsewhere."
     return "", ""
 
 
 def not_following(path: str, flags: int) -> int:
-    """An opener that follows no link, and waits for nobody at the other end."""
+    """An opener that does not follow symbolic links and does not block on pipes."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,8 +1,8 @@
-"""Packs and skills as files: a folder or a JSON document in, skills in folders of their own out.
+"""Reads packs from a folder or a JSON file, and writes skills as folders.
 
-A pack's folder holds `lessons/*.md`, `personas/*.md`, `teams/*.md`, and a `SKILL.md` in each
-skill's own folder, wherever that is; `pack.json` may give the pack's id. What cannot be read is
-named, and does not hold up the rest. As everywhere: links are not followed, nothing hidden is read.
+The folder of a pack has `lessons/*.md`, `personas/*.md`, `teams/*.md`, and a `SKILL.md` in the
+folder of each skill, at any depth; `pack.json` may set the pack's id. An unreadable file is
+reported, and the others are read. Symbolic links are not followed, hidden files are ignored.
 """
 
 import base64
@@ -33,12 +33,12 @@ SHELVES: Final[dict[str, OfferSort]] = {
 FILES_MAX: Final = 200  # files of one skill
 
 
-class _About(msgspec.Struct, frozen=True):
+class _PackFile(msgspec.Struct, frozen=True):
     id: str = ""
 
 
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pack as one document. What its entries are is looked at one by one."""
+    """A pack as one JSON document. Its entries are validated one by one."""
 
     id: str
     lessons: list[Any] = []
@@ -48,19 +48,19 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_pack(path: Path) -> Pack:
-    """What a folder or a JSON document offers.
+    """Read a pack from a folder or a JSON file.
 
     Raises:
-        NotFound: there is neither.
-        Invalid: it is no pack.
+        NotFound: there is no such file or folder.
+        Invalid: it is not a pack.
     """
     if path.is_dir():
         pack = read_folder(path)
-        pack_id = _about(path).id or path.resolve().name.casefold()
+        pack_id = _read_pack_file(path).id or path.resolve().name.casefold()
         return msgspec.structs.replace(pack, pack_id=check_name(pack_id))
     if not path.is_file():
-        raise NotFound(f"there is no pack {path}", hint="Name a folder or a JSON file.")
-    document = _decoded(path, _Document)
+        raise NotFound(f"no pack at {path}", hint="Give the path of a folder or a JSON file.")
+    document = _read_json(path, _Document)
     offers: list[Offer] = []
     troubles: list[Trouble] = []
     for shelf, sort in SHELVES.items():
@@ -69,33 +69,35 @@ def read_pack(path: Path) -> Pack:
             if isinstance(fields, dict):
                 offers.append(Offer(sort, source, cast("dict[str, Any]", fields)))
             else:
-                troubles.append(Trouble(source, "it is no object", "Write its fields in braces."))
+                troubles.append(
+                    Trouble(source, "it is not a JSON object", "Write its fields in braces.")
+                )
     return Pack(check_name(document.id), tuple(offers), tuple(troubles))
 
 
 def read_folder(path: Path) -> Pack:
-    """What the pages of a folder offer, and what could not be read; it belongs to no pack yet.
+    """Read the pages of a folder, with problems; the result has no pack id yet.
 
     Raises:
         NotFound: there is no such folder.
     """
     pages = MarkdownFolder(path).pages()
-    homes = _homes(pages)
+    homes = _skill_folders(pages)
     offers: list[Offer] = []
-    troubles = [*_linked(path), *_linked(path / "skills")]
+    troubles = [*_report_links(path), *_report_links(path / "skills")]
     for page in pages:
-        sort = _sort(page.name, homes)
+        sort = _page_kind(page.name, homes)
         if sort is None:
             continue
         try:
-            offers.append(_offer(path, page, sort))
+            offers.append(_read_offer(path, page, sort))
         except Rejected as problem:
             troubles.append(Trouble(page.name, str(problem), problem.hint))
     return Pack("", tuple(offers), tuple(troubles))
 
 
 def page_of(name: str, skill: Skill) -> str:
-    """A skill's page: as it was read if it still says the same, else with what changed."""
+    """The Markdown page of a skill: as imported if unchanged, else with its changes."""
     head = Head(skill.front_matter)
     fields = {**named(head.fields()), "body": skill.body}
     before, after = head_of(name, skill_of(fields)), head_of(name, skill)
@@ -106,9 +108,9 @@ def page_of(name: str, skill: Skill) -> str:
 
 
 def write_skill(folder: Path, name: str, skill: Skill) -> tuple[list[str], list[Trouble]]:
-    """Write a skill's page and files; what is there and differs is named and left as it is.
+    """Write a skill's page and files. Existing files that differ are reported and left alone.
 
-    Returns the names of the files that were written, and the troubles.
+    Returns the names of the written files, and the problems.
     """
     home = folder / check_name(name)
     contents = {PAGE: (page_of(name, skill).encode(), False)}
@@ -118,7 +120,7 @@ def write_skill(folder: Path, name: str, skill: Skill) -> tuple[list[str], list[
     for path, (content, executable) in contents.items():
         shown = f"{name}/{path}"
         try:
-            if _put(home, path, content, executable=executable):
+            if _write_if_missing(home, path, content, executable=executable):
                 written.append(shown)
         except Rejected as problem:
             troubles.append(Trouble(shown, str(problem), problem.hint))
@@ -128,16 +130,16 @@ def write_skill(folder: Path, name: str, skill: Skill) -> tuple[list[str], list[
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _linked(folder: Path) -> Iterator[Trouble]:
-    """Skills that are links: people make them, and they are not followed, so it is said."""
+def _report_links(folder: Path) -> Iterator[Trouble]:
+    """Report skills that are symbolic links, because links are not followed."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_symlink() and (path / PAGE).is_file():
-            hint = "Links are not followed: name the folder that it leads to."
-            yield Trouble(path.name, "it is a link", hint)
+            hint = "Links are not followed: use the folder that it points to."
+            yield Trouble(path.name, "it is a symbolic link", hint)
 
 
-def _homes(pages: Sequence[Page]) -> set[str]:
-    """The folders of skills. A page called so inside a skill is one of its files."""
+def _skill_folders(pages: Sequence[Page]) -> set[str]:
+    """The folders of skills. A `SKILL.md` deeper inside a skill is one of its files."""
     found: set[str] = set()
     for page in sorted(pages, key=lambda each: each.name.count("/")):
         home = PurePosixPath(page.name).parent
@@ -148,8 +150,8 @@ def _homes(pages: Sequence[Page]) -> set[str]:
     return found
 
 
-def _sort(name: str, homes: set[str]) -> OfferSort | None:
-    """What a page is: a skill by its name, the others by their folder."""
+def _page_kind(name: str, homes: set[str]) -> OfferSort | None:
+    """The kind of a page: a skill by its file name, others by their folder."""
     path = PurePosixPath(name)
     if path.name == PAGE and path.parent.as_posix() in homes:
         return "skill"
@@ -157,7 +159,7 @@ def _sort(name: str, homes: set[str]) -> OfferSort | None:
     return SHELVES.get(shelf) if shelf != "skills" else None
 
 
-def _offer(root: Path, page: Page, sort: OfferSort) -> Offer:
+def _read_offer(root: Path, page: Page, sort: OfferSort) -> Offer:
     if page.problem:
         raise Invalid(page.problem, hint=page.hint)
     head, body = parted(page.content)
@@ -171,11 +173,11 @@ def _offer(root: Path, page: Page, sort: OfferSort) -> Offer:
 
 
 def _files(home: Path, folder: Path) -> Iterator[SkillFile]:
-    """What lies beside a skill's page, in folders of its own too."""
+    """The other files of a skill, subfolders included."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     if len(found) > FILES_MAX:
-        raise Invalid(f"more than {FILES_MAX} files in a folder", hint="Put them into an archive.")
+        raise Invalid(f"more than {FILES_MAX} files in a folder", hint="Pack them into an archive.")
     for entry in found:
         name = Path(entry.path).relative_to(home).as_posix()
         if entry.name.startswith(".") or name == PAGE:
@@ -197,26 +199,28 @@ def _file(path: Path, name: str) -> SkillFile:
         return SkillFile(name, base64.b64encode(content).decode(), "base64", executable)
 
 
-def _about(folder: Path) -> _About:
+def _read_pack_file(folder: Path) -> _PackFile:
     path = folder / ABOUT
-    return _decoded(path, _About) if path.is_file() else _About()
+    return _read_json(path, _PackFile) if path.is_file() else _PackFile()
 
 
-def _decoded(path: Path, shape: type[Any]) -> Any:
+def _read_json(path: Path, shape: type[Any]) -> Any:
     content, problem, hint = read_whole(path, path.name)
     if problem:
         raise Invalid(f"{path.name}: {problem}", hint=hint)
     try:
         return msgspec.json.decode(content, type=shape)
     except msgspec.DecodeError as failure:
-        raise Invalid(f"{path.name} is no pack: {failure}", hint="See docs/packs.md.") from failure
+        raise Invalid(
+            f"{path.name} is not a pack: {failure}", hint="See docs/packs.md."
+        ) from failure
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def _put(home: Path, name: str, content: bytes, *, executable: bool) -> bool:
-    """Write one file if it is not there; whether it was written."""
+def _write_if_missing(home: Path, name: str, content: bytes, *, executable: bool) -> bool:
+    """Write a file unless it exists; returns whether it was written."""
     target = home / name
     for folder in reversed([target.parent, *target.parent.parents][: len(Path(name).parts)]):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -228,7 +232,7 @@ def _put(home: Path, name: str, content: bytes, *, executable: bool) -> bool:
     there, problem, hint = read_whole(target, name)
     if problem or there != content:
         raise Invalid(
-            problem or "another text is there, so it was left as it is",
+            problem or "the file exists with other content, so it was not changed",
             hint=hint or "Import it first, or move it away.",
         )
     return False

@@ -1,6 +1,7 @@
-"""Files beside messages, kept under the digest of their content: the same file twice is one.
+"""Content-addressed store of attachments: files are named by their SHA-256, so duplicates are one.
 
-Where several nodes have one log, each file is at their depot too, and fetched where it is missing.
+Where several nodes share a log, files are also in a shared depot (PostgreSQL), and are fetched from
+it when they are missing here.
 """
 
 import os
@@ -19,18 +20,18 @@ from everloop.thread.model.events import Attachment
 
 BYTES_MAX = 25_000_000
 CHUNK = 1 << 20
-UNSENT_S = 3_600  # so long a file may wait for its message to be sent
+UNSENT_S = 3_600  # grace period: an uploaded file may wait so long for its message
 
 
 class Carried(NamedTuple):
-    """How many files are held now where they were carried to, and how many nobody had."""
+    """The number of files copied to a store, and of files that no source has."""
 
     held: int = 0
     missing: int = 0
 
 
 class FileStore:
-    """A folder of files, named by what is in them."""
+    """A folder of files that are named by their digest."""
 
     def __init__(
         self, folder: Path, *, bytes_max: int = BYTES_MAX, depot: Depot | None = None
@@ -40,39 +41,39 @@ class FileStore:
         self._depot = depot
 
     def keep(self, name: str, media_type: str, content: Iterable[bytes]) -> Attachment:
-        """Keep a file and say what it is called from now on.
+        """Store a file and return its description.
 
         Raises:
             Invalid: it is too large, or empty.
-            Unavailable: the disk did not take it, or the depot.
+            Unavailable: the disk or the depot failed.
         """
-        digest, size = self._write(self._bounded(content))
-        self._share(digest)
+        digest, size = self._write(self._limit_size(content))
+        self._upload(digest)
         return Attachment(digest, plain_name(name), media_type, size)
 
     def take_over(self, digest: str, holder: "FileStore") -> bool:
-        """Hold what another store holds; whether that is so now.
+        """Copy a file from another store; returns whether it is here now.
 
         Raises:
-            Unavailable: the disk did not take it, or the depot.
+            Unavailable: the disk or the depot failed.
         """
         with suppress(NotFound, Corrupt):
-            if not _is_whole(self._place(digest)):
-                self._write(_pieces(holder.path(digest)))
-            self._settle(digest)
-            self._share(digest)
+            if not _is_intact(self._local_path(digest)):
+                self._write(_read_verified(holder.path(digest)))
+            self._end_grace_period(digest)
+            self._upload(digest)
             return True
         return False
 
     def holds(self, digest: str) -> bool:
-        """Whether there is a file of that digest, here or at the depot."""
+        """Whether a file exists, here or in the depot."""
         if not _is_digest(digest):
             return False
-        here = self._place(digest).is_file()
+        here = self._local_path(digest).is_file()
         return here or (self._depot is not None and self._depot.has(digest))
 
     def known(self, digest: str, name: str, media_type: str) -> Attachment | None:
-        """A file that is kept already, under another name perhaps."""
+        """Describe an existing file under a given name; None if it is missing."""
         try:
             size = self.path(digest).stat().st_size
         except (NotFound, OSError):
@@ -80,37 +81,37 @@ class FileStore:
         return Attachment(digest, plain_name(name), media_type, size)
 
     def path(self, digest: str) -> Path:
-        """Where a file is.
+        """The path of a file; it is fetched from the depot if needed.
 
         Raises:
-            NotFound: there is none of that digest.
-            Unavailable: it is not here, and the depot cannot be asked.
+            NotFound: there is no such file.
+            Unavailable: it is not here, and the depot cannot be reached.
         """
-        place = self._place(digest)
+        place = self._local_path(digest)
         if not place.is_file():
             content = self._depot.get(digest) if self._depot else None
             if content is None:
-                raise NotFound("no such file", hint="It may have been erased.")
+                raise NotFound("no such file", hint="It may have been deleted.")
             self._write([content])
-            self._settle(digest)
+            self._end_grace_period(digest)
         return place
 
     def read(self, attachment: Attachment) -> bytes | None:
-        """What is in a file; None if it is gone or damaged, or cannot be had now."""
+        """The content of a file; None if it is missing, damaged or unavailable."""
         try:
-            return b"".join(_pieces(self.path(attachment.digest)))
+            return b"".join(_read_verified(self.path(attachment.digest)))
         except (NotFound, Corrupt, Unavailable, OSError):
             return None
 
     def settle(self, digests: Iterable[str]) -> None:
-        """Note that files have their messages: none of them waits to be sent any more."""
+        """Mark files as attached, which ends their grace period."""
         for digest in digests:
-            self._settle(digest)
+            self._end_grace_period(digest)
 
     def give_up(self, digests: Collection[str]) -> None:
-        """Note the same at the depot too, before messages are purged.
+        """End the grace period of files here and in the depot, before their messages are purged.
 
-        If their files cannot be erased then, the next purge does it.
+        If erasing them fails, the next purge erases them.
 
         Raises:
             Unavailable: the depot cannot be reached.
@@ -120,83 +121,84 @@ class FileStore:
             self._depot.settle(list(digests))
 
     def forget(self, digests: Sequence[str], wanted: Collection[str], now: datetime) -> None:
-        """Erase files, here and at the depot, and what an earlier time left there.
+        """Erase files here and in the depot, and leftovers of earlier purges.
 
         Raises:
-            Unavailable: one here cannot be erased, the depot cannot be reached, or somebody there
-                still sees them.
+            Unavailable: a file cannot be erased, the depot cannot be reached, or another node
+                still uses them.
         """
-        with ExitStack() as then:  # also where one here cannot be erased
+        with ExitStack() as then:  # runs even if erasing a local file fails
             if self._depot:
                 drop = partial(self._depot.drop, wanted=list(wanted), unsent_s=UNSENT_S)
                 then.callback(drop, list(digests))
             here = (self.folder / digest for digest in digests if _is_digest(digest))
-            _erase([*here, *self._unwanted(wanted, now)])
+            _erase([*here, *self._expired_files(wanted, now)])
 
     def sweep(self, wanted: Collection[str], now: datetime) -> None:
-        """Erase the files here that are not wanted.
+        """Garbage collection: erase the files that no message uses.
 
-        A young one stays: it may belong to a message that is still being written.
+        A recent file stays: its message may not have been sent yet.
 
         Raises:
-            Unavailable: one cannot be erased.
+            Unavailable: a file cannot be erased.
         """
-        _erase(self._unwanted(wanted, now))
+        _erase(self._expired_files(wanted, now))
 
     def keep_only(self, wanted: Collection[str]) -> None:
-        """Erase every file here but the wanted ones. What is named otherwise is not ours.
+        """Erase all files but the wanted ones; files that are not named by a digest stay.
 
         Raises:
-            Unavailable: one cannot be erased.
+            Unavailable: a file cannot be erased.
         """
         with suppress(FileNotFoundError):
             here = list(self.folder.iterdir())
             _erase(one for one in here if _is_digest(one.name) and one.name not in wanted)
 
-    def _unwanted(self, wanted: Collection[str], now: datetime) -> Iterator[Path]:
-        """The old files here that no message has. Folders are not ours."""
+    def _expired_files(self, wanted: Collection[str], now: datetime) -> Iterator[Path]:
+        """The files past their grace period that no message uses. Folders are skipped."""
         before = now.timestamp() - UNSENT_S
         with suppress(FileNotFoundError), os.scandir(self.folder) as inside:
             for one in inside:
                 if one.name in wanted or one.is_dir(follow_symlinks=False):
                     continue
-                with suppress(FileNotFoundError):  # another process was quicker
+                with suppress(FileNotFoundError):  # another process erased it first
                     if one.stat(follow_symlinks=False).st_mtime < before:
                         yield Path(one.path)
 
-    def _settle(self, digest: str) -> None:
-        """Make it look old. One that is not ours cannot be; it gets old by itself."""
+    def _end_grace_period(self, digest: str) -> None:
+        """End the grace period by setting the mtime to 0; another user's file has to age."""
         with suppress(NotFound, OSError):
-            os.utime(self._place(digest), (0, 0), follow_symlinks=False)
+            os.utime(self._local_path(digest), (0, 0), follow_symlinks=False)
 
-    def _place(self, digest: str) -> Path:
-        """Where a file of that digest is, if there is one.
+    def _local_path(self, digest: str) -> Path:
+        """The local path for a digest, whether or not the file exists.
 
         Raises:
-            NotFound: it is no digest.
+            NotFound: it is not a digest.
         """
         if not _is_digest(digest):
-            raise NotFound("no such file", hint="It may have been erased.")
+            raise NotFound("no such file", hint="It may have been deleted.")
         return self.folder / digest
 
-    def _share(self, digest: str) -> None:
+    def _upload(self, digest: str) -> None:
         if self._depot and not self._depot.renew(digest):
-            self._depot.put(digest, self._place(digest).read_bytes())
+            self._depot.put(digest, self._local_path(digest).read_bytes())
 
-    def _bounded(self, content: Iterable[bytes]) -> Iterator[bytes]:
+    def _limit_size(self, content: Iterable[bytes]) -> Iterator[bytes]:
         size = 0
         for part in content:
             size += len(part)
             if size > self._bytes_max:
                 raise Invalid(
-                    f"a file has at most {self._bytes_max:,} bytes", hint="Attach a smaller one."
+                    f"a file may have at most {self._bytes_max:,} bytes",
+                    hint="Attach a smaller file.",
                 )
             yield part
         if not size:
-            raise Invalid("the file is empty", hint="Choose another one.")
+            raise Invalid("the file is empty", hint="Choose another file.")
 
     def _write(self, content: Iterable[bytes]) -> tuple[str, int]:
-        """Write a file under its digest, durably; nothing stays of one that breaks off."""
+        """Write a file under its digest, durably and atomically."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as out:
@@ -215,8 +217,8 @@ class FileStore:
                     raise
         except OSError as problem:
             raise Unavailable(
-                f"the file was not kept in {self.folder}: {problem.strerror}",
-                hint="See that it is a folder, yours, and has room, and try again.",
+                f"the file could not be stored in {self.folder}: {problem.strerror}",
+                hint="Check that it is a folder of yours with free space, and try again.",
             ) from problem
         return digest, size
 
@@ -227,10 +229,10 @@ def carry(
     target: FileStore,
     progress: Progress | None = None,
 ) -> Carried:
-    """Have a store hold files that others hold. One that it holds whole is left as it is.
+    """Copy files from other stores into a store. Files that it has intact are left alone.
 
     Raises:
-        Unavailable: the disk did not take one.
+        Unavailable: the disk failed.
     """
     held = 0
     for done, digest in enumerate(sorted(digests), start=1):
@@ -244,10 +246,10 @@ def _is_digest(name: str) -> bool:
     return len(name) == 64 and set(name) <= set("0123456789abcdef")
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether a file is there, and is what its name says."""
+def _is_intact(path: Path) -> bool:
+    """Whether a file exists and matches its digest."""
     try:
-        for _ in _pieces(path):
+        for _ in _read_verified(path):
             pass
     except (OSError, Corrupt):
         return False
@@ -255,10 +257,10 @@ def _is_whole(path: Path) -> bool:
 
 
 def _erase(files: Iterable[Path]) -> None:
-    """Erase files: all that can be.
+    """Erase as many of the files as possible.
 
     Raises:
-        Unavailable: one cannot be.
+        Unavailable: one could not be erased.
     """
     stuck: OSError | None = None
     for file in files:
@@ -268,16 +270,16 @@ def _erase(files: Iterable[Path]) -> None:
             stuck = problem
     if stuck is not None:
         raise Unavailable(
-            f"a file beside a message was not erased: {stuck.filename}: {stuck.strerror}",
-            hint="Erase it by hand, or let it be erased and purge again.",
+            f"an attached file could not be erased: {stuck.filename}: {stuck.strerror}",
+            hint="Delete it by hand, or fix its permissions and purge again.",
         ) from stuck
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    """What is in a file that is named by it.
+def _read_verified(path: Path) -> Iterator[bytes]:
+    """The content of a file in chunks, verified against its digest at the end.
 
     Raises:
-        Corrupt: it is not what its name says.
+        Corrupt: the content does not match the digest.
     """
     seen = sha256()
     with path.open("rb") as file:
@@ -285,11 +287,11 @@ def _pieces(path: Path) -> Iterator[bytes]:
             seen.update(part)
             yield part
     if seen.hexdigest() != path.name:
-        raise Corrupt("a file is not what its name says", hint="Try another copy.")
+        raise Corrupt("a file does not match its digest", hint="Try another copy.")
 
 
 def plain_name(name: str) -> str:
-    """A file's name without any path, and without what no screen should show."""
+    """A file name without its path and without unprintable characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     printable = "".join(letter for letter in last if letter.isprintable()).strip()
     return printable[:200] if printable.strip(".") else "file"

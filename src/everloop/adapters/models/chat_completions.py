@@ -1,4 +1,4 @@
-"""Prompts and chunks in the form that any-llm takes and gives: OpenAI's chat completions."""
+"""Converts prompts and stream chunks to and from the OpenAI chat completions format of any-llm."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ REASONS: dict[str, Reason] = {
 
 
 class Tokens(NamedTuple):
-    """What was read and written; `cached` and `stored` are parts of what was read."""
+    """Input and output tokens; `cached` and `stored` are parts of the input."""
 
     read: int
     written: int
@@ -41,9 +41,9 @@ class Tokens(NamedTuple):
 
 
 def request(prompt: Prompt, params: Params, *, dialect: str, free: bool) -> dict[str, Any]:
-    """What is asked for, as keywords of a completion."""
+    """The keyword arguments of a completion request."""
     asked: dict[str, Any] = {
-        "messages": list(_messages(prompt)),
+        "messages": list(_to_messages(prompt)),
         "stream": True,
         "max_tokens": params.tokens_max,
         "timeout": params.timeout_s,
@@ -51,50 +51,50 @@ def request(prompt: Prompt, params: Params, *, dialect: str, free: bool) -> dict
     if params.temperature is not None:
         asked["temperature"] = params.temperature
     if prompt.tools:
-        asked["tools"] = [_tool(tool) for tool in prompt.tools]
+        asked["tools"] = [_to_tool(tool) for tool in prompt.tools]
     if dialect != "anthropic":
         asked["stream_options"] = {"include_usage": True}
         if (
             prompt.schema is not None
-        ):  # Claude keeps to the words; a form would forbid it to decline
+        ):  # Claude follows the instructions; a schema would keep it from declining
             shape = {"name": "answer", "schema": prompt.schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": shape}
-    if free:  # servers at home may know the older name of this limit alone
+    if free:  # local servers may only know the older name of this limit
         asked["extra_body"] = {"max_tokens": params.tokens_max}
     return asked
 
 
 class Gathering:
-    """What the chunks of one answer add up to."""
+    """Accumulates the chunks of one answer: text, tool calls, usage and finish reason."""
 
     def __init__(self) -> None:
-        self._calls: list[_Call] = []
+        self._calls: list[_StreamingCall] = []
         self._written: list[str] = []
         self._finish: str | None = None
-        self._tokens: Tokens | None = None
+        self._usage: Tokens | None = None
 
     def take(self, event: Any) -> str:
-        """One more chunk; the text in it."""
+        """Add a chunk and return its text."""
         if event.usage is not None:
-            self._tokens = _tokens(event.usage)
+            self._usage = _to_tokens(event.usage)
         if not event.choices:
             return ""
         choice = event.choices[0]
         self._finish = choice.finish_reason or self._finish
         for piece in choice.delta.tool_calls or ():
-            self._take_call(piece)
+            self._add_call_fragment(piece)
         text: str = choice.delta.content or ""
         self._written.append(text)
         return text
 
     def calls(self) -> Iterator[ToolCall]:
-        """The tools that are asked for.
+        """The complete tool calls.
 
         Raises:
-            ModelFailed: the arguments of one cannot be read, or the answer has no end.
+            ModelFailed: the arguments of a call are not valid JSON, or the answer was cut off.
         """
         if self._finish is None:
-            raise ModelFailed("the answer was cut off", hint="Ask again.")
+            raise ModelFailed("the answer was cut off", hint="Try again.")
         for call in self._calls:
             yield call.whole()
 
@@ -105,23 +105,23 @@ class Gathering:
         return REASONS.get(self._finish or "", "stop")
 
     def tokens(self, prompt: Prompt) -> Tokens:
-        """What the service counted; an estimate if it did not count."""
-        if self._tokens is not None:
-            return self._tokens
-        read = ESTIMATE(msgspec.json.encode(list(_messages(prompt))).decode())
+        """The usage that the service reported, or an estimate."""
+        if self._usage is not None:
+            return self._usage
+        read = ESTIMATE(msgspec.json.encode(list(_to_messages(prompt))).decode())
         return Tokens(read, ESTIMATE("".join(self._written)))
 
-    def _take_call(self, piece: Any) -> None:
-        """A piece of a call. Some services number all calls 0, and tell them apart by the id."""
+    def _add_call_fragment(self, piece: Any) -> None:
+        """Add a fragment of a tool call. Where all calls have number 0, ids tell them apart."""
         known = next((call for call in self._calls if call.belongs(piece)), None)
         if known is None:
-            known = _Call(piece.index)
+            known = _StreamingCall(piece.index)
             self._calls.append(known)
         known.take(piece)
 
 
-class _Call:
-    """A tool call in the making."""
+class _StreamingCall:
+    """A tool call that is still streaming."""
 
     def __init__(self, index: int | None) -> None:
         self._index = index
@@ -130,39 +130,39 @@ class _Call:
         self._arguments: list[str] = []
 
     def belongs(self, piece: Any) -> bool:
-        """Whether a piece is one of this call."""
+        """Whether a fragment belongs to this call."""
         other = piece.id and self._id and piece.id != self._id
         return piece.index == self._index and not other
 
     def take(self, piece: Any) -> None:
-        """One more piece."""
+        """Add a fragment."""
         self._id = self._id or piece.id or ""
         if piece.function is not None:
             self._name = self._name or piece.function.name or ""
             self._arguments.append(piece.function.arguments or "")
 
     def whole(self) -> ToolCall:
-        """The call, with its arguments read."""
+        """The complete call with parsed arguments."""
         arguments = read_arguments(self._name, "".join(self._arguments))
         return ToolCall(self._id or f"call-{self._index or 0}", self._name, arguments)
 
 
 def read_arguments(tool: str, text: str) -> dict[str, Any]:
-    """The arguments of a call, as a model wrote them.
+    """Parse the JSON arguments of a tool call.
 
     Raises:
-        ModelFailed: they are no JSON object.
+        ModelFailed: they are not a JSON object.
     """
     try:
         return msgspec.json.decode(text.strip() or "{}", type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         raise ModelFailed(
-            f"the arguments for the tool {tool!r} cannot be read: {problem}",
-            hint="Ask again, or choose a model that can use tools.",
+            f"the model called the tool {tool!r} with invalid arguments: {problem}",
+            hint="Try again, or choose a model that supports tools.",
         ) from problem
 
 
-def _tokens(usage: Any) -> Tokens:
+def _to_tokens(usage: Any) -> Tokens:
     details = getattr(usage, "prompt_tokens_details", None)
     return Tokens(
         usage.prompt_tokens or 0,
@@ -172,34 +172,34 @@ def _tokens(usage: Any) -> Tokens:
     )
 
 
-def _messages(prompt: Prompt) -> Iterator[dict[str, Any]]:
+def _to_messages(prompt: Prompt) -> Iterator[dict[str, Any]]:
     if prompt.system:
         yield {"role": "system", "content": prompt.system}
     for message in prompt.messages:
-        yield from _results(message)
+        yield from _tool_messages(message)
         if said := [part for part in message.parts if not isinstance(part, ToolResult)]:
-            yield _said(message.role, said)
+            yield _to_message(message.role, said)
 
 
-def _results(message: Message) -> Iterator[dict[str, Any]]:
+def _tool_messages(message: Message) -> Iterator[dict[str, Any]]:
     for part in message.parts:
         if isinstance(part, ToolResult):
             text = f"The tool failed: {part.text}" if part.failed else part.text
             yield {"role": "tool", "tool_call_id": part.call_id, "content": text}
 
 
-def _said(role: str, parts: Sequence[Part]) -> dict[str, Any]:
-    calls = [_call(part) for part in parts if isinstance(part, ToolCall)]
+def _to_message(role: str, parts: Sequence[Part]) -> dict[str, Any]:
+    calls = [_to_call(part) for part in parts if isinstance(part, ToolCall)]
     texts = [part.text for part in parts if isinstance(part, Text)]
     if any(isinstance(part, Image) for part in parts):
-        return {"role": role, "content": list(_pictured(parts))}
+        return {"role": role, "content": list(_content_parts(parts))}
     said: dict[str, Any] = {"role": role, "content": "\n".join(texts)}
     if calls:
         said |= {"content": said["content"] or None, "tool_calls": calls}
     return said
 
 
-def _pictured(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
+def _content_parts(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
     for part in parts:
         if isinstance(part, Text):
             yield {"type": "text", "text": part.text}
@@ -211,7 +211,7 @@ def _pictured(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _to_call(call: ToolCall) -> dict[str, Any]:
     arguments = msgspec.json.encode(call.arguments).decode()
     return {
         "id": call.id,
@@ -220,6 +220,6 @@ def _call(call: ToolCall) -> dict[str, Any]:
     }
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _to_tool(tool: Tool) -> dict[str, Any]:
     about = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
     return {"type": "function", "function": about}

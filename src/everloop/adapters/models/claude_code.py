@@ -1,11 +1,11 @@
 """Claude Code as a model, with the user's own login, through claude-agent-sdk.
 
-Each call is a run of its own that keeps nothing: no tools, no settings, hooks or memory of the
-machine, no session on the disk. What was said before goes along as one JSON text, because a run
-takes a user's words alone. A tool of ours is offered as one of an MCP server inside this process;
-when it is asked for, the run ends, and the answer comes with the next call.
+Each call is a separate, stateless run: no built-in tools, no settings, hooks or memory of the
+machine, no session on disk. Earlier messages are sent along as one JSON text, because a run accepts
+only a user message. Our tools are offered through an MCP server inside this process; when the model
+calls one, the run ends, and the result goes into the next run.
 
-The CLI knows no temperature. Its cost is its own estimate, at list prices.
+The CLI has no temperature setting. The cost is the CLI's own estimate, at list prices.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from everloop.ports import (
 )
 
 PREFIX = "mcp__everloop__"
-BUFFER_BYTES = 16_777_216  # of one line from the CLI
+BUFFER_BYTES = 16_777_216  # maximum size of one line from the CLI
 NO_SYSTEM = "You are a helpful assistant."
 BEFORE = "What was said so far, as JSON:\n"
 GO_ON = "Go on from there."
@@ -49,14 +49,14 @@ QUIET = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "DISABLE_AUTOUPDATER": "1",
     "ENABLE_TOOL_SEARCH": "false",
-    "CLAUDE_CODE_MAX_RETRIES": "0",  # we have patience of our own, and never repeat words
+    "CLAUDE_CODE_MAX_RETRIES": "0",  # we retry ourselves, before the first text only
 }
 LOG_IN = "Run `claude` once and log in, or set another model: docs/models.md."
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class ClaudeCodeModel:
-    """Claude Code, as the user has it. `environment` is added to the one the CLI inherits."""
+    """Claude Code with the user's login. `environment` extends the inherited environment."""
 
     def __init__(self, model: str = "", environment: Mapping[str, str] = NOTHING) -> None:
         self._model = model
@@ -64,27 +64,27 @@ class ClaudeCodeModel:
 
     @property
     def name(self) -> str:
-        """`claude`, with the model if one was chosen."""
+        """`claude`, or `claude:MODEL` if a model was chosen."""
         return f"claude:{self._model}" if self._model else "claude"
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
-        """The answer, as the CLI streams it."""
+        """Stream the answer of the CLI."""
         return BackgroundStream(self._answer(prompt, params))
 
     async def _answer(self, prompt: Prompt, params: Params) -> AsyncGenerator[Chunk]:
         sdk = await asyncio.to_thread(_library)
         with tempfile.TemporaryDirectory(prefix="everloop-claude-") as folder:
             options = self._options(sdk, prompt, params, folder)
-            run = sdk.query(prompt=_spoken(prompt), options=options)
+            run = sdk.query(prompt=_user_message(prompt), options=options)
             try:
                 async with aclosing(run):
                     async for chunk in self._chunks(sdk, heard(run, params.timeout_s)):
                         yield chunk
             except sdk.ClaudeSDKError as problem:
-                raise _failure(self.name, problem) from None
+                raise _to_error(self.name, problem) from None
 
     async def _chunks(self, sdk: Any, messages: AsyncIterator[Any]) -> AsyncGenerator[Chunk]:
-        heeded = _Heeded()
+        heeded = _Accumulator()
         async for message in messages:
             if isinstance(message, sdk.StreamEvent) and message.parent_tool_use_id is None:
                 if text := heeded.take(message.event):
@@ -97,18 +97,18 @@ class ClaudeCodeModel:
                     return
             if isinstance(message, sdk.ResultMessage):
                 if message.is_error:
-                    raise _failure(self.name, message)
+                    raise _to_error(self.name, message)
                 yield heeded.usage(self.name, message.total_cost_usd)
                 yield Finish(heeded.reason())
                 return
-        raise ModelFailed(f"{self.name} stopped before its end", hint="Ask again.")
+        raise ModelFailed(f"{self.name} ended without a complete answer", hint="Try again.")
 
     def _options(self, sdk: Any, prompt: Prompt, params: Params, folder: str) -> Any:
         limit = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(params.tokens_max)}
         return sdk.ClaudeAgentOptions(
             tools=[],
             system_prompt=prompt.system or NO_SYSTEM,
-            mcp_servers=_offered(sdk, prompt.tools),
+            mcp_servers=_tool_server(sdk, prompt.tools),
             strict_mcp_config=True,
             permission_mode="dontAsk",
             max_turns=1,
@@ -120,12 +120,12 @@ class ClaudeCodeModel:
             include_partial_messages=True,
             verbatim_prompts=True,
             max_buffer_size=BUFFER_BYTES,
-            stderr=_unheeded,
+            stderr=_discard,
         )
 
 
-class _Begun:
-    """A tool call in the making."""
+class _StreamingCall:
+    """A tool call that is still streaming."""
 
     def __init__(self, call_id: str, name: str) -> None:
         self._id = call_id
@@ -133,34 +133,34 @@ class _Begun:
         self.arguments = ""
 
     def whole(self) -> ToolCall:
-        """The call, with its arguments read."""
+        """The complete call with parsed arguments."""
         return ToolCall(self._id, self._name, read_arguments(self._name, self.arguments))
 
 
-class _Heeded:
-    """What the events of one answer add up to; they are those of the Messages API."""
+class _Accumulator:
+    """Accumulates the Messages API events of one answer."""
 
     def __init__(self) -> None:
-        self.calls: list[_Begun] = []
+        self.calls: list[_StreamingCall] = []
         self.stop = ""
         self._read = 0
         self._written = 0
 
     def take(self, event: dict[str, Any]) -> str:
-        """One more event; the text in it."""
+        """Add an event and return its text."""
         block: dict[str, Any] = event.get("content_block") or {}
         delta: dict[str, Any] = event.get("delta") or {}
         start: dict[str, Any] = event.get("message") or {}
         self._count(event.get("usage") or start.get("usage") or {})
         if block.get("type") == "tool_use":
-            self.calls.append(_Begun(block.get("id", ""), block.get("name", "")))
+            self.calls.append(_StreamingCall(block.get("id", ""), block.get("name", "")))
         if self.calls:
             self.calls[-1].arguments += delta.get("partial_json", "")
         self.stop = delta.get("stop_reason") or self.stop
         return str(delta.get("text", "")) if delta.get("type") == "text_delta" else ""
 
     def usage(self, name: str, cost: float | None) -> Usage:
-        """What the call took."""
+        """The token usage and cost of the call."""
         return Usage(name, self._read, self._written, cost)
 
     def reason(self) -> Any:
@@ -173,11 +173,11 @@ class _Heeded:
         self._written = max(self._written, usage.get("output_tokens") or 0)
 
 
-def _unheeded(_: str) -> None:
-    """What the CLI says on the side."""
+def _discard(_: str) -> None:
+    """Discard the CLI's standard error."""
 
 
-def _offered(sdk: Any, tools: tuple[Tool, ...]) -> dict[str, Any]:
+def _tool_server(sdk: Any, tools: tuple[Tool, ...]) -> dict[str, Any]:
     async def never_run(_: Any) -> dict[str, Any]:
         return {"content": [{"type": "text", "text": "This tool is run elsewhere."}]}
 
@@ -187,14 +187,14 @@ def _offered(sdk: Any, tools: tuple[Tool, ...]) -> dict[str, Any]:
     return {"everloop": sdk.create_sdk_mcp_server("everloop", tools=listed)}
 
 
-async def _spoken(prompt: Prompt) -> AsyncIterator[dict[str, Any]]:
-    """The whole prompt as one message of a user, which is all that a run takes."""
+async def _user_message(prompt: Prompt) -> AsyncIterator[dict[str, Any]]:
+    """The whole prompt as one user message, because a run accepts nothing else."""
     *before, last = prompt.messages
     answers = any(isinstance(part, ToolResult) for part in last.parts)
     told = prompt.messages if answers or last.role == "assistant" else tuple(before)
     blocks = [_picture(part) for said in prompt.messages for part in said.parts if _is_image(part)]
     if told:
-        lines = msgspec.json.encode([_told(message) for message in told]).decode()
+        lines = msgspec.json.encode([_to_json(message) for message in told]).decode()
         blocks.append({"type": "text", "text": f"{BEFORE}{lines}"})
     texts = [part.text for part in last.parts if isinstance(part, Text)]
     words = GO_ON if told == prompt.messages else "\n".join(texts)
@@ -206,7 +206,7 @@ def _is_image(part: object) -> bool:
     return isinstance(part, Image)
 
 
-def _told(message: Message) -> dict[str, Any]:
+def _to_json(message: Message) -> dict[str, Any]:
     parts = [part for part in message.parts if not isinstance(part, Image)]
     return {"role": message.role, "parts": parts}
 
@@ -217,12 +217,12 @@ def _picture(part: Any) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
-def _failure(name: str, problem: Any) -> ModelFailed:
+def _to_error(name: str, problem: Any) -> ModelFailed:
     words = shown(getattr(problem, "result", None) or problem)
     status = getattr(problem, "api_error_status", None)
     lost = status is None and getattr(problem, "terminal_reason", None) == "api_error"
     if lost or status == 429 or (status or 0) >= 500:
-        return Transient(f"{name}: {words}", hint="Wait a little.")
+        return Transient(f"{name}: {words}", hint="Try again in a moment.")
     return ModelFailed(f"{name}: {words}", hint=LOG_IN)
 
 

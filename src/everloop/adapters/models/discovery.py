@@ -1,7 +1,7 @@
-"""Which models there are, and which of them answer: found on this machine, or chosen by setting.
+"""Model discovery and choice: from the settings, or from what is available on this machine.
 
-A model is named `service:model`. What the settings name is taken; if they name nothing, everything
-that is found answers, the best first; if nothing is found, the offline model does.
+A model is named `service:model`. Models named in the settings are used as given; without any, all
+discovered models are used in order of quality; if none is found, the offline model is used.
 """
 
 import http.client
@@ -29,33 +29,33 @@ from everloop.ports import Model
 Slot = Literal["narrative", "classifier"]
 
 HOME_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")  # on this machine, without a key
-KEYED = ("anthropic", "openai", "openrouter")  # services that are there if their key is
+KEYED = ("anthropic", "openai", "openrouter")  # services that are available if their API key is set
 LIST_BYTES_MAX = 1_000_000
-MODELS_MAX = 50  # of one server
+MODELS_MAX = 50  # listed of one server
 HINT = "Name it `service:model`, such as `ollama:llama3.2`; docs/models.md lists the services."
 
 
 class Found(NamedTuple):
-    """A model that can be asked, and how it was found."""
+    """An available model, and how it was discovered."""
 
     name: str
     words: str
-    spare: bool = False  # another model of the same server: it answers only if it is chosen
+    spare: bool = False  # another model of the same server: used only if it is chosen
 
 
-class _Listed(msgspec.Struct):
+class _ModelEntry(msgspec.Struct):
     id: str
 
 
-class _List(msgspec.Struct):
-    data: list[_Listed]
+class _ModelList(msgspec.Struct):
+    data: list[_ModelEntry]
 
 
 def chosen_model(settings: ModelSettings, slot: Slot, found: Sequence[Found] = ()) -> ModelSlot:
-    """The models of a slot. `found` is what `found_models` gave, for a slot that names none.
+    """The models of a slot. `found` are the discovered models, for a slot without a setting.
 
     Raises:
-        Invalid: the settings name a model of a service that is not known.
+        Invalid: the settings name an unknown service.
     """
     wanted = settings.classifier if slot == "classifier" else ""
     names = _names(wanted or settings.narrative) or [one.name for one in found if not one.spare]
@@ -65,10 +65,10 @@ def chosen_model(settings: ModelSettings, slot: Slot, found: Sequence[Found] = (
 
 
 def model_named(name: str, settings: ModelSettings) -> Model:
-    """The model of this name.
+    """Create the model with this name.
 
     Raises:
-        Invalid: there is no such service, or the model is missing from the name.
+        Invalid: the service is unknown, or the name lacks the model.
     """
     service, _, model = name.partition(":")
     if service == OFFLINE:
@@ -78,33 +78,33 @@ def model_named(name: str, settings: ModelSettings) -> Model:
     if service == "claude":
         return ClaudeCodeModel(model or settings.claude_model)
     if not model:
-        raise Invalid(f"{name!r} names no model", hint=HINT)
+        raise Invalid(f"{name!r} does not name a model", hint=HINT)
     return ProviderModel(_service(service, settings), model)
 
 
 def found_models(settings: ModelSettings) -> list[Found]:
-    """Every language model that can be asked here, the best first. Looking takes `search_s`."""
+    """Discover all available language models, best first; takes at most about `search_s`."""
     found: list[Found] = []
     if importlib.util.find_spec("any_llm") is not None:
-        found += _keyed(settings)
+        found += _models_with_key(settings)
     if importlib.util.find_spec("claude_agent_sdk") and shutil.which("claude"):
         found.append(Found("claude", "Claude Code is on the path; it uses your own login"))
     if importlib.util.find_spec("any_llm") is not None:
-        found += _served(settings)
+        found += _models_of_servers(settings)
     if is_installed():
         found.append(Found("local", "a tiny model inside a package; do not expect much of it"))
     return found
 
 
-def _keyed(settings: ModelSettings) -> Iterator[Found]:
+def _models_with_key(settings: ModelSettings) -> Iterator[Found]:
     for service in KEYED:
         if getattr(settings, f"{service}_key"):
             model = getattr(settings, f"{service}_model")
             yield Found(f"{service}:{model}", f"a key for {service} is set")
 
 
-def _served(settings: ModelSettings) -> list[Found]:
-    """The servers that answer, each asked at the same time."""
+def _models_of_servers(settings: ModelSettings) -> list[Found]:
+    """The models of all local servers, queried in parallel."""
     names = [*HOME_SERVERS, *(["endpoint"] if settings.endpoint_url else [])]
     urls = [str(getattr(settings, f"{name}_url")) for name in names]
     with ThreadPoolExecutor(len(names)) as pool:
@@ -117,14 +117,14 @@ def _served(settings: ModelSettings) -> list[Found]:
 
 
 def _models_at(url: str, timeout_s: float) -> list[str]:
-    """The models for talking that a server lists; none if there is no such server."""
+    """The chat models that a server lists; none if it does not respond."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     try:
         with closing(kind(parts.hostname or "", parts.port, timeout=timeout_s)) as connection:
             connection.request("GET", f"{parts.path.rstrip('/')}/models")
             answer = connection.getresponse().read(LIST_BYTES_MAX)
-        listed = msgspec.json.decode(answer, type=_List).data
+        listed = msgspec.json.decode(answer, type=_ModelList).data
     except (OSError, ValueError, http.client.HTTPException, msgspec.MsgspecError, RecursionError):
         return []
     return [one.id for one in listed if "embed" not in one.id.lower()][:MODELS_MAX]
@@ -136,11 +136,13 @@ def _service(name: str, settings: ModelSettings) -> Service:
     if name in KEYED or name == "endpoint":
         url = getattr(settings, f"{name}_url")
         if not url.startswith(("http://", "https://")):
-            raise Invalid(f"models.{name}_url is not an address", hint="Give its http(s) address.")
+            raise Invalid(
+                f"models.{name}_url is not a URL", hint="Set it to an http:// or https:// address."
+            )
         return Service(name, url, getattr(settings, f"{name}_key"))
     if name.isidentifier():
-        return Service(name)  # any-llm knows more than we do; it says so if it does not know this
-    raise Invalid(f"{name!r} is no service", hint=HINT)
+        return Service(name)  # any-llm may support it, and reports an error if it does not
+    raise Invalid(f"{name!r} is not a model service", hint=HINT)
 
 
 def _names(listed: str) -> list[str]:

@@ -1,17 +1,17 @@
-"""What goes wrong when models are called, without the keys they were called with."""
+"""Errors of model calls, with API keys redacted."""
 
 import re
 
 from everloop.errors import ModelFailed
 
 SHOWN_CHARACTERS = 300
-_KEY = re.compile(r"\bsk-[\w-]{8,}")  # as Anthropic, OpenAI and OpenRouter write theirs
+_KEY = re.compile(r"\bsk-[\w-]{8,}")  # the key format of Anthropic, OpenAI and OpenRouter
 
 
 class Transient(ModelFailed):
-    """A failure that may pass: too many calls, an overloaded service, a connection that broke.
+    """A retryable failure: rate limit, overloaded service, broken connection.
 
-    `after_s` is how long the service asks us to wait; None: it did not say.
+    `after_s` is the Retry-After of the service; None if it gave none.
     """
 
     def __init__(self, message: str, *, hint: str = "", after_s: float | None = None) -> None:
@@ -20,7 +20,7 @@ class Transient(ModelFailed):
 
 
 def shown(problem: object, *secrets: str) -> str:
-    """What a service says about a failure, short, on one line, and without our keys."""
+    """Format an error of a service: short, on one line, API keys redacted."""
     text = _KEY.sub("…", " ".join(str(problem).split()))
     for secret in filter(None, secrets):
         text = text.replace(secret, "…")

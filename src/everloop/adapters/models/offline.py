@@ -1,9 +1,9 @@
-"""The built-in model: no language model at all. It answers by quoting what the prompt holds.
+"""Built-in offline model: not a language model; it answers by quoting lines of the prompt.
 
-It reads the prompt's lines, finds those that share most with the question, and gives them back word
-for word with their dates. Asked for a summary (in words, or as a title and a text), it picks the
-most telling sentences. Asked for another value, it gives the one that says nothing if the type has
-one, and declines otherwise. It says what it is. Deterministic, and nothing is downloaded.
+It ranks the lines of the prompt by words shared with the question, weighted by rarity, and quotes
+the best with their dates. Asked for a summary (as text, or as a title and a text), it extracts the
+most informative sentences. Asked for another JSON value, it returns an empty object if the schema
+allows that, and declines otherwise. Deterministic; nothing is downloaded.
 """
 
 import math
@@ -26,8 +26,8 @@ from everloop.ports import Chunk, Delta, Finish, Message, Params, Prompt, Stream
 NAME = "offline"
 QUOTES_MAX = 3
 QUOTED_CHARACTERS = 500
-FITTING = 0.34  # of the best line's points: what has less is not quoted beside it
-COVERED = 0.25  # of the weight of the question's words: a line that holds less is no answer
+FITTING = 0.34  # of the best line's score: lines below it are not quoted
+COVERED = 0.25  # of the weight of the question's words: a line that covers less is not quoted
 WHAT_IT_IS = (
     "I am Everloop's offline model, not a language model: I only quote. To talk to one, install"
     " Ollama, set a key or log in to Claude Code; docs/models.md says how."
@@ -56,27 +56,29 @@ UNDATED = "1970-01-01"
 
 
 class Line(NamedTuple):
-    """A line of the prompt, with the day it belongs to; no day: it is not said."""
+    """A line of the prompt with its date; empty if it has none."""
 
     day: str
     text: str
 
 
 class OfflineModel:
-    """The model that is always there."""
+    """The model that is always available."""
 
     name = NAME
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
-        """The answer, all at once."""
+        """The answer, as a single chunk."""
         text = _answer(prompt, params)
-        read = ESTIMATE(prompt.system) + sum(ESTIMATE(_words(said)) for said in prompt.messages)
+        read = ESTIMATE(prompt.system) + sum(
+            ESTIMATE(_message_text(said)) for said in prompt.messages
+        )
         usage = Usage(NAME, read, ESTIMATE(text), 0.0)
         return ReadyStream([Delta(text), usage, Finish("stop")])
 
 
 class ReadyStream:
-    """An answer that is there already."""
+    """A stream of chunks that are ready."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._left = list(reversed(chunks))
@@ -92,25 +94,25 @@ class ReadyStream:
         return self._left.pop()
 
     def close(self) -> None:
-        """Give no more."""
+        """Drop the remaining chunks."""
         self._left = []
 
 
 def _answer(prompt: Prompt, params: Params) -> str:
     if prompt.schema is not None:
-        return _valued(prompt, params, prompt.schema)
-    question = _words(prompt.messages[-1]) if prompt.messages else ""
+        return _json_answer(prompt, params, prompt.schema)
+    question = _message_text(prompt.messages[-1]) if prompt.messages else ""
     if _SUMMARY.match(question) or _SUMMARY.match(prompt.system):
         made = _summary(prompt, params.tokens_max)
         text = made.text if isinstance(made, Gist) else f"I cannot sum that up: {made.reason}."
         return f"{text}\n\n{WHAT_IT_IS}"
     if _ABOUT_ITSELF.search(question):
         return f"{ABLE}\n\n{WHAT_IT_IS}"
-    return f"{_quoted(question, list(_lines(prompt)))}\n\n{WHAT_IT_IS}"
+    return f"{_quote_lines(question, list(_lines(prompt)))}\n\n{WHAT_IT_IS}"
 
 
-def _valued(prompt: Prompt, params: Params, schema: dict[str, Any]) -> str:
-    """An answer as JSON: a summary if its shape is asked for, the inert value, or a refusal."""
+def _json_answer(prompt: Prompt, params: Params, schema: dict[str, Any]) -> str:
+    """A JSON answer: a summary if the schema is that of one, an empty object, or a refusal."""
     required = set(schema.get("required", ()))
     if required == {"title", "text"}:
         made = _summary(prompt, params.tokens_max)
@@ -121,8 +123,8 @@ def _valued(prompt: Prompt, params: Params, schema: dict[str, Any]) -> str:
     return msgspec.json.encode({"error": "the offline model cannot judge or extract"}).decode()
 
 
-def _quoted(question: str, lines: Sequence[Line]) -> str:
-    chosen = _fitting(question, lines)
+def _quote_lines(question: str, lines: Sequence[Line]) -> str:
+    chosen = _best_lines(question, lines)
     if not chosen:
         return NOTHING
     said = [
@@ -132,8 +134,8 @@ def _quoted(question: str, lines: Sequence[Line]) -> str:
     return "This is what I found:\n" + "\n".join(f"- {one}" for one in said)
 
 
-def _fitting(question: str, lines: Sequence[Line]) -> list[Line]:
-    """The lines that share most with the question; rare words count for more."""
+def _best_lines(question: str, lines: Sequence[Line]) -> list[Line]:
+    """The lines that match the question best; rare words weigh more."""
     asked = set(analyse(question).words) - STOP_WORDS
     terms = [set(analyse(line.text).words) for line in lines]
     often = Counter(term for held in terms for term in held & asked)
@@ -143,20 +145,20 @@ def _fitting(question: str, lines: Sequence[Line]) -> list[Line]:
     best = max(points, default=0.0)
     ranked = sorted(range(len(lines)), key=lambda number: (-points[number], number))
     good = [n for n in ranked if points[n] and points[n] >= max(needed, FITTING * best)]
-    telling = [n for n in good if not lines[n].text.endswith("?")]  # a question answers none
+    telling = [n for n in good if not lines[n].text.endswith("?")]  # a question is not an answer
     return [lines[number] for number in (telling or good)[:QUOTES_MAX]]
 
 
 def _lines(prompt: Prompt) -> Iterator[Line]:
-    """What may be quoted: the context, and what the user said before. Never an own answer."""
-    yield from (line for line in _dated(prompt.system) if line.day)
+    """The lines that may be quoted: context and user messages, never its own answers."""
+    yield from (line for line in _dated_lines(prompt.system) if line.day)
     for message in prompt.messages[:-1]:
         if message.role == "user":
-            yield from _dated(_words(message))
+            yield from _dated_lines(_message_text(message))
 
 
-def _dated(text: str) -> Iterator[Line]:
-    """The lines of a text. A day holds for the lines that follow it, up to a blank one."""
+def _dated_lines(text: str) -> Iterator[Line]:
+    """The lines of a text with dates. A date applies to the following lines up to a blank one."""
     day = ""
     for raw in text.splitlines():
         found = _DATED.match(raw)
@@ -177,8 +179,8 @@ def _is_day(text: str) -> bool:
 
 
 def _summary(prompt: Prompt, budget: int) -> Gist | Refusal:
-    said = [line for message in prompt.messages for line in _dated(_words(message))]
-    dated = [line for line in (*_dated(prompt.system), *said) if line.day]
+    said = [line for message in prompt.messages for line in _dated_lines(_message_text(message))]
+    dated = [line for line in (*_dated_lines(prompt.system), *said) if line.day]
     lines = dated or [line for line in said if not _SUMMARY.match(line.text)]
     made = extract([_item(number, line) for number, line in enumerate(lines)], budget)
     if isinstance(made, Refusal) or dated:
@@ -210,5 +212,5 @@ def _short(text: str) -> str:
     return text if len(text) <= QUOTED_CHARACTERS else f"{text[:QUOTED_CHARACTERS]}…"
 
 
-def _words(message: Message) -> str:
+def _message_text(message: Message) -> str:
     return "\n".join(part.text for part in message.parts if isinstance(part, Text))

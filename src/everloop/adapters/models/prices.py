@@ -1,4 +1,4 @@
-"""What a call costs, by the price list inside genai-prices. An estimate: bills may differ."""
+"""Price of a model call, estimated from the price list of genai-prices; bills may differ."""
 
 import importlib
 from typing import Any

@@ -1,8 +1,7 @@
-"""Models of a service or a server, through any-llm: Anthropic, OpenAI and all that speak alike.
+"""Models of providers through any-llm: Anthropic, OpenAI and compatible servers.
 
-any-llm is loaded with the first call, so that nobody who does not call a model pays for it. It
-speaks each service's own protocol through that service's library; we give it messages in the one
-form it takes, and read the one form of chunks it gives.
+any-llm is imported with the first call, because the import is slow. It speaks each provider's own
+protocol; we give it messages and read chunks in one format, chat completions.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ INSTALL = "Install it: pip install 'everloop[models]'"
 
 
 class Service(msgspec.Struct, frozen=True):
-    """Where a model runs. `free`: on the user's own machine, so a call costs nothing."""
+    """A model service. `free`: it runs on the user's own machine, so calls cost nothing."""
 
     name: str
     url: str = ""
@@ -56,11 +55,11 @@ class ProviderModel:
         return f"ProviderModel({self.name!r})"
 
     def generate(self, prompt: Prompt, params: Params) -> Stream:
-        """The answer, as the service streams it."""
+        """Stream the answer of the service."""
         return BackgroundStream(self._answer(prompt, params))
 
     def prepare(self) -> None:
-        """Load what the first call needs; that takes a second or two.
+        """Import any-llm and create the client, which takes a second or two.
 
         Raises:
             ModelFailed: any-llm is not installed.
@@ -109,7 +108,7 @@ class ProviderModel:
         if service.name == "anthropic":
             return any_llm.create("anthropic", service.key, service.url, **options)
         if service.url:
-            key = service.key or "none"  # the client wants one; servers on this machine do not look
+            key = service.key or "none"  # the client requires one; local servers ignore it
             return any_llm.create_openai_compatible(service.name, service.url, key, **options)
         return any_llm.create(service.name, service.key or None, **options)
 
@@ -117,10 +116,15 @@ class ProviderModel:
         errors = _library("any_llm.exceptions")
         words = f"{self.name}: {shown(problem.message, self._service.key)}"
         if isinstance(problem, errors.RateLimitError):
-            return Transient(words, hint="Wait a little.", after_s=_seconds(problem.retry_after))
+            return Transient(
+                words, hint="Try again in a moment.", after_s=_seconds(problem.retry_after)
+            )
         passing = (errors.ProviderError, errors.UpstreamProviderError, errors.GatewayTimeoutError)
         if isinstance(problem, passing):
-            return Transient(words, hint="Is the service reachable? `everloop doctor` says more.")
+            return Transient(
+                words,
+                hint="Try again, or choose another model. `everloop doctor` checks the services.",
+            )
         if isinstance(problem, errors.AuthenticationError | errors.MissingApiKeyError):
             return ModelFailed(
                 words, hint=f"Check the key of {self._service.name}: docs/models.md."
@@ -132,11 +136,11 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as problem:
-        raise ModelFailed("models of a service need any-llm", hint=INSTALL) from problem
+        raise ModelFailed("models of a service need the package any-llm", hint=INSTALL) from problem
 
 
 def _seconds(after: str | None) -> float | None:
-    """What `Retry-After` says, if it is a number; a date is left to our own patience."""
+    """The seconds of a `Retry-After` header; None if it is a date, then our backoff applies."""
     try:
         return max(0.0, float(after or ""))
     except ValueError:

@@ -1,7 +1,7 @@
-"""From asynchronous libraries to the synchronous port: streams that any thread can read and stop.
+"""Bridge from asynchronous model libraries to the synchronous port: thread-safe streams.
 
-All calls share one event loop in a thread of its own, started when first needed. So connections
-are kept between calls, and closing a stream breaks off its call at once, whatever it waits for.
+All calls share one event loop in a background thread, which starts with the first call. So
+connections are reused between calls, and closing a stream cancels its call at once.
 """
 
 import asyncio
@@ -19,33 +19,33 @@ from everloop.ports import Chunk
 
 T = TypeVar("T")
 
-STOP_S = 2.0  # how long the end of the program waits for calls to be broken off
+STOP_S = 2.0  # seconds that program exit waits for calls to be cancelled
 
 
 class Background:
-    """An event loop in a thread of its own."""
+    """An event loop in a background thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self, work: Coroutine[Any, Any, None]) -> "Future[None]":
-        """Have work done there."""
+        """Run a coroutine on the loop."""
         with self._lock:
             if self._loop is None:
-                self._loop = self._begin()
+                self._loop = self._start_thread()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def forget(self) -> None:
-        """Begin anew: a process that was forked off has the loop, but not the thread."""
+        """Reset after a fork: the child process has the loop, but not its thread."""
         self._lock = threading.Lock()
         self._loop = None
 
-    def _begin(self) -> asyncio.AbstractEventLoop:
+    def _start_thread(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=_serve, args=(loop,), name="models", daemon=True)
         thread.start()
-        atexit.register(_end, loop, thread)
+        atexit.register(_stop_loop, loop, thread)
         return loop
 
 
@@ -55,43 +55,43 @@ if hasattr(os, "register_at_fork"):
 
 
 class BackgroundStream:
-    """An answer that is made in the background and read here."""
+    """A stream that is produced on the event loop and read from any thread."""
 
     def __init__(self, source: AsyncGenerator[Chunk], background: Background = BACKGROUND) -> None:
-        self._given: SimpleQueue[Chunk | None] = SimpleQueue()
+        self._chunks: SimpleQueue[Chunk | None] = SimpleQueue()
         self._closed = False
-        self._work = background.start(_pump(source, self._given))
+        self._work = background.start(_pump(source, self._chunks))
 
     def __iter__(self) -> Self:
         """The stream itself."""
         return self
 
     def __next__(self) -> Chunk:
-        """The next chunk, as soon as there is one."""
-        chunk = None if self._closed else self._given.get()
+        """Wait for the next chunk."""
+        chunk = None if self._closed else self._chunks.get()
         if chunk is not None and not self._closed:
             return chunk
         if not self._closed:
             self._closed = True
-            self._work.result()  # raises what went wrong
+            self._work.result()  # raises the error of the call, if any
         raise StopIteration
 
     def close(self) -> None:
-        """Break the call off, from any thread."""
+        """Cancel the call, from any thread."""
         self._closed = True
         self._work.cancel()
-        self._given.put(None)
+        self._chunks.put(None)
 
     def __del__(self) -> None:
-        """A stream that nobody reads any more is not paid for any longer."""
+        """Cancel the call of a stream that is no longer read, to stop its cost."""
         self._work.cancel()
 
 
 async def heard(source: AsyncIterator[T], timeout_s: float) -> AsyncGenerator[T]:
-    """What comes from a source; a silence that is too long is a failure.
+    """Iterate over a source with a timeout for each item.
 
     Raises:
-        Transient: nothing came for `timeout_s`.
+        Transient: no item arrived within `timeout_s`.
     """
     while True:
         try:
@@ -102,17 +102,17 @@ async def heard(source: AsyncIterator[T], timeout_s: float) -> AsyncGenerator[T]
 
 
 async def within(waiting: Awaitable[T], timeout_s: float) -> T:
-    """What is waited for, if it comes in time.
+    """Await with a timeout.
 
     Raises:
-        Transient: it did not.
+        Transient: the timeout passed.
     """
     try:
         async with asyncio.timeout(timeout_s):
             return await waiting
     except TimeoutError:
         raise Transient(
-            f"the model said nothing for {timeout_s:g} s",
+            f"the model sent nothing for {timeout_s:g} s",
             hint="Try again, or raise models.timeout_s.",
         ) from None
 
@@ -137,6 +137,6 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+def _stop_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.call_soon_threadsafe(loop.stop)
     thread.join(STOP_S)

@@ -1,14 +1,13 @@
-"""A copy of the log in BigQuery, to be queried there; one row for each record.
+"""A copy of the log in BigQuery, for queries there; one row for each record.
 
-Needs the extra `bigquery`. Rows arrive by load jobs, never by streaming: a load job is all or
-nothing, and DML may change its rows at once, so that a purge is not held up by the streaming
-buffer.
+Needs the extra `bigquery`. Rows are loaded by load jobs, never by streaming: a load job is atomic,
+and DML may change its rows at once, so that the streaming buffer does not delay a purge.
 
-Nothing arrives twice. A job's id is made of the table's birth and the position at which its rows
-begin, and BigQuery runs an id once: after a crash, or beside another process, the same rows meet
-the job that brought them. Only after such a job failed is there another attempt.
+Exactly once: a job's id consists of the table's creation time and the position of its first row,
+and BigQuery runs an id only once. So after a crash, or with another process in parallel, the same
+rows meet the existing job. There is another attempt only if that job failed.
 
-Credentials are found by Google's own library and never looked at here.
+Google's own library finds the credentials; they are never read here.
 """
 
 import re
@@ -35,7 +34,7 @@ from everloop.log.transfer.warehouse import ANEW, End, SinkLimits
 PLACE = re.compile(r"(?P<project>(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9])\.(?P<dataset>\w+)")
 TABLE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 ERASED_AT_ONCE = 10_000
-TIME_TRAVEL_HOURS = 48  # the least that BigQuery allows; erased text can be read back for so long
+TIME_TRAVEL_HOURS = 48  # minimum of BigQuery; erased text stays readable for so long
 MOMENTARY = (
     google.TooManyRequests,
     google.InternalServerError,
@@ -67,7 +66,7 @@ UPDATE `{table}` SET data = NULL WHERE position IN UNNEST(@positions) AND data I
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A record as a load job reads it."""
+    """A record in the format of load jobs."""
 
     position: int
     stream: str
@@ -84,33 +83,33 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class BigQueryTable:
-    """A table that holds one row for each record."""
+    """A table with one row for each record."""
 
     def __init__(self, client: Any, dataset: str, table: str, limits: SinkLimits) -> None:
         self.name = f"{dataset}.{table}"
         self._client = client
-        self._in = dataset
+        self._dataset_name = dataset
         self._limits = limits
-        self._retry: Any = _patient(limits, MOMENTARY)
+        self._retry: Any = _retry_policy(limits, MOMENTARY)
 
     def end(self) -> End:
-        """How the copy ends; dataset and table are made if they are missing."""
+        """The end of the copy; dataset and table are created if they are missing."""
         with told(f"asking where {self.name} ends"):
-            row = next(iter(self._ask(END)))
+            row = next(iter(self._query(END)))
         return End(row.total, row.newest, row.digest)
 
     def erase(self, positions: Sequence[int]) -> int:
-        """Set the payloads at these positions to NULL, and say how many were there."""
+        """Set the payloads at these positions to NULL; returns how many were not yet."""
         erased = 0
         for begin in range(0, len(positions), ERASED_AT_ONCE):
             chosen = list(positions[begin : begin + ERASED_AT_ONCE])
             named: Any = bigquery.ArrayQueryParameter("positions", "INT64", chosen)
             with told(f"erasing from {self.name}"):
-                erased += self._ask(ERASE, named).num_dml_affected_rows or 0
+                erased += self._query(ERASE, named).num_dml_affected_rows or 0
         return erased
 
     def load(self, records: Sequence[Record]) -> int:
-        """Add the records that come next, once, and return where the copy now ends."""
+        """Append records exactly once, and return the new end of the copy."""
         first, lines = records[0].position, b"".join(map(line_of, records))
         doing = f"loading from position {first} into {self.name}"
         for attempt in count():
@@ -123,10 +122,10 @@ class BigQueryTable:
                 return records[-1].position
             if not failure and (newest := self.end().position) >= first:
                 return newest
-        raise AssertionError  # counting does not end
+        raise AssertionError  # unreachable: `count` is endless
 
     def _job(self, first: int, attempt: int, lines: bytes) -> tuple[Any, bool]:
-        """The job that brings the rows from a position on, and whether we have begun it."""
+        """The load job for the rows from a position, and whether we started it."""
         found, where = self._table, self._dataset.location
         born = int(found.created.timestamp() * 1_000)
         job_id = f"everloop-{found.dataset_id}-{found.table_id}-{born}-{first}-{attempt}"
@@ -139,14 +138,14 @@ class BigQueryTable:
             job = self._client.load_table_from_file(
                 BytesIO(lines), self.name, job_id=job_id, location=where, job_config=config
             )
-        except google.Conflict:  # the id was used; such a job may show up late
-            patient = _patient(self._limits, (*MOMENTARY, google.NotFound))
+        except google.Conflict:  # the id is in use; such a job may become visible late
+            patient = _retry_policy(self._limits, (*MOMENTARY, google.NotFound))
             return self._client.get_job(job_id, location=where, retry=patient), False
         else:
             return job, True
 
     def _failure(self, job: Any) -> google.GoogleAPICallError | None:
-        """Wait for a job, and say what it failed of, if it did; then it has written nothing."""
+        """Wait for a job, and return its error if it failed; then it has written nothing."""
         try:
             job.result(retry=self._retry, timeout=self._limits.job_wait_s)
         except google.GoogleAPICallError as problem:
@@ -155,8 +154,8 @@ class BigQueryTable:
             raise
         return None
 
-    def _ask(self, statement: str, *parameters: Any) -> Any:
-        table = self._table  # made if it is missing
+    def _query(self, statement: str, *parameters: Any) -> Any:
+        table = self._table  # created if it is missing
         config: Any = bigquery.QueryJobConfig(query_parameters=parameters, use_query_cache=False)
         return self._client.query_and_wait(
             statement.format(table=f"{table.project}.{table.dataset_id}.{table.table_id}"),
@@ -170,9 +169,9 @@ class BigQueryTable:
     @cached_property
     def _dataset(self) -> Any:
         try:
-            return self._client.get_dataset(self._in, retry=self._retry)
+            return self._client.get_dataset(self._dataset_name, retry=self._retry)
         except google.NotFound:
-            made: Any = bigquery.Dataset(self._in)
+            made: Any = bigquery.Dataset(self._dataset_name)
             made.max_time_travel_hours = TIME_TRAVEL_HOURS
             made.location = self._limits.location or None
             return self._client.create_dataset(made, exists_ok=True, retry=self._retry)
@@ -186,15 +185,15 @@ class BigQueryTable:
             made = _new_table(self.name)
             found = self._client.create_table(made, exists_ok=True, retry=self._retry)
         if [field.name for field in found.schema] != [name for name, *_ in COLUMNS]:
-            raise Conflict(f"the table {self.name!r} has other columns than ours", hint=ANEW)
+            raise Conflict(f"the table {self.name!r} does not have the expected columns", hint=ANEW)
         return found
 
 
 def open_bigquery(place: str, table: str, limits: SinkLimits) -> BigQueryTable:
-    """The table of this name in `PROJECT.DATASET`; what is missing is made when it is needed.
+    """Open a table in `PROJECT.DATASET`; whatever is missing is created on first use.
 
     Raises:
-        Invalid: these are no names of a dataset and a table.
+        Invalid: the names of dataset or table are not valid.
         Forbidden: no credentials were found.
     """
     found = PLACE.fullmatch(place)
@@ -208,15 +207,17 @@ def open_bigquery(place: str, table: str, limits: SinkLimits) -> BigQueryTable:
 
 
 def line_of(record: Record) -> bytes:
-    """A record as one line for a load job.
+    """A record as one JSON line for a load job.
 
     Raises:
-        Corrupt: its payload is no JSON.
+        Corrupt: its payload is not valid JSON.
     """
     try:
         data = msgspec.UNSET if record.data is None else _one_line(record.data)
     except msgspec.MsgspecError as problem:
-        raise Corrupt(f"the payload at {record.position} is no JSON", hint=RESTORE) from problem
+        raise Corrupt(
+            f"the payload at {record.position} is not valid JSON", hint=RESTORE
+        ) from problem
     row = Row(
         record.position,
         record.stream,
@@ -235,13 +236,13 @@ def line_of(record: Record) -> bytes:
 
 
 def _one_line(data: str) -> msgspec.Raw:
-    """A payload without line breaks: in JSON they stand only between values, as blanks do."""
+    """A payload without line breaks, which in JSON occur only as whitespace between values."""
     msgspec.json.decode(data)
     return msgspec.Raw(data.replace("\n", " ").replace("\r", " ").encode())
 
 
 def _endpoint(limits: SinkLimits) -> dict[str, Any]:
-    """How an emulator is reached: without anybody's credentials."""
+    """Client options for an emulator: its address, anonymous credentials."""
     if not limits.endpoint:
         return {}
     nobody: Any = AnonymousCredentials
@@ -266,7 +267,7 @@ def _new_table(name: str) -> Any:
     return made
 
 
-def _patient(limits: SinkLimits, passing: tuple[type[Exception], ...]) -> Any:
-    """Calls are repeated for so long if they failed of something that passes."""
+def _retry_policy(limits: SinkLimits, passing: tuple[type[Exception], ...]) -> Any:
+    """A retry policy for transient errors, up to `retry_s`."""
     begin = min(1.0, limits.retry_s / 10)
     return Retry(predicate=if_exception_type(*passing), initial=begin, timeout=limits.retry_s)

@@ -1,4 +1,4 @@
-"""What goes wrong between us and BigQuery, told as our own errors with a next step."""
+"""Translates errors of Google's libraries into our own, with a hint."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ SIGN_IN = (
     "Sign in with `gcloud auth application-default login`, or name a service account's file in"
     " GOOGLE_APPLICATION_CREDENTIALS."
 )
-ROLES = "Whoever is signed in needs the roles BigQuery Data Editor and BigQuery Job User."
-LATER = "Run it again later; it goes on where it stopped."
+ROLES = "The account needs the roles BigQuery Data Editor and BigQuery Job User."
+LATER = "Run it again later; it continues where it stopped."
 
 
 @contextmanager
 def told(doing: str) -> Generator[None]:
-    """Raise what Google's library raises inside as an error of ours."""
+    """Translate errors of Google's library inside the block into ours."""
     try:
         yield
     except google.RetryError as problem:
@@ -31,20 +31,20 @@ def told(doing: str) -> Generator[None]:
 
 
 def trouble(doing: str, problem: BaseException) -> EverloopError:
-    """The error of ours that says the same."""
+    """The matching error of ours."""
     match problem:
         case DefaultCredentialsError():
             return Forbidden("no Google credentials were found", hint=SIGN_IN)
         case GoogleAuthError():
             return Forbidden("Google did not accept the credentials found here", hint=SIGN_IN)
         case google.GoogleAPICallError():
-            return _refused(doing, problem)
-        case _:  # its text may name hosts and addresses, and helps nobody
+            return _api_error(doing, problem)
+        case _:  # its text may contain hosts and addresses, and does not help
             name = type(problem).__name__
             return Unavailable(f"BigQuery did not answer while {doing} ({name})", hint=LATER)
 
 
-def _refused(doing: str, problem: google.GoogleAPICallError) -> EverloopError:
+def _api_error(doing: str, problem: google.GoogleAPICallError) -> EverloopError:
     said = f"BigQuery refused while {doing}: {problem.message}"
     if isinstance(problem, google.TooManyRequests) or _reason(problem) in QUOTAS:
         return Unavailable(said, hint=f"A quota is used up. {LATER}")
@@ -53,11 +53,11 @@ def _refused(doing: str, problem: google.GoogleAPICallError) -> EverloopError:
     if isinstance(problem, google.NotFound):
         return NotFound(said, hint="Check the project's name, and that BigQuery is enabled in it.")
     if isinstance(problem, google.ClientError):
-        return Invalid(said, hint="docs/bigquery.md says what is sent, and what is expected.")
+        return Invalid(said, hint="docs/bigquery.md describes what is sent and expected.")
     return Unavailable(said, hint=LATER)
 
 
 def _reason(problem: Any) -> str:
-    """Google's own word for what happened, if it gave one."""
+    """Google's reason code, if there is one."""
     errors: list[Any] = problem.errors
     return str(errors[0].get("reason", "")) if errors else ""

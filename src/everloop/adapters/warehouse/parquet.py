@@ -1,7 +1,7 @@
-"""The log as a Parquet file, for notebooks and warehouses; exact, like the text archive.
+"""Export and import of the log as a Parquet file, for notebooks and warehouses; lossless.
 
-Needs the extra `parquet`. Reading one back checks it as a whole before anything is taken in; the
-file's own notes say how many records it should hold, and one digest over all of theirs.
+Needs the extra `parquet`. An import verifies the whole file before it writes anything; the file's
+metadata has the number of records and a digest over all of them.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ SCHEMA: Any = pa.schema(_FIELDS)
 
 
 def export_parquet(log: Log, path: Path, progress: Progress | None = None) -> int:
-    """Write the whole log to a file and return how many records that is.
+    """Write the whole log to a file and return the number of records.
 
     Raises:
         Unavailable: the file cannot be written.
@@ -54,25 +54,25 @@ def export_parquet(log: Log, path: Path, progress: Progress | None = None) -> in
             total.update(b"".join(record.digest for record in batch))
             if progress:
                 progress(done, head)
-        out.add_key_value_metadata(_ending(done, total.hexdigest()))
+        out.add_key_value_metadata(_metadata(done, total.hexdigest()))
     return done
 
 
 def import_parquet(log: Log, path: Path, progress: Progress | None = None) -> int:
-    """Take such a file into an empty log, or go on with an interrupted import.
+    """Import a file into an empty log, or resume an interrupted import.
 
     Raises:
-        Corrupt: the file is damaged; nothing was taken in.
+        Corrupt: the file is damaged; nothing was imported.
     """
     return import_records(log, read_parquet(path), progress, place=lambda at: f"row {at}")
 
 
 def read_parquet(path: Path) -> Iterator[Record]:
-    """The records of a file, checked for being a whole one.
+    """The records of a file; completeness is checked at the end.
 
     Raises:
         Corrupt: something is damaged or missing.
-        Invalid: it is not an archive of ours.
+        Invalid: it is not an export of a log.
         NotFound: there is no such file.
     """
     check_there(path)
@@ -84,14 +84,14 @@ def read_parquet(path: Path) -> Iterator[Record]:
                     f"{path.name} is not an archive of a log",
                     hint="`everloop log export` makes one.",
                 )
-            yield from _whole(source)
+            yield from _verified_records(source)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as problem:
-        words = " ".join(str(problem).split())  # Arrow's have several lines
+        words = " ".join(str(problem).split())  # messages of Arrow have several lines
         raise Corrupt(f"{path.name} cannot be read: {words}", hint=UNTOUCHED) from problem
 
 
-def _whole(source: Any) -> Iterator[Record]:
-    """Every record of an open file, and at the end whether these were all."""
+def _verified_records(source: Any) -> Iterator[Record]:
+    """Every record of an open file; then the count and digest are checked."""
     done, total = 0, hashlib.sha256()
     for batch in source.iter_batches(ROWS):
         for record in map(_record, batch.to_pylist()):
@@ -101,14 +101,14 @@ def _whole(source: Any) -> Iterator[Record]:
                 raise Corrupt(words, hint=UNTOUCHED)
             total.update(record.digest)
             yield record
-    wanted, noted = _ending(done, total.hexdigest()), source.metadata.metadata
+    wanted, noted = _metadata(done, total.hexdigest()), source.metadata.metadata
     if any(noted.get(name.encode()) != value.encode() for name, value in wanted.items()):
-        words = f"the archive holds {done} records, and its notes speak of others"
+        words = f"the archive has {done} records, which do not match its metadata"
         raise Corrupt(words, hint=UNTOUCHED)
 
 
-def _ending(records: int, digest: str) -> dict[str, str]:
-    """What a whole file notes at its end."""
+def _metadata(records: int, digest: str) -> dict[str, str]:
+    """The metadata of a complete file."""
     return {"everloop.records": str(records), "everloop.sum": digest}
 
 
