@@ -218,8 +218,8 @@ def test_a_list_may_be_one_text() -> None:
     assert skill.activation == "path-triggered"
 
 
-def test_front_matter_needs_an_end_and_a_measure() -> None:
-    with pytest.raises(Invalid, match="not closed"):
+def test_front_matter_must_be_closed_and_has_a_maximum_length() -> None:
+    with pytest.raises(Invalid, match="no end"):
         parted("---\nname: x\n")
     with pytest.raises(Invalid, match="more than"):
         parted("---\n" + "a" * 70_000 + "\n---\n")

@@ -64,12 +64,8 @@ def parted(page: str) -> tuple[str, str]:
     """
     if not page.removeprefix("\ufeff").startswith((f"{FENCE}\n", f"{FENCE}\r\n")):
         return "", page
-    found = _HEAD.match(page)
-    if not found:
-        raise Invalid(
-            "line 1: the front matter is not closed", hint="Close it with a line of three hyphens."
-        )
-    if found.end() > HEAD_MAX:
+    head, body = split_page(page)
+    if len(head) > HEAD_MAX:
         raise Invalid(
             f"the front matter has more than {HEAD_MAX:,} characters", hint="Move text below it."
         )
@@ -97,10 +93,7 @@ _MAP: Final = "tag:yaml.org,2002:map"
 
 
 def _parse_head(head: str) -> yaml.MappingNode | None:
-    found = _HEAD.match(head)
-    if not found:
-        return None
-    text = found["fields"].replace("\r\n", "\n")
+    text = field_lines(head).replace("\r\n", "\n")
     try:
         node = _parse(text)
     except yaml.YAMLError as problem:

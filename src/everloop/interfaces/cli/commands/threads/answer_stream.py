@@ -44,7 +44,7 @@ class Hearing:
         self._running, self._sent = running, sent
         self._queue: SimpleQueue[Words | Fact] = SimpleQueue()
         self._stop = threading.Event()
-        live = running.conductor.live
+        live = running.turns.live
         self._unsubscribe = live.watch(self._receive)
         self._receive(Words(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
         self._thread = threading.Thread(target=self._follow, name="everloop-hear", daemon=True)
