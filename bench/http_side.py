@@ -99,8 +99,8 @@ def ours(folder: str, messages: int) -> None:
     """Our server with so long a conversation, until standard input ends."""
     settings = Settings(home=folder, memory=MemorySettings(embedder="none"))
     with Engine.open(Path(folder), settings=settings) as engine:
-        code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=60)
-        credential = credentials.pair(engine.do, engine.world, "bench", way="code", via=code)
+        code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=60)
+        credential = credentials.pair(engine, engine.world, "bench", way="code", via=code)
         running = Running(engine, settings, ClockedModel())
         running.talk.home(USER)
         if messages:

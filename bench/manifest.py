@@ -55,7 +55,7 @@ class School:
         self.log = open_log(folder / "everloop.db", [view() for view in PROJECTIONS], world=world)
         engine = Engine(self.log, world, Settings())
         space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(memories))
-        self.keeper = Keeper(self.log, engine.do, engine.do_many, world.clock, world.ids, space)
+        self.keeper = Keeper(self.log, engine, world.clock, world.ids, space)
         self._outside = (world.clock, world.ids)
         self._do_many = engine.do_many
         _fill(self, lessons, memories)

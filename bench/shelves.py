@@ -86,8 +86,7 @@ class Shelf:
         self.log = open_log(folder / "everloop.db", views, world=world)
         self.engine = Engine(self.log, world, Settings(), MEMORY_DECIDERS)
         self.space = VectorSpace(VectorCache(folder / "vectors.db"), FreeEmbedder(items))
-        do, do_many = self.engine.do, self.engine.do_many
-        self.keeper = Keeper(self.log, do, do_many, world.clock, world.ids, self.space)
+        self.keeper = Keeper(self.log, self.engine, world.clock, world.ids, self.space)
         if items:
             self.log.append("audience:guest", [AudienceGranted(GUEST, ("*",))], actor="user")
             for batch in remembered(0, items):

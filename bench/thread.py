@@ -36,7 +36,10 @@ from everloop.thread.model.state import CONVERSATION, stream_of
 from everloop.thread.prompt.builder import Preparing
 from everloop.thread.quoting import TOKENS, shortened
 from everloop.thread.service import Letter
-from everloop.thread.turns.runner import ENGINE, Answer
+from everloop.thread.turns import ENGINE, ThreadTurn, ThreadTurns
+from everloop.turns.live import LiveAnswers
+from everloop.turns.runner import TurnRunner
+from everloop.turns.settings import TurnSettings
 
 FEW, MANY, YEARS, BATCH = 1_000, 100_000, 10, 5_000
 DECISIONS = 40
@@ -88,9 +91,23 @@ class Conversation:
         if turn is None or turn.turn_id != turn_id:
             raise RuntimeError("the measure is wrong: no turn was recorded")
         branch = stream_of(HOME)
-        answer = Answer(self.running.means, lambda: self.model, HOME, turn, branch)
+        source = ThreadTurns(
+            self.engine.log,
+            self.engine,
+            self.engine.log.ids,
+            self._preparing,
+            self.running.tools,
+            self.engine.usage,
+        )
+        answer = TurnRunner(
+            ThreadTurn(source, HOME, turn, branch),
+            lambda: self.model,
+            self.engine.world.clock,
+            TurnSettings(),
+            LiveAnswers(),
+        )
         start = process_time()
-        answer.run(lambda: self._preparing(HOME, turn_id, branch, self.running.tools), "conductor")
+        answer.run()
         require(self.model.called_at > start, "the model was not called")
         require(len(self.model.told) > PROMPT_MIN, "the prompt was not full")
         return 1_000 * (self.model.called_at - start)

@@ -20,7 +20,7 @@ from everloop.settings import Settings
 from everloop.testing.deterministic import Stage
 from everloop.thread.model.commands import HOME
 from everloop.thread.service import Letter, Talk
-from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
+from everloop.turns.tool_servers import ToolHealth, ToolServer
 
 
 @dataclass
@@ -306,7 +306,7 @@ def test_each_tool_server_is_listed_with_its_tools_or_its_problem(tmp_path: Path
 
 def test_missing_attachments_are_counted(doctor_setup: DoctorSetup) -> None:
     with doctor_setup.engine() as engine:
-        talk = Talk(engine.log, engine.do, engine.memory)
+        talk = Talk(engine.log, engine, engine.memory)
         talk.home(USER)
         kept = [engine.files.keep("a.txt", "text/plain", [text]) for text in (b"one", b"two")]
         talk.send(HOME, Letter("Look.", tuple(kept)), USER)

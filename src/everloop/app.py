@@ -13,31 +13,21 @@ from threading import Event as Signal
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from everloop.access.deciders import ACCESS_DECIDERS
+from everloop.access.domain import ACCESS
 from everloop.adapters.files.store import FileStore
-from everloop.adapters.models.metered import Metered
 from everloop.adapters.system import system_world
 from everloop.background.followers import Followers, Reaction, reaction_id
+from everloop.domain import Deciders, Domain, Policy
 from everloop.errors import Invalid, Rejected, Unavailable
-from everloop.lessons.capture.deciders import CAPTURE_DECIDERS
-from everloop.lessons.crew.deciders import CREW_DECIDERS
-from everloop.lessons.crew.projection import CrewBook
 from everloop.lessons.crew.service import Guild
-from everloop.lessons.deciders import LESSON_DECIDERS, gate_decider
-from everloop.lessons.feedback.deciders import SENTIMENT_DECIDERS
+from everloop.lessons.domain import LESSONS
 from everloop.lessons.feedback.listener import Listener
-from everloop.lessons.feedback.projection import SessionBook
 from everloop.lessons.manifest.builder import Herald
-from everloop.lessons.model.commands import DemoteLesson
-from everloop.lessons.policies import when_memory_retired_demote_lessons
-from everloop.lessons.projections.hosts import HostBook, PhaseBook
-from everloop.lessons.projections.lessons import LessonShelf, LessonSignals, LessonWords
 from everloop.lessons.service import Teacher
 from everloop.log import (
     Command,
     Context,
     Decider,
-    Event,
     Fact,
     Log,
     Projection,
@@ -48,52 +38,26 @@ from everloop.log import (
 from everloop.log.history.impact import going_with
 from everloop.log.write.append import Work
 from everloop.memory.background import EmbeddingTask
-from everloop.memory.deciders import MEMORY_DECIDERS, rating_decider
-from everloop.memory.model.events import Retired
-from everloop.memory.projections.audiences import Audiences
-from everloop.memory.projections.fts_index import MemoryWords
-from everloop.memory.projections.items import MemoryShelf
+from everloop.memory.domain import MEMORY
 from everloop.memory.service import Keeper
 from everloop.memory.settings import MemorySettings
 from everloop.ports import Model, World
 from everloop.settings import Settings
 from everloop.stores import VECTORS, beside, open_node_copy, open_store
-from everloop.thread.deciders import THREAD_DECIDERS
-from everloop.thread.projections import ThreadBook, ThreadNotes
+from everloop.thread.domain import THREAD
 from everloop.thread.queries.files import BRINGING, FILES, all_files, files_beside, files_of
+from everloop.usage.domain import USAGE
+from everloop.usage.recorder import UsageRecorder
 
 T = TypeVar("T")
 
 USER = Context()
 ENGINE = Context(actor="engine")
 
-DECIDERS: tuple[Decider[Any, Any], ...] = (  # every command of every domain
-    *MEMORY_DECIDERS,
-    *LESSON_DECIDERS,
-    *CREW_DECIDERS,
-    *SENTIMENT_DECIDERS,
-    *CAPTURE_DECIDERS,
-    *THREAD_DECIDERS,
-    *ACCESS_DECIDERS,
-)
-PROJECTIONS: tuple[type[Projection], ...] = (  # every view
-    MemoryWords,
-    MemoryShelf,
-    Audiences,
-    LessonShelf,
-    LessonSignals,
-    LessonWords,
-    HostBook,
-    PhaseBook,
-    SessionBook,
-    CrewBook,
-    ThreadBook,
-    ThreadNotes,
-)
-
-Policy = tuple[str, type[Event], type[Command], Callable[[Reader, Fact], Sequence[Command]]]
-POLICIES: tuple[Policy, ...] = (  # which command follows a fact, and how it is found
-    ("demote-lessons", Retired, DemoteLesson, when_memory_retired_demote_lessons),
+DOMAINS = (MEMORY, LESSONS, THREAD, ACCESS, USAGE)
+DECIDERS: Deciders = tuple(decider for domain in DOMAINS for decider in domain.deciders)
+PROJECTIONS: tuple[type[Projection], ...] = tuple(
+    projection for domain in DOMAINS for projection in domain.projections
 )
 
 
@@ -110,12 +74,16 @@ class Engine:
         self.log = log
         self._world = world
         self._settings = settings
-        rules = (gate_decider(settings.lessons), rating_decider(settings.memory.pins_max))
-        decided = (*deciders, *rules)
-        self._deciders = {decider.command: decider for decider in decided}
+        rules = [rule for one in DOMAINS for rule in one.configured(_section(settings, one))]
+        self._deciders = {decider.command: decider for decider in (*deciders, *rules)}
         self.followers = Followers(log, self._reactions())
         self._caught_up = False
         log.upkeep.when_purged_elsewhere(self._drop_files)
+
+    @cached_property
+    def usage(self) -> UsageRecorder:
+        """The recorder of what calls of models cost."""
+        return UsageRecorder(self, self._world.clock)
 
     @cached_property
     def memory(self) -> Keeper:
@@ -123,8 +91,7 @@ class Engine:
         space = _open_space(beside(self.log.file.path, VECTORS), self._settings.memory)
         return Keeper(
             self.log,
-            self.do,
-            self.do_many,
+            self,
             self._world.clock,
             self._world.ids,
             space,
@@ -154,17 +121,17 @@ class Engine:
         world, settings = self._world, self._settings
         return Teacher(
             self.log,
-            self.do,
+            self,
             world.clock,
             world.ids,
             settings.lessons,
-            lambda: self._metered(_narrative_model(settings), "lesson"),
+            lambda: self.usage.metered(_narrative_model(settings), "lesson"),
         )
 
     @cached_property
     def crew(self) -> Guild:
         """Skills, personas and teams, and the packs that bring them."""
-        return Guild(self.log, self.do, self.lessons)
+        return Guild(self.log, self, self.lessons)
 
     @cached_property
     def herald(self) -> Herald:
@@ -173,7 +140,7 @@ class Engine:
         outside = (world.clock, world.ids)
         return Herald(
             self.log,
-            self.do_many,
+            self,
             lambda: self.memory,
             outside,
             settings.lessons,
@@ -182,8 +149,8 @@ class Engine:
 
     def listener(self, model: Model | None) -> Listener:
         """Who hears feedback in users' words. Without a model, only interrupts are heard."""
-        heard = self._metered(model, "feedback") if model else None
-        return Listener(self.log, self.do, heard, self._settings.sentiment)
+        heard = self.usage.metered(model, "feedback") if model else None
+        return Listener(self.log, self, heard, self._settings.sentiment)
 
     def embed_in_background(self) -> EmbeddingTask:
         """Give every item its vectors, now and as items come, until it is stopped."""
@@ -314,10 +281,6 @@ class Engine:
         """Let go of files here whose messages another node has purged."""
         self.files.sweep(self.files_wanted(), self._world.clock.now())
 
-    def _metered(self, model: Model, purpose: str) -> Model:
-        """A model whose calls are recorded with what they took."""
-        return Metered(model, purpose, self._world.clock, lambda c: self.do(c, by=ENGINE))
-
     def _catch_up(self) -> None:
         """Once: react to facts whose process died before it could."""
         if not self._caught_up:
@@ -328,23 +291,23 @@ class Engine:
         """What happens because a fact was recorded."""
         attached = Reaction("settle-files", BRINGING, self._settle_files)
         policies = [
-            Reaction(name, (when,), self._command_reaction(name, find))
-            for name, when, then, find in POLICIES
-            if then in self._deciders
+            Reaction(policy.name, (policy.event,), self._follow_policy(policy))
+            for domain in DOMAINS
+            for policy in domain.policies
+            if policy.command in self._deciders
         ]
         return [attached, *policies]
 
     def _settle_files(self, fact: Fact) -> None:
         self.files.settle(files_of([fact]))
 
-    def _command_reaction(
-        self, name: str, find: Callable[[Reader, Fact], Sequence[Command]]
-    ) -> Callable[[Fact], None]:
+    def _follow_policy(self, policy: Policy) -> Callable[[Fact], None]:
         def react(fact: Fact) -> None:
             with self.reading(branch=fact.branch) as reader:
-                commands = find(reader, fact)
+                commands = policy.find(reader, fact)
             for command in commands:
-                work = self._work(command, ENGINE, fact.branch, reaction_id(name, fact, command))
+                request_id = reaction_id(policy.name, fact, command)
+                work = self._work(command, ENGINE, fact.branch, request_id)
                 with suppress(Rejected):  # another process was quicker
                     self.log.writer.write(work)
 
@@ -366,6 +329,11 @@ class Engine:
             branch=branch,
             request_id=request_id,
         )
+
+
+def _section(settings: Settings, domain: Domain) -> Any:
+    """The section of the settings that a domain has, if it has one."""
+    return getattr(settings, domain.name, None)
 
 
 def _open_space(path: Path, settings: MemorySettings) -> Any:

@@ -29,7 +29,7 @@ from everloop.model_settings import ModelSettings
 from everloop.ports import World
 from everloop.settings import Settings, hide_password
 from everloop.stores import copy_file, log_file
-from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
+from everloop.turns.tool_servers import ToolHealth, ToolServer
 
 Verdict = Literal["fine", "attention", "absent", "broken"]
 

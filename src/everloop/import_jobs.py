@@ -103,7 +103,7 @@ class ImportJobs(JobQueue[ImportJob]):
         job = ImportJob(folder, spec, export)
         job.importer = Importer(
             self._engine.log,
-            self._engine.do_many,
+            self._engine,
             spec.by,
             batch=self._limits().batch,
             into_home=spec.home,

@@ -14,7 +14,7 @@ from everloop.adapters.live_relay import Overhearing
 from everloop.adapters.mcp_client import ToolServers
 from everloop.adapters.models.discovery import Found, chosen_model, found_models
 from everloop.adapters.models.fallback import ModelSlot
-from everloop.app import Engine
+from everloop.app import USER, Engine
 from everloop.background.followers import FollowerTask
 from everloop.background.health import SUFFIX as HEALTH
 from everloop.background.supervisor import Service, Supervisor
@@ -37,14 +37,14 @@ from everloop.thread.background import (
     SummariesTask,
 )
 from everloop.thread.feedback import Feedback
-from everloop.thread.model.commands import RecordModelCall
+from everloop.thread.model.commands import StopTurn
 from everloop.thread.prompt.builder import Preparing
 from everloop.thread.pyramid.summarise import Pyramid, by_model
 from everloop.thread.quoting import plain, quoted
 from everloop.thread.service import Talk
 from everloop.thread.tools import MODEL, ThreadTools
-from everloop.thread.turns.runner import ENGINE, Means
-from everloop.thread.turns.scheduler import Conductor
+from everloop.thread.turns import ThreadTurns
+from everloop.turns.scheduler import TurnScheduler
 
 LESSONS_SHOWN = 12
 LIVE = ".live"  # the folder beside the log of the answers that come just now
@@ -56,37 +56,38 @@ class Running:
     def __init__(self, engine: Engine, settings: Settings, model: Model | None = None) -> None:
         self.engine = engine
         self.settings = settings
-        self.talk = Talk(engine.log, engine.do, engine.memory)
+        self.talk = Talk(engine.log, engine, engine.memory)
         self.files = engine.files
         self._models = _Models(settings, model)
         self._order = LessonOrder()
         self.tool_servers = ToolServers(settings.tools)
         self.tools = ThreadTools(
             engine.log,
-            engine.do,
+            engine,
             engine.memory,
             engine.world.clock,
             propose=self._propose,
             more=self.tool_servers,
         )
-        self.means = Means(
-            engine.do, engine.world.clock, engine.log.ids, self.tools, settings.thread.answer
+        self.thread_turns = ThreadTurns(
+            engine.log, engine, engine.log.ids, self.preparing, self.tools, engine.usage
         )
-        self.turns = Conductor(
+        self.turns = TurnScheduler(
             engine.log,
-            self.means,
-            self.preparing,
+            self.thread_turns,
             self.narrative,
+            engine.world.clock,
+            settings.thread.answer,
             took_over=lambda: self.relay.clear(),
         )
         self.relay = Overhearing(
-            engine.log.file.path.with_suffix(LIVE), self.turns.live, self.turns.conducts
+            engine.log.file.path.with_suffix(LIVE), self.turns.live, self.turns.leads
         )
         summarise = by_model(self.classifier, self._spent_on_summaries)
         self.pyramid = Pyramid(
-            engine.log, engine.do, engine.log.ids, summarise, settings.thread.detail
+            engine.log, engine, engine.log.ids, summarise, settings.thread.detail
         )
-        self.remembering = RememberMessagesTask(engine.log, engine.do_many)
+        self.remembering = RememberMessagesTask(engine.log, engine)
         self.imports = ImportJobs(engine, lambda: self.settings.thread.imports)
         self.supervisor = Supervisor(self._services(), engine.log.file.path.with_suffix(HEALTH))
         self.embedding: EmbeddingTask | None = None
@@ -116,11 +117,21 @@ class Running:
             self.remembering,
             SummariesTask(log, self.pyramid, clock),
             Feedback(log, lambda: engine.listener(self.classifier())),
-            StaleSummariesTask(log, engine.do, engine.memory),
-            ExpiryTask(log, engine.do, clock, settings.memory.quiet_days),
+            StaleSummariesTask(log, engine, engine.memory),
+            ExpiryTask(log, engine, clock, settings.memory.quiet_days),
             self.imports,
             self.turns,
         ]
+
+    def stop_turn(
+        self, thread_id: str, turn_id: str, *, by: Context = USER, branch: str | None = None
+    ) -> None:
+        """End a turn of a thread now; the text so far is kept."""
+
+        def record(text: str) -> None:
+            self.engine.do(StopTurn(thread_id, turn_id, text), by=by, branch=branch)
+
+        self.turns.stop_turn(turn_id, record)
 
     def narrative(self) -> Model:
         """The model that talks."""
@@ -139,7 +150,7 @@ class Running:
         """Go on with other models and limits; what is being answered is finished by the old."""
         self.settings = settings
         self._models = _Models(settings, None)
-        self.turns.limit(settings.thread.answer)
+        self.turns.set_limits(settings.thread.answer)
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -182,9 +193,7 @@ class Running:
             yield Piece(lesson.lesson_id, text, (lesson.position,), priority=-rank)
 
     def _spent_on_summaries(self, usage: Usage) -> None:
-        cost = -1.0 if usage.cost_usd is None else usage.cost_usd
-        call = RecordModelCall("summary", usage.model, usage.tokens_in, usage.tokens_out, cost)
-        self.engine.do(call, by=ENGINE)
+        self.engine.usage.record("summary", usage)
 
     def _propose(self, description: str, body: str, because: int) -> str:
         """A lesson that the model of the thread proposes."""

@@ -27,7 +27,7 @@ from everloop.log.transfer.warehouse import SinkLimits
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
 from everloop.thread.settings import ThreadSettings
-from everloop.thread.turns.tool_servers import Servers
+from everloop.turns.tool_servers import Servers
 
 PREFIX = "EVERLOOP_"
 FILE = "settings.toml"

@@ -26,8 +26,8 @@ def engine(tmp_path: Path) -> Generator[Engine]:
 
 
 def _paired(engine: Engine) -> credentials.Credential:
-    code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=600)
-    return credentials.pair(engine.do, engine.world, "phone", way="code", via=code)
+    code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=600)
+    return credentials.pair(engine, engine.world, "phone", way="code", via=code)
 
 
 def test_a_credential_authenticates_its_device_until_it_is_revoked(engine: Engine) -> None:
@@ -58,7 +58,7 @@ def test_a_credential_does_not_show_its_secret(engine: Engine) -> None:
 
 
 def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engine) -> None:
-    talk = Talk(engine.log, engine.do, engine.memory)
+    talk = Talk(engine.log, engine, engine.memory)
     talk.home(USER)
     sent = talk.send(HOME, Letter("Hello."), USER)
     credential = _paired(engine)
@@ -69,10 +69,10 @@ def test_rewinding_a_conversation_does_not_restore_a_revoked_device(engine: Engi
 
 def test_pairing_before_any_code_was_made_is_refused(engine: Engine) -> None:
     with pytest.raises(Forbidden):
-        credentials.pair(engine.do, engine.world, "x", way="code", via="ABCDEFGHJK")
+        credentials.pair(engine, engine.world, "x", way="code", via="ABCDEFGHJK")
 
 
 def test_a_code_is_long_and_easy_to_read_aloud(engine: Engine) -> None:
-    code = credentials.new_code(engine.log, engine.do, engine.world, Context(), lives_s=60)
+    code = credentials.new_code(engine.log, engine, engine.world, Context(), lives_s=60)
     assert len(code) == 10
     assert not set(code) & set("01OIl")

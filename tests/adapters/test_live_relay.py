@@ -1,4 +1,4 @@
-"""Words between processes: each once, in order, and nothing left behind."""
+"""LiveText between processes: each once, in order, and nothing left behind."""
 
 import threading
 from collections.abc import Generator
@@ -9,15 +9,17 @@ from queue import SimpleQueue
 import pytest
 
 from everloop.adapters.live_relay import Overhearing
-from everloop.thread.turns.live import Live, Words
+from everloop.turns.live import LiveAnswers, LiveText
 
 PATIENCE_S = 30.0
 
 
 @contextmanager
-def process(folder: Path, *, conducts: bool) -> Generator[tuple[Live, SimpleQueue[Words]]]:
+def process(
+    folder: Path, *, conducts: bool
+) -> Generator[tuple[LiveAnswers, SimpleQueue[LiveText]]]:
     """One who takes part, and what is heard there."""
-    live, heard, mine = Live(), SimpleQueue[Words](), threading.Event()
+    live, heard, mine = LiveAnswers(), SimpleQueue[LiveText](), threading.Event()
     if conducts:
         mine.set()
     overhearing = Overhearing(folder, live, mine)
@@ -27,7 +29,7 @@ def process(folder: Path, *, conducts: bool) -> Generator[tuple[Live, SimpleQueu
     overhearing.stop()
 
 
-def until_ended(heard: SimpleQueue[Words]) -> str:
+def until_ended(heard: SimpleQueue[LiveText]) -> str:
     text = ""
     while (words := heard.get(timeout=PATIENCE_S)).text:
         assert words.offset == len(text)
@@ -44,10 +46,10 @@ def test_words_come_to_all_the_others_once_and_in_order(tmp_path: Path) -> None:
     ):
         live.begin("home", "trn-1")
         for text in said[:-1]:
-            live.say("trn-1", text)
+            live.append("trn-1", text)
         begun = [one.get(timeout=PATIENCE_S) for one in (first, second)]
         assert {one.turn_id for one in begun} == {"trn-1"}
-        live.say("trn-1", said[-1])
+        live.append("trn-1", said[-1])
         live.end("trn-1")
         assert until_ended(mine) == "".join(said)
         rest = [begun[number].text for number in range(2)]
@@ -63,7 +65,7 @@ def test_a_file_that_is_none_of_ours_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with process(tmp_path, conducts=True) as (live, _), process(tmp_path, conducts=False) as other:
         live.begin("home", "trn-1")
-        live.say("trn-1", "Heard.")
+        live.append("trn-1", "Heard.")
         assert other[1].get(timeout=PATIENCE_S).text == "Heard."
         live.end("trn-1")
 
@@ -71,27 +73,27 @@ def test_a_file_that_is_none_of_ours_is_passed_over(tmp_path: Path) -> None:
 def test_one_who_comes_later_hears_all_of_it(tmp_path: Path) -> None:
     with process(tmp_path, conducts=True) as (live, _):
         live.begin("home", "../trn")
-        live.say("../trn", "Half an ")
+        live.append("../trn", "Half an ")
         with process(tmp_path, conducts=False) as (late, heard):
-            assert heard.get(timeout=PATIENCE_S) == Words("home", "../trn", 0, "Half an ")
+            assert heard.get(timeout=PATIENCE_S) == LiveText("home", "../trn", 0, "Half an ")
             assert late.text("../trn") == "Half an "
-            live.say("../trn", "answer")
-            assert heard.get(timeout=PATIENCE_S) == Words("home", "../trn", 8, "answer")
+            live.append("../trn", "answer")
+            assert heard.get(timeout=PATIENCE_S) == LiveText("home", "../trn", 8, "answer")
             live.end("../trn")
             assert heard.get(timeout=PATIENCE_S).text == ""
             assert late.so_far() == []
 
 
 def test_what_a_dead_process_left_is_cleared_and_ended_for_all(tmp_path: Path) -> None:
-    dead, conducts = Live(), threading.Event()
+    dead, conducts = LiveAnswers(), threading.Event()
     conducts.set()
     left = Overhearing(tmp_path, dead, conducts)
     left.start()
     dead.begin("home", "trn-1")
-    dead.say("trn-1", "Cut")
+    dead.append("trn-1", "Cut")
     with process(tmp_path, conducts=False) as (_, heard):
         assert heard.get(timeout=PATIENCE_S).text == "Cut"
-        Overhearing(tmp_path, Live(), conducts).clear()
+        Overhearing(tmp_path, LiveAnswers(), conducts).clear()
         assert heard.get(timeout=PATIENCE_S).text == ""
     left.stop()
     dead.end("trn-1")
@@ -104,6 +106,6 @@ def test_a_disk_that_takes_no_words_takes_none_from_those_who_watch(
     (tmp_path / "live").write_text("this is no folder")
     with process(tmp_path / "live", conducts=conducts) as (live, heard):
         live.begin("home", "trn-1")
-        live.say("trn-1", "All the same.")
+        live.append("trn-1", "All the same.")
         live.end("trn-1")
         assert until_ended(heard) == "All the same."

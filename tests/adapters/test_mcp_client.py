@@ -20,7 +20,7 @@ from everloop.ports import ToolCall
 from everloop.settings import Settings, described, load
 from everloop.testing.model import Script
 from everloop.thread.model.commands import HOME
-from everloop.thread.turns.tool_servers import ToolServer
+from everloop.turns.tool_servers import ToolServer
 
 PROGRAM = str(Path(__file__).with_name("tool_server.py"))
 SMALL = ToolServer(command=sys.executable, args=(PROGRAM,))
@@ -209,7 +209,7 @@ def _stopped_after_s(tmp_path: Path) -> float:
         while not sign.exists():
             pass
         began = time.monotonic()
-        talking.running.turns.stop_turn(HOME, sent.turn_id, talking.engine.do)
+        talking.running.stop_turn(HOME, sent.turn_id)
         talking.until_ended(sent.turn_id)
         took_s = time.monotonic() - began
         answer = talking.answer(sent)

@@ -49,6 +49,7 @@ from everloop.testing.deterministic import Stage
 from everloop.thread.model import commands as t
 from everloop.thread.model.events import Attachment, MessageImported
 from everloop.thread.model.state import stream_of
+from everloop.usage.commands import RecordModelCall
 
 USER, ENGINE = Context(actor="user"), Context(actor="engine")
 AGENT = Context(actor="agent:x", session="s1")
@@ -137,7 +138,7 @@ def fill_conversations(engine: Engine, stage: Stage) -> None:
             do(t.FailTurn("home", "t2", "So", "the line is dead", "Try again."), by=ENGINE)
         else:
             do(t.LeaveUncertain("home", "t3"), by=ENGINE)
-    do(t.RecordModelCall("answer", "model", 10, 5, 0.01, 1.5, "t0"), by=ENGINE)
+    do(RecordModelCall("answer", "model", 10, 5, 0.01, 1.5, "t0"), by=ENGINE)
     do(t.HideMessage("home", "m1"), by=USER)
     do(t.UnhideMessage("home", "m1"), by=USER)
     note(engine, stage)

@@ -143,7 +143,7 @@ def test_l127_a_skill_that_is_archived_or_removed_releases_its_memories(
 def test_l128_a_summary_has_the_narrowest_audience_of_its_sources(harness: LessonHarness) -> None:
     for name in ("mem-1", "mem-2"):
         harness.remember(name, scope="project:p", text=f"The build of {name} failed on Friday.")
-    compressor = Compressor(harness.log, harness.engine.do, extractive())
+    compressor = Compressor(harness.log, harness.engine, extractive())
     made = compressor.compress(("mem-1", "mem-2"), principal="user")
     assert not isinstance(made, Refusal)
     assert harness.engine.memory.find("user", made.summary_id).scope == "project:p"

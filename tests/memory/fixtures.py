@@ -52,7 +52,7 @@ class Notebook:
         views = [MemoryWords(), MemoryShelf(), Audiences()]
         self.log = self.stage.open(self.folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
-        self.compressor = Compressor(self.log, self.engine.do, joined)
+        self.compressor = Compressor(self.log, self.engine, joined)
 
     def do(self, command: Command, by: Context = AGENT) -> Receipt:
         """Carry out a command."""

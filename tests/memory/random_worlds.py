@@ -76,8 +76,7 @@ class World:
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         cache = VectorCache(self.folder / "vectors.db")
         space = VectorSpace(cache, DistinctEmbedder(), exact_max=self.exact_max)
-        do, do_many = self.engine.do, self.engine.do_many
-        self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
+        self.keeper = Keeper(self.log, self.engine, self.stage.clock, self.stage.ids, space)
         for principal in PRINCIPALS:
             self.grant(principal)
 

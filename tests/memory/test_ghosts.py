@@ -48,8 +48,7 @@ class Diary:
         self.log: Log = self.stage.open(folder / "everloop.db", views)
         self.engine = Engine(self.log, self.stage.world, Settings(), MEMORY_DECIDERS)
         space = VectorSpace(VectorCache(folder / "vectors.db"), WordEmbedder())
-        do, do_many = self.engine.do, self.engine.do_many
-        self.keeper = Keeper(self.log, do, do_many, self.stage.clock, self.stage.ids, space)
+        self.keeper = Keeper(self.log, self.engine, self.stage.clock, self.stage.ids, space)
 
     def say(self, item_id: str, text: str, follows: str = "") -> int:
         """Store an item; returns its position."""

@@ -14,6 +14,7 @@ from everloop.memory.projections import fts_index
 from everloop.memory.retrieval.results import Asked
 from everloop.memory.service import Keeper
 from everloop.memory.text import analysis
+from everloop.testing.bus import FunctionBus
 
 
 @pytest.fixture
@@ -90,9 +91,7 @@ def test_a_text_is_analysed_once_even_if_it_is_compared_several_times(
             diary.engine.do(RememberItem(f"other-{len(others)}", others.pop()))
         return diary.engine.do(command, by=by, request_id=request_id)
 
-    service = Keeper(
-        diary.log, do_after_others, diary.engine.do_many, diary.stage.clock, diary.stage.ids
-    )
+    service = Keeper(diary.log, FunctionBus(do_after_others), diary.stage.clock, diary.stage.ids)
     kept = service.remember(RememberItem("", text), by=Context())
     assert kept.new
     assert not others

@@ -38,7 +38,7 @@ def show_picture(
 ) -> tuple[int, Attachment]:
     """Say something with a picture beside it; where that is recorded, and the picture."""
     kept = engine.files.keep(name, "image/png", [PICTURE])
-    talk = Talk(engine.log, engine.do, engine.memory)
+    talk = Talk(engine.log, engine, engine.memory)
     talk.home(USER)
     sent = talk.send(HOME, Letter(words, (kept,)), USER)
     with engine.reading() as reader:
@@ -102,7 +102,7 @@ class Parlour:
         def summarise(window: Window, lines: Sequence[str], budget: int) -> Gist:
             return Gist(window.key, shortened("\n".join(line[:80] for line in lines), budget))
 
-        return Pyramid(self.engine.log, self.engine.do, self.engine.log.ids, summarise)
+        return Pyramid(self.engine.log, self.engine, self.engine.log.ids, summarise)
 
     def remembered(self) -> None:
         """Make memory of all that was said."""

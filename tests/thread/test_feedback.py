@@ -15,8 +15,8 @@ from everloop.log import Context
 from everloop.log.model.record import fact_of
 from everloop.testing.model import ScriptedModel
 from everloop.thread.feedback import Feedback, heard_in
-from everloop.thread.model.events import ModelCalled
 from everloop.thread.service import Sent
+from everloop.usage.events import ModelCalled
 
 WORDS = "No, that's wrong. `les-1` was a bad idea."
 

@@ -60,8 +60,8 @@ def engine(tmp_path: Path) -> Generator[Engine]:
             Chat("long", "Long", tuple(long()), thread_id="long"),
             Chat("short", "Short", tuple(short()), thread_id="short"),
         )
-        Importer(opened.log, opened.do_many, USER, batch=500).run(Letters(*chats))
-        remember_messages(opened.log, opened.do_many)
+        Importer(opened.log, opened, USER, batch=500).run(Letters(*chats))
+        remember_messages(opened.log, opened)
         yield opened
 
 
@@ -101,7 +101,7 @@ def test_what_was_said_is_found_by_its_meaning(
 ) -> None:
     space = VectorSpace(VectorCache(tmp_path / "meaning.db"), WordEmbedder())
     world = Stage().world
-    keeper = Keeper(engine.log, engine.do, engine.do_many, world.clock, world.ids, space)
+    keeper = Keeper(engine.log, engine, world.clock, world.ids, space)
     keeper.embed_missing()
     asked = Asked("fruit of autumn", 1, mode)
     (hit,) = search(engine.log, keeper, "user", asked, Narrow("short")).found
@@ -119,7 +119,7 @@ def test_a_hit_leads_to_its_place_in_the_thread(engine: Engine) -> None:
 def test_messages_of_one_instant_are_all_on_their_pages_and_each_once(engine: Engine) -> None:
     at = datetime(2024, 2, 2, tzinfo=UTC).isoformat()
     chat = Chat("same", "Same", tuple(Said(f"x{n}", "user", str(n), at) for n in range(25)))
-    done = Importer(engine.log, engine.do_many, USER, batch=10).run(Letters(chat))
+    done = Importer(engine.log, engine, USER, batch=10).run(Letters(chat))
     (thread_id,) = done.threads
     told: list[str] = []
     after: str | None = None

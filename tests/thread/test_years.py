@@ -158,7 +158,7 @@ def _live_through(folder: Path, count: int) -> None:
         days = _talked(talking, count)
         engine = talking.engine
         offline = by_model(OfflineModel)
-        summing = Pyramid(engine.log, engine.do, engine.log.ids, offline)
+        summing = Pyramid(engine.log, engine, engine.log.ids, offline)
         sum_up(engine.log, summing, talking.stage.clock)
         assert summing.due(HOME, END.date(), END) == []
         with engine.reading() as reader:

@@ -38,7 +38,7 @@ class House:
     def link(self, port: int | None = None) -> str:
         """An address that lets one device in, perhaps by another port that leads here."""
         engine = self.engine
-        code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=CODE_LIVES_S)
+        code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=CODE_LIVES_S)
         return f"http://127.0.0.1:{port or self.port}/#pair={code}"
 
 

@@ -7,26 +7,17 @@ comparison takes constant time.
 import base64
 import hmac
 from hashlib import sha256
-from typing import Protocol
 
 import msgspec
 
 from everloop.access.commands import MakeCode, PairDevice
 from everloop.access.state import DOORS, HOST, STREAM, Device, Doors
-from everloop.log import Command, Context, Log, Receipt
+from everloop.log import CommandBus, Context, Log
 from everloop.ports import World
 
 CODE_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without look-alikes
 CODE_LENGTH = 10
 SECRET_BYTES = 32
-
-
-class Do(Protocol):
-    """Carries out a command: an engine's `do`."""
-
-    def __call__(self, command: Command, *, by: Context) -> Receipt:
-        """Return when the resulting facts are durable."""
-        ...
 
 
 class Credential(msgspec.Struct, frozen=True):
@@ -45,7 +36,7 @@ class Credential(msgspec.Struct, frozen=True):
         return f"{self.device_id}.{self.secret}"
 
 
-def new_code(log: Log, do: Do, world: World, by: Context, *, lives_s: int) -> str:
+def new_code(log: Log, bus: CommandBus, world: World, by: Context, *, lives_s: int) -> str:
     """Make a pairing code for one device, for a person to type or scan.
 
     Access is a tree of its own: rewinding any other tree does not restore a revoked device.
@@ -53,21 +44,21 @@ def new_code(log: Log, do: Do, world: World, by: Context, *, lives_s: int) -> st
     log.plant(STREAM, actor=by.actor)
     drawn = world.entropy.draw(CODE_LENGTH)
     code = "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in drawn)
-    do(MakeCode(digest(code), lives_s), by=by)
+    bus.do(MakeCode(digest(code), lives_s), by=by)
     return code
 
 
-def pair(do: Do, world: World, name: str, *, way: str, via: str) -> Credential:
+def pair(bus: CommandBus, world: World, name: str, *, way: str, via: str) -> Credential:
     """Pair a device and give it a credential.
 
     Raises:
         Forbidden: the code or passkey is not valid.
     """
     proof = digest(_normalise_code(via)) if way == "code" else via
-    return _issue(do, world, (name, way, proof), Context(actor="user"))
+    return _issue(bus, world, (name, way, proof), Context(actor="user"))
 
 
-def give_token(log: Log, do: Do, world: World, host: str, by: Context) -> Credential:
+def give_token(log: Log, bus: CommandBus, world: World, host: str, by: Context) -> Credential:
     """Issue a token with which a program acts as a host, and as nobody else.
 
     Raises:
@@ -75,14 +66,14 @@ def give_token(log: Log, do: Do, world: World, host: str, by: Context) -> Creden
         Invalid: the host name is malformed.
     """
     log.plant(STREAM, actor=by.actor)
-    return _issue(do, world, (host, HOST, host), by)
+    return _issue(bus, world, (host, HOST, host), by)
 
 
-def _issue(do: Do, world: World, how: tuple[str, str, str], by: Context) -> Credential:
+def _issue(bus: CommandBus, world: World, how: tuple[str, str, str], by: Context) -> Credential:
     name, way, via = how
     secret = base64.urlsafe_b64encode(world.entropy.draw(SECRET_BYTES)).decode().rstrip("=")
     device_id = world.ids.new("dev")
-    do(PairDevice(device_id, name, digest(secret), way, via), by=by)
+    bus.do(PairDevice(device_id, name, digest(secret), way, via), by=by)
     return Credential(device_id, secret)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from everloop.thread.turns.live import Live, Words
+from everloop.turns.live import LiveAnswers, LiveText
 
 STEP_S = 0.05
 IDLE_S = 1.0  # poll interval while this process runs the turns itself
@@ -41,7 +41,7 @@ class _OpenFile:
 class Overhearing:
     """Relays answer text between processes: writes while this one runs turns, else reads."""
 
-    def __init__(self, folder: Path, live: Live, conducts: threading.Event) -> None:
+    def __init__(self, folder: Path, live: LiveAnswers, conducts: threading.Event) -> None:
         self._folder, self._live, self._conducts = folder, live, conducts
         self._written: dict[str, int] = {}  # turn id to file descriptor
         self._reading: dict[str, _OpenFile] = {}  # by file name
@@ -68,7 +68,7 @@ class Overhearing:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def _write(self, words: Words) -> None:
+    def _write(self, words: LiveText) -> None:
         """Append text to the file of its answer. A failing disk does not affect local watchers."""
         if not self._conducts.is_set() and words.turn_id not in self._written:
             return
@@ -80,12 +80,12 @@ class Overhearing:
                 self._begin_writing(words)
             os.write(self._written[words.turn_id], words.text.encode())
 
-    def _begin_writing(self, words: Words) -> None:
+    def _begin_writing(self, words: LiveText) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / _file_name(words.turn_id)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         self._written[words.turn_id] = file
-        os.write(file, msgspec.json.encode(_Head(words.thread_id, words.turn_id)) + b"\n")
+        os.write(file, msgspec.json.encode(_Head(words.stream_id, words.turn_id)) + b"\n")
 
     def _end_writing(self, turn_id: str) -> None:
         file = self._written.pop(turn_id, None)
@@ -112,7 +112,7 @@ class Overhearing:
         for name, heard in list(self._reading.items()):
             while new := os.read(heard.file, 1 << 16):
                 if text := heard.decoder.decode(new):
-                    self._live.say(heard.head.turn_id, text)
+                    self._live.append(heard.head.turn_id, text)
             if name not in names:
                 os.close(heard.file)
                 del self._reading[name]

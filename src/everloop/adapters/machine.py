@@ -14,7 +14,7 @@ from everloop.adapters.models.discovery import Found, found_models
 from everloop.errors import Unavailable
 from everloop.memory.settings import MemorySettings
 from everloop.model_settings import ModelSettings
-from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
+from everloop.turns.tool_servers import ToolHealth, ToolServer
 
 TIMEOUT_S = 5.0
 

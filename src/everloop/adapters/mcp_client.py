@@ -20,7 +20,7 @@ import msgspec
 from everloop import __version__
 from everloop.errors import NotFound, RunnerFailed
 from everloop.ports import Tool, ToolCall
-from everloop.thread.turns.tool_servers import ToolHealth, ToolServer
+from everloop.turns.tool_servers import ToolHealth, ToolServer
 
 LOOK_EVERY_S = 30.0
 AGAIN_S = 2.0  # pause before the second attempt; it doubles each time

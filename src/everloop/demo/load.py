@@ -46,13 +46,13 @@ from everloop.thread.model.commands import (
     NoteIntent,
     NoteTopic,
     OpenTopic,
-    RecordModelCall,
 )
 from everloop.thread.model.state import stream_of
 from everloop.thread.pyramid.summarise import Pyramid
 from everloop.thread.queries import threads
 from everloop.thread.quoting import shortened
 from everloop.thread.transfer.import_threads import Importer
+from everloop.usage.commands import RecordModelCall
 
 BATCH = 500
 SESSIONS = 4  # number of sessions in which lessons were used
@@ -95,7 +95,7 @@ def load_demo(
         messages = _import_messages(engine, now, progress)
         _record_knowledge(engine, beside)
         calendar.turn(now)  # so that all closed windows are summarised
-        pyramid = Pyramid(engine.log, engine.do, engine.log.ids, in_its_own_words)
+        pyramid = Pyramid(engine.log, engine, engine.log.ids, in_its_own_words)
         summaries = sum_up(engine.log, pyramid, calendar)
     return Loaded(messages, len(beside.memory), len(beside.lesson), summaries)
 
@@ -127,15 +127,15 @@ def _record_days(
 
 def _import_messages(engine: Engine, now: datetime, progress: Progress | None) -> int:
     """Import all messages, then the alternative branch; returns the number of messages."""
-    took = Importer(engine.log, engine.do_many, USER, batch=BATCH).run(Year(now), progress).messages
+    took = Importer(engine.log, engine, USER, batch=BATCH).run(Year(now), progress).messages
     other = OtherWay(now)
     with engine.reading() as reader:
         home = threads.newest(reader, HOME, LATELY).messages
     before = [one for one in home if one.said_at < other.said[0].at]
     engine.log.rewind(before[-1].position, tree=stream_of(HOME), actor=USER.actor)
-    took += Importer(engine.log, engine.do_many, USER, batch=BATCH).run(other).messages
+    took += Importer(engine.log, engine, USER, batch=BATCH).run(other).messages
     engine.log.stand(stream_of(HOME), actor=USER.actor)
-    RememberMessagesTask(engine.log, engine.do_many).remember()
+    RememberMessagesTask(engine.log, engine).remember()
     return took
 
 

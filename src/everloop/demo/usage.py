@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from everloop.demo.story import Exchange
-from everloop.thread.model.commands import RecordModelCall
+from everloop.usage.commands import RecordModelCall
 
 ANSWERS, TUTOR, SUMS_UP = "claude-sonnet-4-5", "llama3.2", "claude-haiku-4-5"
 PER_MILLION = {ANSWERS: (3.0, 15.0), TUTOR: (0.0, 0.0), SUMS_UP: (1.0, 5.0)}

@@ -55,7 +55,7 @@ from everloop.lessons.projections.hosts import HostStanding, PhaseEntry, host_st
 from everloop.lessons.projections.queries import LessonPage, LessonSeen
 from everloop.lessons.projections.search import Recalled, recall
 from everloop.lessons.settings import LessonSettings
-from everloop.log import Command, Context, Fact, Log, Reader, Receipt
+from everloop.log import Command, CommandBus, Context, Fact, Log, Reader
 from everloop.log.idempotency import do_once, new_id
 from everloop.log.model.record import moment
 from everloop.memory.model.decide import principal_of
@@ -63,8 +63,6 @@ from everloop.memory.model.scopes import OWNER, Asker
 from everloop.memory.projections.queries import asker
 from everloop.memory.projections.queries import find as find_item
 from everloop.ports import Clock, Ids, Model
-
-Do = Callable[..., Receipt]
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -99,7 +97,7 @@ class Teacher:
     def __init__(
         self,
         log: Log,
-        do: Do,
+        bus: CommandBus,
         clock: Clock,
         ids: Ids,
         settings: LessonSettings,
@@ -107,7 +105,7 @@ class Teacher:
     ) -> None:
         self.log = log
         self.settings = settings
-        self._do = do
+        self._bus = bus
         self._clock = clock
         self._ids = ids
         self._model = model
@@ -123,7 +121,7 @@ class Teacher:
             lesson_id=new.lesson_id or self._lesson_id(new, request_id),
             evidence=self._locate(new.evidence, by),
         )
-        receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        receipt = do_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         created = any(isinstance(fact.event, LessonProposed) for fact in receipt.facts)
         with self.log.reading() as reader:
             lesson = queries.find(reader, asker(reader, OWNER), command.lesson_id)
@@ -161,7 +159,7 @@ class Teacher:
             written = written_by(model, lesson, self._excerpts(lesson, by), self.settings)
             name = model.name
             if isinstance(written, Declined):
-                self._do(RefuseNarrative(lesson_id, written.reason, name), by=by)
+                self._bus.do(RefuseNarrative(lesson_id, written.reason, name), by=by)
                 return written
             narrative = written
         located = self._locate(narrative.evidence, by)
@@ -209,7 +207,7 @@ class Teacher:
         """
         self.find(by.actor, lesson_id)
         command = PromoteLesson(lesson_id)
-        receipt = do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        receipt = do_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         for fact in receipt.facts:
             match fact.event:
                 case LessonPromoted(cited=cited):
@@ -296,15 +294,15 @@ class Teacher:
 
     def trust(self, host: str, *, by: Context) -> bool:
         """Trust a host to relay the user's words; True if it was not trusted before."""
-        return bool(self._do(TrustHost(host), by=by).facts)
+        return bool(self._bus.do(TrustHost(host), by=by).facts)
 
     def distrust(self, host: str, *, by: Context) -> bool:
         """Revoke that trust, with everything that depended on it; True if it was trusted."""
-        return bool(self._do(DistrustHost(host), by=by).facts)
+        return bool(self._bus.do(DistrustHost(host), by=by).facts)
 
     def log_phase(self, command: LogPhase, *, by: Context) -> bool:
         """Record that a host reached a phase of its task; True if that is new."""
-        return bool(self._do(command, by=by).facts)
+        return bool(self._bus.do(command, by=by).facts)
 
     def ledger_of(self, task_id: str) -> list[PhaseEntry]:
         """The phases that a task has reached."""
@@ -317,7 +315,7 @@ class Teacher:
         self, command: Command, lesson_id: str, by: Context, request_id: str | None
     ) -> LessonSeen:
         self.find(by.actor, lesson_id)
-        do_once(self._do, command, LESSON_TRACES, by=by, request_id=request_id)
+        do_once(self._bus, command, LESSON_TRACES, by=by, request_id=request_id)
         return self.find(by.actor, lesson_id)
 
     def _status_before(self, fact: Fact) -> Status:

@@ -1,5 +1,6 @@
 """Event sourcing on one append-only log: events, branches, folds, projections, stores."""
 
+from everloop.log.command_bus import CommandBus
 from everloop.log.decider import Asking, Command, Context, Decider, Query
 from everloop.log.history.impact import Impact, Touched
 from everloop.log.log import Log
@@ -23,6 +24,7 @@ __all__ = [
     "Branch",
     "Branches",
     "Command",
+    "CommandBus",
     "Context",
     "Decider",
     "Draft",

@@ -5,19 +5,18 @@ With the same request id nothing happens twice and it gets the first receipt; th
 different request is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
 from everloop.errors import Conflict
+from everloop.log.command_bus import CommandBus
 from everloop.log.decider import Command, Context
 from everloop.log.log import Log
 from everloop.log.model.event import Event
 from everloop.log.model.facts import Retracted
 from everloop.log.write.append import Receipt
 from everloop.ports import Ids
-
-Do = Callable[..., Receipt]
 
 
 class Trace(NamedTuple):
@@ -42,7 +41,13 @@ Traces = Mapping[type[Command], Trace]
 
 
 def do_once(
-    do: Do, command: Command, traces: Traces, *, by: Context, request_id: str | None
+    bus: CommandBus,
+    command: Command,
+    traces: Traces,
+    *,
+    by: Context,
+    request_id: str | None,
+    branch: str | None = None,
 ) -> Receipt:
     """Execute a command, or return the receipt of the earlier call with the same request id.
 
@@ -52,7 +57,8 @@ def do_once(
         Conflict: the request id was used before, for a different request.
     """
     trace = traces[type(command)]
-    receipt = do(command, by=by, request_id=request_name(trace.word, request_id))
+    name = request_name(trace.word, request_id)
+    receipt = bus.do(command, by=by, branch=branch, request_id=name)
     matches = (trace.tells(fact.event, command) for fact in receipt.facts)
     if request_id and receipt.repeated and not any(matches):
         raise other_request(request_id)

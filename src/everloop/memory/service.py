@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from everloop.errors import NotFound, Unavailable
-from everloop.log import Context, Fact, Log, Reader, Receipt, Sight
+from everloop.log import CommandBus, Context, Fact, Log, Reader, Receipt, Sight
 from everloop.log.model.record import fact_of, moment
 from everloop.log.sql_rows import one
 from everloop.memory.model.commands import RememberCompared, RememberItem, RepeatItem
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from everloop.memory.index.vector_index import VectorSpace
     from everloop.memory.retrieval.search import Memory
 
-Do = Callable[..., Receipt]
-DoMany = Callable[..., Sequence[Receipt]]
 
 COMPARE_TRIES = 8  # times that one item is compared while other processes write
 
@@ -70,11 +68,10 @@ class WhyNot(msgspec.Struct, frozen=True):
 class Keeper:
     """Remembers, recalls and explains, over one log."""
 
-    def __init__(  # noqa: PLR0913 - its dependencies
+    def __init__(
         self,
         log: Log,
-        do: Do,
-        do_many: DoMany,
+        bus: CommandBus,
         clock: Clock,
         ids: Ids,
         space: "VectorSpace | None" = None,
@@ -83,7 +80,7 @@ class Keeper:
     ) -> None:
         self.log = log
         self._space = space
-        self._do, self._do_many = do, do_many
+        self._bus = bus
         self._clock = clock
         self._ids = ids
         self._limits = limits
@@ -166,12 +163,12 @@ class Keeper:
             alike, head = self._compare(new, by.actor, seen_by)
             decided = [_choose_command(*pair) for pair in zip(commands, alike, strict=True)]
             if len(decided) > 1:
-                return decided, list(self._do_many(decided, by=by))
+                return decided, list(self._bus.do_many(decided, by=by))
             tries -= 1
             if tries and isinstance(one := decided[0], RememberItem):
                 decided[0] = RememberCompared(**msgspec.structs.asdict(one), upto=head)
             with suppress(SaidMeanwhile):
-                return decided, [self._do(decided[0], by=by, request_id=request_id)]
+                return decided, [self._bus.do(decided[0], by=by, request_id=request_id)]
 
     def _previous_result(self, new: RememberItem, request_id: str) -> Kept | None:
         """The result of an earlier call with the same request id, if there was one."""

@@ -12,7 +12,7 @@ from datetime import date
 
 from everloop.background.task import BackgroundTask
 from everloop.errors import ModelFailed, Rejected
-from everloop.log import Log
+from everloop.log import CommandBus, Log
 from everloop.log.model.facts import BranchStood, Retracted
 from everloop.log.model.record import microseconds
 from everloop.log.ownership import Claim
@@ -38,8 +38,6 @@ from everloop.thread.model.events import (
 from everloop.thread.pyramid.summarise import HOST, Pyramid
 from everloop.thread.queries import threads as browsing
 from everloop.thread.remember_messages import remember_messages
-from everloop.thread.transfer.import_threads import DoMany
-from everloop.thread.turns.runner import Do
 
 CLAIM = "thread.keeping"
 LOOK_EVERY_S = 60.0
@@ -51,16 +49,16 @@ OVERTAKING = (*MOVED, Revised)  # summaries may be lost now, or say what no long
 class RememberMessagesTask(BackgroundTask):
     """Makes a memory item of every message."""
 
-    def __init__(self, log: Log, do_many: DoMany) -> None:
+    def __init__(self, log: Log, bus: CommandBus) -> None:
         super().__init__(log, "memory", self._work, claim=CLAIM)
-        self._do_many = do_many
+        self._bus = bus
         self.idle = threading.Event()  # set while every message has its item
 
     def remember(self, *, after: int = 0) -> int:
         """Make items of the messages after a position; returns up to which position it is done."""
         self.idle.clear()
         stopped = self.stopping.is_set
-        upto = remember_messages(self._log, self._do_many, after=after, stopped=stopped)
+        upto = remember_messages(self._log, self._bus, after=after, stopped=stopped)
         self.idle.set()
         return upto
 
@@ -110,10 +108,10 @@ class StaleSummariesTask(BackgroundTask):
     Finishes consolidations that a dead process left half done. The pyramid renews its own.
     """
 
-    def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
+    def __init__(self, log: Log, bus: CommandBus, keeper: Keeper) -> None:
         super().__init__(log, "stale summaries", self._work, claim="memory.renewing")
         self._keeper = keeper
-        self._compressor = Compressor(log, do, extractive(), stopped=self.stopping.is_set)
+        self._compressor = Compressor(log, bus, extractive(), stopped=self.stopping.is_set)
         self.idle = threading.Event()  # set while nothing lacks its summary, or can be given one
         self.settled = 0  # up to here, nothing lacked its summary or waited
 
@@ -169,10 +167,16 @@ class ExpiryTask(BackgroundTask):
     """Demotes expired notes, once a day."""
 
     def __init__(
-        self, log: Log, do: Do, clock: Clock, quiet_days: int, *, look_every_s: float = LOOK_EVERY_S
+        self,
+        log: Log,
+        bus: CommandBus,
+        clock: Clock,
+        quiet_days: int,
+        *,
+        look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         super().__init__(log, "expiry", self._work, claim="memory.sweeping")
-        self._do, self._clock, self._quiet_days = do, clock, quiet_days
+        self._bus, self._clock, self._quiet_days = bus, clock, quiet_days
         self._look_every_s = look_every_s
         self.swept = threading.Event()  # set once it was looked for today
 
@@ -181,7 +185,7 @@ class ExpiryTask(BackgroundTask):
         while claim.held and not self.over:
             now = self._clock.now()
             if now.date() != seen:
-                sweep(self._log, self._do, now, self._quiet_days)
+                sweep(self._log, self._bus, now, self._quiet_days)
                 seen = now.date()
                 self.swept.set()
             self.stopping.wait(self._look_every_s)

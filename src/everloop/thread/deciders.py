@@ -10,8 +10,6 @@ from everloop.thread.model import decide as d
 from everloop.thread.model import decide_imports as i
 from everloop.thread.model.decide_imports import IMPORTS, IMPORTS_STREAM
 from everloop.thread.model.state import (
-    CALLS,
-    CALLS_STREAM,
     CONVERSATION,
     PLACE,
     PLACE_STREAM,
@@ -102,5 +100,4 @@ THREAD_DECIDERS: tuple[Decider[Any, Any], ...] = (
     Decider(c.NoteSummary, _pyramid_stream, PYRAMID, d.note_summary),
     Decider(c.NoteNoSummary, _pyramid_stream, PYRAMID, d.note_no_summary),
     Decider(c.SetZone, lambda _: PLACE_STREAM, PLACE, d.set_zone),
-    Decider(c.RecordModelCall, lambda _: CALLS_STREAM, CALLS, d.record_model_call),
 )

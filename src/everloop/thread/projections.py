@@ -14,6 +14,7 @@ from everloop.log.model.record import microseconds
 from everloop.log.sql_rows import rows
 from everloop.thread.model import events as e
 from everloop.thread.model.calendar_windows import Zones
+from everloop.usage.events import ModelCalled
 
 
 class ThreadBook(Projection):
@@ -313,8 +314,8 @@ class ThreadNotes(Projection):
             (fact.position, fact.branch, new.thread_id, new.day, new.important),
         )
 
-    @on(e.ModelCalled)
-    def _called(self, db: apsw.Connection, new: e.ModelCalled, fact: Fact) -> None:
+    @on(ModelCalled)
+    def _called(self, db: apsw.Connection, new: ModelCalled, fact: Fact) -> None:
         row = (
             new.purpose,
             new.model,

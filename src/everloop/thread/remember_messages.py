@@ -11,12 +11,11 @@ from typing import Any
 import msgspec
 
 from everloop.errors import Rejected
-from everloop.log import Log, Reader, visible
+from everloop.log import CommandBus, Log, Reader, visible
 from everloop.log.model.record import moment
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.events import Origin
-from everloop.thread.transfer.import_threads import DoMany
-from everloop.thread.turns.runner import ENGINE
+from everloop.thread.turns import ENGINE
 
 KIND = "message"
 HOST = "thread"
@@ -32,7 +31,7 @@ _decode_text = msgspec.json.Decoder(_MessageText).decode
 
 
 def remember_messages(
-    log: Log, do_many: DoMany, *, after: int = 0, stopped: Callable[[], bool] = bool
+    log: Log, bus: CommandBus, *, after: int = 0, stopped: Callable[[], bool] = bool
 ) -> int:
     """Create missing items of messages after a position; returns the position that is done.
 
@@ -46,7 +45,7 @@ def remember_messages(
             items = _items(reader, rows)
         if items:
             with suppress(Rejected):
-                do_many(items, by=ENGINE)
+                bus.do_many(items, by=ENGINE)
         after = upto
         if len(rows) < BATCH:
             break

@@ -4,13 +4,12 @@ Each thread has a branch tree of its own, so rewinding one does not affect the o
 ever lost: what came after the rewind point stays on its branch. Requests are idempotent.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from everloop.errors import Conflict, Invalid
-from everloop.log import Context, Log, Receipt
+from everloop.log import CommandBus, Context, Log, Receipt
 from everloop.log.history.impact import Impact
 from everloop.log.history.positions import stood_at
 from everloop.log.idempotency import do_once, new_id, other_request, request_name, retract_once
@@ -25,7 +24,6 @@ from everloop.thread.model.events import Attachment, MessageSent, TurnRecorded
 from everloop.thread.model.state import CONVERSATION, stream_of
 from everloop.thread.queries import threads
 from everloop.thread.search import Narrow, Searched, search
-from everloop.thread.turns.runner import Do
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -72,8 +70,8 @@ NO_REQUEST = Request("", "")
 class Talk:
     """The threads of one log."""
 
-    def __init__(self, log: Log, do: Do, keeper: Keeper) -> None:
-        self._log, self._do, self._keeper = log, do, keeper
+    def __init__(self, log: Log, bus: CommandBus, keeper: Keeper) -> None:
+        self._log, self._bus, self._keeper = log, bus, keeper
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -104,10 +102,12 @@ class Talk:
         fork = Request("fork", request_id)
         said = self._question_of(message_id, fork)
         # On that branch, not the current one: another device may have switched since.
-        do = partial(self._do, branch=self._fork(said.thread_id, said.position, by, fork).branch)
+        branch = self._fork(said.thread_id, said.position, by, fork).branch
         turn_id = new_id(self._log.ids, "trn", request_id)
         command = RecordTurn(said.thread_id, turn_id, said.message_id)
-        receipt = do_once(do, command, THREAD_TRACES, by=by, request_id=request_id)
+        receipt = do_once(
+            self._bus, command, THREAD_TRACES, by=by, request_id=request_id, branch=branch
+        )
         return Sent(
             said.thread_id, said.message_id, command.turn_id, receipt.position, receipt.branch
         )
@@ -188,7 +188,7 @@ class Talk:
     def _open(self, thread_id: str, title: str, by: Context, request_id: str = "") -> None:
         command = OpenThread(thread_id, title)
         self._log.plant(stream_of(thread_id), actor=by.actor)
-        do_once(self._do, command, THREAD_TRACES, by=by, request_id=request_id)
+        do_once(self._bus, command, THREAD_TRACES, by=by, request_id=request_id)
 
     def _send(self, thread_id: str, letter: Letter, by: Context, branch: str | None) -> Sent:
         name = letter.letter_id or self._log.ids.new("let")
@@ -200,7 +200,7 @@ class Talk:
             letter.attachments,
             letter.device,
         )
-        receipt = self._do(command, by=by, branch=branch, request_id=_letter_request_id(name))
+        receipt = self._bus.do(command, by=by, branch=branch, request_id=_letter_request_id(name))
         return _sent_message(receipt, command)
 
     def _find_earlier_send(self, letter: Letter) -> Sent | None:

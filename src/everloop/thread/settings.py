@@ -5,6 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from everloop.turns.settings import TurnSettings
+
 
 class PastLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Token budget of summaries in a prompt, for each tier."""
@@ -63,28 +65,6 @@ class Detail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 2
 
 
-class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of an answer."""
-
-    save_every_s: Annotated[
-        float, Meta(gt=0, description="Seconds between saves of an answer that is streaming.")
-    ] = 5.0
-    tool_rounds_max: Annotated[
-        int, Meta(ge=0, description="Maximum number of tool rounds before the model must answer.")
-    ] = 8
-    tokens_max: Annotated[
-        int, Meta(ge=1, description="Maximum length of an answer, in tokens.")
-    ] = 8_192
-    characters_max: Annotated[
-        int,
-        Meta(ge=1, le=150_000, description="An answer is cut off after this many characters."),
-    ] = 150_000
-    silence_s: Annotated[
-        float,
-        Meta(gt=0, description="An answer fails if the model sends nothing for this many seconds."),
-    ] = 120.0
-
-
 class Importing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of an import."""
 
@@ -117,5 +97,5 @@ class ThreadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 25_000_000
     context: ContextLimits = ContextLimits()
     detail: Detail = Detail()
-    answer: Answering = Answering()
+    answer: TurnSettings = TurnSettings()
     imports: Importing = Importing()

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from everloop.errors import Invalid, NotFound
-from everloop.log import Command, Context, Log
+from everloop.log import Command, CommandBus, Context, Log
 from everloop.log.model.record import microseconds
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.scopes import OWNER
@@ -26,7 +26,7 @@ from everloop.ports import Clock, Tool, ToolCall
 from everloop.thread.model.commands import NoteDecision, NoteIntent, NoteTopic, OpenTopic
 from everloop.thread.pyramid.timeline import Band, Closer, closer
 from everloop.thread.queries import notes, threads
-from everloop.thread.turns.runner import Do, Place, arguments_of
+from everloop.turns.tools import TurnRef, arguments_of
 
 MODEL = Context(actor="agent:thread", session="thread")
 HITS_MAX = 20
@@ -119,17 +119,17 @@ class ThreadTools:
     def __init__(
         self,
         log: Log,
-        do: Do,
+        bus: CommandBus,
         keeper: Keeper,
         clock: Clock,
         *,
         propose: ProposeLesson | None = None,
         more: More | None = None,
     ) -> None:
-        self._log, self._do, self._keeper, self._clock = log, do, keeper, clock
+        self._log, self._bus, self._keeper, self._clock = log, bus, keeper, clock
         self._propose = propose
         self._external: More = more or NoMore()
-        self._builtin: Mapping[str, tuple[type[Any], Callable[[Any, Place], str]]] = {
+        self._builtin: Mapping[str, tuple[type[Any], Callable[[Any, TurnRef], str]]] = {
             "recall": (Recall, self._recall),
             "search_messages": (Search, self._search),
             "zoom": (Zoom, self._zoom_in),
@@ -150,18 +150,18 @@ class ThreadTools:
         """All tools, the built-in ones first."""
         return [*self._builtin_tools, *self._external.tools]
 
-    def run(self, call: ToolCall, place: Place, stop: Event) -> str:
+    def run(self, call: ToolCall, place: TurnRef, stop: Event) -> str:
         """Run a tool and return its result. `stop` cancels external tools only."""
         if call.name not in self._builtin:
             return self._external.run(call, stop)
         type_, act = self._builtin[call.name]
         return act(arguments_of(call, type_), place)
 
-    def _recall(self, asked: Recall, place: Place) -> str:
+    def _recall(self, asked: Recall, place: TurnRef) -> str:
         del place
         return self._recall_lines(Asked(asked.query[:2_000], limit=asked.limit))
 
-    def _search(self, asked: Search, place: Place) -> str:
+    def _search(self, asked: Search, place: TurnRef) -> str:
         del place
         only = Filter(kinds=("message",))
         return self._recall_lines(Asked(asked.query[:2_000], limit=asked.limit, only=only))
@@ -175,7 +175,7 @@ class ThreadTools:
         ]
         return "\n".join([*(lines or ["Nothing was found."]), *answer.notes])
 
-    def _zoom_in(self, asked: Zoom, place: Place) -> str:
+    def _zoom_in(self, asked: Zoom, place: TurnRef) -> str:
         with self._log.reading(branch=place.branch) as reader:
             if ":" not in asked.what:
                 below = zoom(reader, asker(reader, OWNER), asked.what)
@@ -184,10 +184,10 @@ class ThreadTools:
                     for one in below
                 )
             day = threads.zones(reader).day(microseconds(self._clock.now()))
-            seen = closer(reader, place.thread_id, day, asked.what)
+            seen = closer(reader, place.stream_id, day, asked.what)
         return "\n".join([_headline(seen.band), *map(_headline, seen.below), *_message_lines(seen)])
 
-    def _remember(self, asked: Remember, place: Place) -> str:
+    def _remember(self, asked: Remember, place: TurnRef) -> str:
         item = RememberItem(
             self._log.ids.new("mem"),
             asked.text,
@@ -198,43 +198,43 @@ class ThreadTools:
         kept = self._keeper.remember(item, by=MODEL, seen_by=OWNER)  # whose model it is
         return f"Kept as {kept.item_id}." if kept.new else f"{kept.item_id} says so already."
 
-    def _propose_lesson(self, asked: Propose, place: Place) -> str:
+    def _propose_lesson(self, asked: Propose, place: TurnRef) -> str:
         assert self._propose is not None, "the tool is offered only with it"
         lesson = self._propose(asked.description, asked.body, place.because)
         return f"Proposed as {lesson}. It is not relied on until it has passed its checks."
 
-    def _decide(self, asked: Decide, place: Place) -> str:
+    def _decide(self, asked: Decide, place: TurnRef) -> str:
         decision = self._log.ids.new("dec")
-        self._note(NoteDecision(place.thread_id, decision, asked.text, "", (place.because,)), place)
+        self._note(NoteDecision(place.stream_id, decision, asked.text, "", (place.because,)), place)
         return f"Noted as {decision}."
 
-    def _topic(self, asked: Topic, place: Place) -> str:
+    def _topic(self, asked: Topic, place: TurnRef) -> str:
         topic = self._open_topic(place, asked.title)
         if topic is None:
             topic = self._log.ids.new("top")
-            opened = OpenTopic(place.thread_id, topic, asked.title, (place.because,))
+            opened = OpenTopic(place.stream_id, topic, asked.title, (place.because,))
             self._note(opened, place)
         if asked.note:
-            self._note(NoteTopic(place.thread_id, topic, asked.note, (place.because,)), place)
+            self._note(NoteTopic(place.stream_id, topic, asked.note, (place.because,)), place)
         return f"Noted as {topic}."
 
-    def _open_topic(self, place: Place, title: str) -> str | None:
+    def _open_topic(self, place: TurnRef, title: str) -> str | None:
         with self._log.reading(branch=place.branch) as reader:
-            topics = notes.notes(reader, place.thread_id)
+            topics = notes.notes(reader, place.stream_id)
         wanted = title.strip().casefold()
         if not wanted:
             raise Invalid("the topic has no title", hint="Give it a title.")
         found = (n.note_id for n in topics if n.sort == "topic" and n.title.casefold() == wanted)
         return next(found, None)
 
-    def _intend(self, asked: Intend, place: Place) -> str:
+    def _intend(self, asked: Intend, place: TurnRef) -> str:
         intent = self._log.ids.new("int")
-        self._note(NoteIntent(place.thread_id, intent, asked.text, (place.because,)), place)
+        self._note(NoteIntent(place.stream_id, intent, asked.text, (place.because,)), place)
         return f"Noted as {intent}."
 
-    def _note(self, command: Command, place: Place) -> None:
+    def _note(self, command: Command, place: TurnRef) -> None:
         """Record a note on the branch of the answer, even if the thread was switched since."""
-        self._do(command, by=MODEL, branch=place.branch)
+        self._bus.do(command, by=MODEL, branch=place.branch)
 
 
 def _headline(band: Band) -> str:

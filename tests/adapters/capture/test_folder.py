@@ -15,6 +15,7 @@ from everloop.errors import Corrupt, Invalid, NotFound, Unavailable
 from everloop.lessons.capture.service import CAPTURE, Catcher, Report
 from everloop.lessons.capture.settings import CaptureSettings
 from everloop.memory.model.commands import GrantAudience
+from everloop.testing.bus import FunctionBus
 from everloop.testing.deterministic import Stage
 
 QUICK = CaptureSettings(poll_s=0.001, checkpoint_bytes=1_000)
@@ -42,7 +43,7 @@ class Yard:
 
     def folder(self, root: Path | None = None, **more: Any) -> CaptureFolder:
         """A capture that has seen nothing yet."""
-        catcher = Catcher(self.engine.log, self.engine.do)
+        catcher = Catcher(self.engine.log, self.engine)
         return CaptureFolder(root or self.root, catcher, QUICK, **more)
 
     def write(self, name: str, text: str) -> Path:
@@ -299,7 +300,7 @@ def test_a_page_of_too_many_entries_says_so(yard: Yard) -> None:
     rules = "".join(f"- Rule number {number} says something\n" for number in range(4))
     yard.write("CLAUDE.md", rules)
     limits = CaptureSettings(entries_max=3)
-    folder = CaptureFolder(yard.root, Catcher(yard.engine.log, yard.engine.do), limits)
+    folder = CaptureFolder(yard.root, Catcher(yard.engine.log, yard.engine), limits)
     report = folder.read()
     assert len(report.caught) == 3
     assert [trouble.problem for trouble in report.troubles] == [
@@ -374,7 +375,7 @@ def test_a_watcher_outlives_a_log_that_cannot_be_written_for_a_while(yard: Yard)
         return yard.engine.do(command, **more)
 
     yard.say("s-1.jsonl", "never push to main")
-    folder = CaptureFolder(yard.root, Catcher(yard.engine.log, do), QUICK)
+    folder = CaptureFolder(yard.root, Catcher(yard.engine.log, FunctionBus(do)), QUICK)
     watching = Watching(folder)
     assert watching.wait().troubles[0].problem == "the disk is full"
     broken.clear()
@@ -388,6 +389,6 @@ def test_a_watcher_stops_aloud_at_a_log_that_contradicts_itself(yard: Yard) -> N
         raise Corrupt("the log contradicts itself")
 
     yard.say("s-1.jsonl", "never push to main")
-    watching = Watching(CaptureFolder(yard.root, Catcher(yard.engine.log, do), QUICK))
+    watching = Watching(CaptureFolder(yard.root, Catcher(yard.engine.log, FunctionBus(do)), QUICK))
     watching.thread.join(30)
     assert isinstance(watching.error, Corrupt)

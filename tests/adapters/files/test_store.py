@@ -43,7 +43,7 @@ def test_a_purge_says_which_file_was_not_erased_and_erases_the_others(tmp_path: 
 
 def test_a_message_with_a_file_that_cannot_be_is_said_and_purged(tmp_path: Path) -> None:
     with Engine.open(tmp_path, settings=PLAIN) as engine:
-        talk = Talk(engine.log, engine.do, engine.memory)
+        talk = Talk(engine.log, engine, engine.memory)
         talk.home(USER)
         odd = Attachment("../everloop.db", "x.png", "image/png", 1)
         sent = talk.send(HOME, Letter("Look.", (odd,)), USER)

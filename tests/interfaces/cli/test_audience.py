@@ -106,7 +106,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
     cli.typed("hosts", "trust", f"{SECRET}-host")
     code = cli.typed("pair", "--json").document["code"]
     with Engine.open(cli.home) as engine:
-        device = credentials.pair(engine.do, engine.world, SECRET, way="code", via=code).device_id
+        device = credentials.pair(engine, engine.world, SECRET, way="code", via=code).device_id
     return Home(cli, item.document["item_id"], lesson, thread, device, tmp_path / "out")
 
 

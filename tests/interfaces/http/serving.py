@@ -65,12 +65,12 @@ class Served:
     def code(self, lives_s: int = 600) -> str:
         """A new pairing code."""
         engine = self.engine
-        return credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
+        return credentials.new_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
 
     def credential(self, name: str = "a test") -> credentials.Credential:
         """The credential of a newly paired device."""
         engine = self.engine
-        return credentials.pair(engine.do, engine.world, name, way="code", via=self.code())
+        return credentials.pair(engine, engine.world, name, way="code", via=self.code())
 
     @cached_property
     def _own_credential(self) -> credentials.Credential:

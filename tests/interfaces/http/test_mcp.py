@@ -39,7 +39,7 @@ YEAR_S = 365 * 86_400
 
 def _token(server: Served, host: str = "claude-code") -> credentials.Credential:
     engine = server.engine
-    return credentials.give_token(engine.log, engine.do, engine.world, host, USER)
+    return credentials.give_token(engine.log, engine, engine.world, host, USER)
 
 
 def _bearer(credential: credentials.Credential) -> dict[str, str]:
@@ -228,7 +228,7 @@ def test_only_the_user_makes_tokens_and_only_for_valid_host_names(tmp_path: Path
             (USER, "", Invalid),
         ):
             with pytest.raises(refusal):
-                credentials.give_token(engine.log, engine.do, engine.world, host, by)
+                credentials.give_token(engine.log, engine, engine.world, host, by)
 
 
 def test_oauth_discovery_gets_a_plain_not_found(server: Served) -> None:

@@ -153,7 +153,7 @@ class Plot:
         self.harness.engine.do(new, by=by)
         if not self.wrapping.summed_up:
             return name
-        made = Compressor(self.harness.log, self.harness.engine.do, _summarise).compress([name])
+        made = Compressor(self.harness.log, self.harness.engine, _summarise).compress([name])
         assert isinstance(made, Compressed)
         return made.summary_id
 

@@ -21,6 +21,7 @@ from everloop.lessons.model.events import LessonProposed, MemoryEvidence, QuoteE
 from everloop.log import Event
 from everloop.memory.model.commands import GrantAudience, ReviseItem
 from everloop.memory.model.events import Remembered
+from everloop.testing.bus import FunctionBus
 from everloop.testing.deterministic import Stage, given
 
 PAGE = Origin("page", "auto_memory", "CLAUDE.md")
@@ -51,7 +52,7 @@ class CaptureHarness:
     def open(self) -> None:
         """Open the engine, with a new capture service."""
         self.engine = Engine.open(self.path, world=self.stage.world)
-        self.service = Catcher(self.engine.log, self.engine.do)
+        self.service = Catcher(self.engine.log, self.engine)
 
     def reopen(self) -> None:
         """Start again."""
@@ -145,7 +146,7 @@ def test_a_lesson_that_was_edited_since_is_not_changed(harness: CaptureHarness) 
 
 def test_two_readers_of_one_source_propose_each_entry_once(harness: CaptureHarness) -> None:
     entries = [Entry("", f"Rule {n} is a rule", f"Rule {n}", "user") for n in range(20)]
-    takes = [Catcher(harness.engine.log, harness.engine.do).take_page for _ in range(4)]
+    takes = [Catcher(harness.engine.log, harness.engine).take_page for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(take, PAGE, entries) for take in takes]
         assert all(not each.result().troubles for each in waiting)
@@ -154,7 +155,7 @@ def test_two_readers_of_one_source_propose_each_entry_once(harness: CaptureHarne
 
 def test_a_preview_reports_proposals_and_records_nothing(harness: CaptureHarness) -> None:
     head = harness.engine.log.head
-    preview = Catcher(harness.engine.log, harness.engine.do, preview=True)
+    preview = Catcher(harness.engine.log, harness.engine, preview=True)
     report = preview.take_page(PAGE, [RULE]) + preview.take_piece(TALK, [SAID], Mark(9, "h"))
     assert len(report.caught) == 2
     assert harness.engine.log.head == head
@@ -175,7 +176,7 @@ def test_a_refused_entry_does_not_stop_the_others(harness: CaptureHarness) -> No
 @pytest.mark.parametrize("actor", ["user", "pack:x"])
 def test_capture_never_acts_as_the_user(harness: CaptureHarness, actor: str) -> None:
     with pytest.raises(Forbidden):
-        Catcher(harness.engine.log, harness.engine.do, actor=actor)
+        Catcher(harness.engine.log, harness.engine, actor=actor)
 
 
 # -- what a user said ------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ def test_capture_recovers_from_a_crash_between_proposal_and_record(harness: Capt
         return harness.engine.do(command, **more)
 
     with pytest.raises(ConnectionError):
-        Catcher(harness.engine.log, failing).take_piece(TALK, [SAID], Mark(10, "h"))
+        Catcher(harness.engine.log, FunctionBus(failing)).take_piece(TALK, [SAID], Mark(10, "h"))
     harness.reopen()
     assert len(harness.service.take_piece(TALK, [SAID], Mark(10, "h")).caught) == 1
     assert len(harness.facts(LessonProposed)) == len(harness.facts(EntryCaptured)) == 1

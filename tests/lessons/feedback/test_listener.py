@@ -50,7 +50,7 @@ class FeedbackHarness:
 
     def hear(self, heard: Heard, *, model: bool = True, by: Context = HOST) -> Outcome:
         """Pass a turn to the listener."""
-        listener = Listener(self.engine.log, self.engine.do, self.model if model else None)
+        listener = Listener(self.engine.log, self.engine, self.model if model else None)
         return listener.hear(heard, by=by)
 
     def facts(self, kind: type[Event]) -> list[Any]:

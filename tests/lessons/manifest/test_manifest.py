@@ -1,6 +1,6 @@
 """The manifest: order, audience, token budget and statistics."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from everloop.memory.model.events import ContextAssembled
 from everloop.memory.retrieval.results import Answer, Asked
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
+from everloop.testing.bus import FunctionBus
 from everloop.testing.deterministic import Stage
 
 USER = Context()
@@ -187,9 +188,7 @@ def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
 
     teach(engine, "a")
     outside = (stage.clock, stage.ids)
-    herald = Herald(
-        engine.log, engine.do_many, Broken, outside, LessonSettings(), ManifestSettings()
-    )
+    herald = Herald(engine.log, engine, Broken, outside, LessonSettings(), ManifestSettings())
     manifest = herald.manifest(Wish(memory_query="bees"), by=USER)
     assert shown(manifest) == ["a"]
     assert (manifest.memories, manifest.stats.memory_failures) == ((), 1)
@@ -199,15 +198,20 @@ def test_a_failed_memory_search_leaves_its_section_empty_and_is_counted(
 def test_a_failed_record_is_counted_and_the_manifest_is_still_returned(
     engine: Engine, stage: Stage
 ) -> None:
-    def do_many(commands: Sequence[Command], *, by: Context) -> list[Receipt]:
-        if any(isinstance(command, ShowManifest) for command in commands):
+    def do(command: Command, *, by: Context) -> Receipt:
+        if isinstance(command, ShowManifest):
             raise Unavailable("the disk is full")
-        return engine.do_many(commands, by=by)
+        return engine.do(command, by=by)
 
     teach(engine, "a")
     outside = (stage.clock, stage.ids)
     herald = Herald(
-        engine.log, do_many, lambda: engine.memory, outside, LessonSettings(), ManifestSettings()
+        engine.log,
+        FunctionBus(do),
+        lambda: engine.memory,
+        outside,
+        LessonSettings(),
+        ManifestSettings(),
     )
     manifest = herald.manifest(Wish(), by=USER)
     assert (shown(manifest), manifest.stats.record_failures) == (["a"], 1)

@@ -33,7 +33,7 @@ def taught(harness: LessonHarness, model: ScriptedModel) -> Teacher:
     """A lesson service that uses this model."""
     world = harness.stage.world
     settings = harness.lessons.settings
-    return Teacher(harness.log, harness.engine.do, world.clock, world.ids, settings, lambda: model)
+    return Teacher(harness.log, harness.engine, world.clock, world.ids, settings, lambda: model)
 
 
 def says(**changes: Any) -> str:
@@ -162,7 +162,7 @@ def test_the_model_does_not_get_memories_that_the_asker_may_not_see(harness: Les
 def test_narrating_without_a_model_is_unavailable(harness: LessonHarness) -> None:
     harness.propose()
     world, settings = harness.stage.world, harness.lessons.settings
-    alone = Teacher(harness.log, harness.engine.do, world.clock, world.ids, settings)
+    alone = Teacher(harness.log, harness.engine, world.clock, world.ids, settings)
     quoting = taught(harness, ScriptedModel(name="offline"))
     for lessons in (alone, quoting):
         with pytest.raises(Unavailable, match="no model is set up"):

@@ -66,8 +66,7 @@ def snapshot_file(diary: Diary) -> Path:
 def reopen(diary: Diary) -> Keeper:
     """The same memory, opened like in another process."""
     space = VectorSpace(VectorCache(diary.log.file.path.with_name("vectors.db")), WordEmbedder())
-    do, do_many = diary.engine.do, diary.engine.do_many
-    return Keeper(diary.log, do, do_many, diary.stage.clock, diary.stage.ids, space)
+    return Keeper(diary.log, diary.engine, diary.stage.clock, diary.stage.ids, space)
 
 
 def test_a_restored_snapshot_gives_the_same_results_as_a_fresh_index(filled: Diary) -> None:

@@ -22,6 +22,7 @@ from everloop.memory.model.scopes import OWNER
 from everloop.memory.projections.queries import asker, count
 from everloop.memory.settings import MemorySettings
 from everloop.settings import Settings
+from everloop.testing.bus import FunctionBus
 
 SHED, BEES = "The shed leaks near the chimney.", "Bees live behind the barn."
 
@@ -49,7 +50,7 @@ def imported(engine: Engine, *pages: Page, actor: str = OWNER) -> list[Applied]:
     with engine.reading() as reader:
         who = asker(reader, actor)
     by = Context(actor=actor)
-    return [apply(engine.memory, engine.do, who, each, by=by) for each in changes]
+    return [apply(engine.memory, engine, who, each, by=by) for each in changes]
 
 
 def kept(done: Applied) -> Page:
@@ -204,7 +205,7 @@ def test_a_revision_during_an_import_is_not_lost(engine: Engine) -> None:
         return engine.do(command, by=by)
 
     with pytest.raises(Conflict, match="changed since"):
-        apply(engine.memory, late, who, change, by=Context())
+        apply(engine.memory, FunctionBus(late), who, change, by=Context())
     assert engine.memory.find(OWNER, "m-1").text == "The shed is green."
 
 
@@ -215,5 +216,5 @@ def test_an_item_that_changed_after_the_preview_is_not_adopted(engine: Engine) -
     with engine.reading() as reader:
         who = asker(reader, OWNER)
     with pytest.raises(Conflict, match="meanwhile"):
-        apply(engine.memory, engine.do, who, found.changes[0], by=Context())
+        apply(engine.memory, engine, who, found.changes[0], by=Context())
     assert number(engine) == 1

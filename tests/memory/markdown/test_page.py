@@ -65,7 +65,7 @@ def planned(engine: Engine, *pages: Page, exported: tuple[str, ...] = ()) -> Pla
 def imported(engine: Engine, *pages: Page) -> list[Applied]:
     """Import pages."""
     changes = planned(engine, *pages).changes
-    return [apply(engine.memory, engine.do, OWNER_EYES, each, by=USER) for each in changes]
+    return [apply(engine.memory, engine, OWNER_EYES, each, by=USER) for each in changes]
 
 
 def edited(page: Page, old: str, new: str) -> Page:
@@ -241,7 +241,7 @@ def test_a_change_after_the_preview_is_a_conflict(engine: Engine, one: Item) -> 
     (change,) = planned(engine, edited(page_of(one), "leaks.", "leaks badly.")).changes
     engine.do(PinItem(one.item_id))
     with pytest.raises(Rejected, match="meanwhile"):
-        apply(engine.memory, engine.do, OWNER_EYES, change, by=USER)
+        apply(engine.memory, engine, OWNER_EYES, change, by=USER)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_a_deleted_page_is_reported_and_retires_its_item_only_on_request(
     found = planned(engine, exported=(one.item_id, "m-unknown"))
     assert [change.item_id for change in found.deleted] == [one.item_id]
     assert not engine.memory.find(OWNER, one.item_id).retired
-    apply(engine.memory, engine.do, OWNER_EYES, found.deleted[0], by=USER)
+    apply(engine.memory, engine, OWNER_EYES, found.deleted[0], by=USER)
     assert engine.memory.find(OWNER, one.item_id).retired
     assert planned(engine, exported=(one.item_id,)).deleted == ()
 

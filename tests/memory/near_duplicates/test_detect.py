@@ -145,9 +145,7 @@ def test_a_text_without_words_is_rejected_with_a_reason(diary: Diary, text: str)
 
 def test_facts_added_by_this_process_equal_facts_read_from_the_log(diary: Diary) -> None:
     """Of all that it wrote, in turns with another one that reads everything."""
-    other = Keeper(
-        diary.log, diary.engine.do, diary.engine.do_many, diary.stage.clock, diary.stage.ids
-    )
+    other = Keeper(diary.log, diary.engine, diary.stage.clock, diary.stage.ids)
     keepers = (diary.keeper, diary.keeper, other, diary.keeper, other, other)
     texts = [f"The {word} of the {thing} is kept in drawer {n}" for n, (word, thing) in WHERE]
     texts += [f"{'A long way to say it. ' * 80}\n\n{text}" for text in texts[:3]]

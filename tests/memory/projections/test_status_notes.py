@@ -146,7 +146,7 @@ def test_expired_items_are_retired_in_the_background_once_a_day(
 ) -> None:
     _noted(engine)
     stage.clock.tick(days=STATUS + QUIET + 1)
-    sweeping = ExpiryTask(engine.log, engine.do, stage.clock, QUIET)
+    sweeping = ExpiryTask(engine.log, engine, stage.clock, QUIET)
     sweeping.start()
     try:
         assert sweeping.swept.wait(30)
@@ -162,7 +162,7 @@ def _noted(engine: Engine, name: str = "note") -> None:
 
 
 def _swept(engine: Engine, stage: Stage) -> list[str]:
-    return sweep(engine.log, engine.do, stage.clock.now(), QUIET)
+    return sweep(engine.log, engine, stage.clock.now(), QUIET)
 
 
 def _found(engine: Engine) -> list[str]:

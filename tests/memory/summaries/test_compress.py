@@ -57,7 +57,7 @@ def consolidate(notes: Notebook, *item_ids: str, by: Context = ENGINE) -> Consol
 
 def compressor_with(notes: Notebook, writer: Summarise) -> Compressor:
     """A compressor with another summariser."""
-    return Compressor(notes.log, notes.engine.do, writer)
+    return Compressor(notes.log, notes.engine, writer)
 
 
 def seen(notes: Notebook, item_id: str, principal: str = "user") -> Item:

@@ -12,6 +12,7 @@ from everloop.memory.model.commands import DemoteItem, KeepSummary, RateItem, Re
 from everloop.memory.summaries.compress import Compressor, Consolidated, Gist
 from everloop.memory.summaries.jobs import unsettled
 from everloop.memory.summaries.staleness import stale_windows
+from everloop.testing.bus import FunctionBus
 from everloop.thread.background import StaleSummariesTask
 
 
@@ -39,7 +40,7 @@ def killing(notes: Notebook, kind: type[Command], after: int) -> Compressor:
                 raise Killed
         return notes.engine.do(command, by=by)
 
-    return Compressor(notes.log, do, joined)
+    return Compressor(notes.log, FunctionBus(do), joined)
 
 
 def finish(notes: Notebook) -> None:
@@ -119,7 +120,7 @@ def test_compressing_alone_requests_no_consolidation(notes: Notebook) -> None:
 
 
 def test_a_failed_consolidation_is_reported_and_not_retried(notes: Notebook) -> None:
-    broken = Compressor(notes.log, notes.engine.do, lambda _one, _two: Gist("", ""))
+    broken = Compressor(notes.log, notes.engine, lambda _one, _two: Gist("", ""))
     with pytest.raises(ModelFailed):
         broken.consolidate(["ash", "birch"], notes.recalled, by=ENGINE)
     done = notes.compressor.consolidate(["ash"], lambda _one, _two: [], by=ENGINE)
@@ -139,7 +140,7 @@ def test_a_renewal_interrupted_before_the_demotions_is_finished(
     with pytest.raises(Killed):
         killing(notes, DemoteItem, 0).renew(stale, notes.recalled)
     assert {"ash", "birch"} <= notes.listed()
-    renewing = StaleSummariesTask(notes.log, notes.engine.do, notes.engine.memory)
+    renewing = StaleSummariesTask(notes.log, notes.engine, notes.engine.memory)
     renewing.renew()
     assert notes.listed().isdisjoint(("ash", "birch"))
     head = notes.log.head

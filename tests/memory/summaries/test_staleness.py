@@ -287,7 +287,7 @@ def test_items_that_no_longer_share_an_audience_get_a_summary_each(notes: Notebo
 def test_a_refused_window_is_not_tried_until_an_item_changes(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     retract(notes, "ash")
-    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing = Compressor(notes.log, notes.engine, lambda _one, _two: Refusal("no"))
     assert isinstance(refusing.renew(stale(notes)[0], notes.recalled), Refusal)
     assert stale(notes) == []
     notes.do(ReviseItem("birch", text="birch grew."))
@@ -297,7 +297,7 @@ def test_a_refused_window_is_not_tried_until_an_item_changes(notes: Notebook) ->
 def test_a_refusal_at_a_small_budget_allows_a_larger_one(notes: Notebook) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     retract(notes, "ash")
-    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing = Compressor(notes.log, notes.engine, lambda _one, _two: Refusal("no"))
     refusing.compress(["birch", "cedar"], budget=1)
     assert windows(notes) == [("birch", "cedar")]
 
@@ -308,7 +308,7 @@ def test_the_items_of_a_refused_window_are_used_in_the_one_above(
     low = consolidate(notes, "ash", "birch")
     consolidate(notes, low, "cedar")
     retract(notes, "ash")
-    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing = Compressor(notes.log, notes.engine, lambda _one, _two: Refusal("no"))
     refusing.renew(stale(notes)[0], notes.recalled)
     assert windows(notes) == [("birch", "cedar")]
     assert renew_all(notes) == 1
@@ -342,7 +342,7 @@ def test_a_window_refused_before_a_position_is_stale_when_an_item_changes(
 ) -> None:
     consolidate(notes, "ash", "birch", "cedar")
     retract(notes, "ash")
-    refusing = Compressor(notes.log, notes.engine.do, lambda _one, _two: Refusal("no"))
+    refusing = Compressor(notes.log, notes.engine, lambda _one, _two: Refusal("no"))
     refusing.renew(stale(notes)[0], notes.recalled)
     settled = notes.log.head
     notes.do(ReviseItem("birch", text="birch grew."))
@@ -468,10 +468,10 @@ def test_lost_summaries_are_replaced_in_the_background(tmp_path: Path) -> None:
         for name in names:
             text = f"The {name} in the garden is tall, and the {name} needs water in June."
             engine.do(RememberItem(name, text, title=f"The {name}"), by=AGENT)
-        writer = Compressor(engine.log, engine.do, extractive())
+        writer = Compressor(engine.log, engine, extractive())
         first = writer.compress(names)
         assert isinstance(first, Compressed)
-        renewing = StaleSummariesTask(engine.log, engine.do, engine.memory)
+        renewing = StaleSummariesTask(engine.log, engine, engine.memory)
         renewing.start()
         try:
             engine.do(
@@ -491,7 +491,7 @@ def test_lost_summaries_are_replaced_in_the_background(tmp_path: Path) -> None:
 
 
 def test_the_background_continues_from_where_nothing_was_stale(notes: Notebook) -> None:
-    renewing = StaleSummariesTask(notes.log, notes.engine.do, notes.engine.memory)
+    renewing = StaleSummariesTask(notes.log, notes.engine, notes.engine.memory)
     low = notes.compressor.compress(["ash", "birch"])
     assert isinstance(low, Compressed)
     notes.compressor.compress([low.summary_id, "cedar"])
@@ -514,7 +514,7 @@ def test_a_stopped_renewal_makes_no_more_searches_and_continues_next_time(notes:
         return notes.recalled(text, number)
 
     writer = notes.compressor.summarise
-    stopping = Compressor(notes.log, notes.engine.do, writer, stopped=lambda: bool(asked))
+    stopping = Compressor(notes.log, notes.engine, writer, stopped=lambda: bool(asked))
     stopping.renew(stale(notes)[0], recalled)
     assert len(asked) == 1
     assert notes.listed() == {"ash", "birch", "cedar", "date"}

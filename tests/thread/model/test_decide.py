@@ -282,12 +282,6 @@ def test_a_zone_is_set_by_a_person_and_setting_it_again_changes_nothing() -> Non
         given(PLACE).when(d.set_zone, c.SetZone("Europe/Berlin"), actor="worker:1")
 
 
-def test_what_a_call_took_is_kept() -> None:
-    call = c.RecordModelCall("answer", "m", 5, 7, 0.01, 1.5, "n", (3,))
-    (draft,) = decided(None, d.record_model_call, call)
-    assert draft == Draft(e.ModelCalled("answer", "m", 5, 7, 0.01, 1.5, "n"), (3,))
-
-
 @pytest.mark.parametrize(
     "decider",
     [
@@ -297,7 +291,7 @@ def test_what_a_call_took_is_kept() -> None:
     ],
     ids=lambda one: one.command.__name__,
 )
-def test_nothing_can_be_asked_of_a_thread_that_there_is_not(decider: Any) -> None:
+def test_every_command_to_a_missing_thread_is_refused(decider: Any) -> None:
     fields = {"day": "2026-05-17", "important": True, "messages": (), "failed": False}
     names = [field for field in msgspec.structs.fields(decider.command) if field.required]
     command = decider.command(**{one.name: fields.get(one.name, "x") for one in names})

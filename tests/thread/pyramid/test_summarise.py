@@ -21,6 +21,7 @@ from everloop.memory.summaries.extractive import extractive
 from everloop.memory.summaries.zoom import zoom
 from everloop.memory.tokens import ESTIMATE
 from everloop.ports import Delta, Finish, ToolCall, Usage
+from everloop.testing.bus import FunctionBus
 from everloop.testing.model import ScriptedModel, Step
 from everloop.thread.background import sum_up, today
 from everloop.thread.model.calendar_windows import Window, window_of
@@ -39,7 +40,7 @@ from everloop.thread.model.events import MessageImported
 from everloop.thread.pyramid.summaries import summaries
 from everloop.thread.pyramid.summarise import Pyramid, by_model
 from everloop.thread.pyramid.timeline import bands, closer
-from everloop.thread.turns.runner import Place
+from everloop.turns.tools import TurnRef
 
 Asked = list[tuple[str, int, list[str]]]
 
@@ -73,7 +74,7 @@ class Diary:
         self.engine = talking.engine
         self.clock = talking.stage.clock
         self.writer = Writer()
-        self.pyramid = Pyramid(self.engine.log, self.engine.do, self.engine.log.ids, self.writer)
+        self.pyramid = Pyramid(self.engine.log, self.engine, self.engine.log.ids, self.writer)
         self._count = 0
 
     def said(self, *times: str, text: str = "words of") -> None:
@@ -268,7 +269,7 @@ def test_windows_that_are_too_long_for_once_are_summed_up_in_portions(diary: Dia
 def test_the_offline_model_sums_up_by_extraction(diary: Diary) -> None:
     diary.pyramid = Pyramid(
         diary.engine.log,
-        diary.engine.do,
+        diary.engine,
         diary.engine.log.ids,
         by_model(OfflineModel),
         PLAIN.thread.detail,
@@ -307,7 +308,7 @@ def test_a_summary_without_words_is_a_failure_and_blocks_nothing(diary: Diary) -
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
     blank = by_model(lambda: ScriptedModel(['{"title": "T", "text": " "}']))
-    pyramid = Pyramid(diary.engine.log, diary.engine.do, diary.engine.log.ids, blank)
+    pyramid = Pyramid(diary.engine.log, diary.engine, diary.engine.log.ids, blank)
     sum_up(diary.engine.log, pyramid, diary.clock)
     assert diary.state("day:2026-05-12") == "failed"
 
@@ -371,7 +372,7 @@ def kill_before(diary: Diary, kind: type[Command]) -> None:
     log = diary.engine.log
     diary.talking.remembered()
     with pytest.raises(Killed):
-        sum_up(log, Pyramid(log, do, log.ids, diary.writer), diary.clock)
+        sum_up(log, Pyramid(log, FunctionBus(do), log.ids, diary.writer), diary.clock)
 
 
 @pytest.mark.parametrize("kind", [RateItem, NoteSummary])
@@ -413,7 +414,7 @@ def test_an_older_summary_stays_while_a_user_or_something_else_stands_on_it(
     elif how == "reworded":
         diary.engine.do(ReviseItem(day, text="A day of mine."))
     else:
-        Compressor(diary.engine.log, diary.engine.do, extractive()).compress([day])
+        Compressor(diary.engine.log, diary.engine, extractive()).compress([day])
     diary.engine.do(HideMessage(HOME, "msg-1"))
     assert diary.sum_up() == ["day:2026-05-12"]
     assert day in diary.kept()
@@ -523,9 +524,7 @@ def test_a_model_that_is_asked_says_what_it_took_and_stays_within_its_budget() -
 def test_a_model_that_refuses_is_asked_again_later(diary: Diary) -> None:
     refusal: list[Step] = [Delta("I would rather not."), Finish("refused")]
     model = ScriptedModel([refusal, '{"title": "T", "text": "Words."}'])
-    pyramid = Pyramid(
-        diary.engine.log, diary.engine.do, diary.engine.log.ids, by_model(lambda: model)
-    )
+    pyramid = Pyramid(diary.engine.log, diary.engine, diary.engine.log.ids, by_model(lambda: model))
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
     sum_up(diary.engine.log, pyramid, diary.clock)
@@ -539,7 +538,7 @@ def test_the_model_can_zoom_from_a_year_to_the_messages(diary: Diary) -> None:
     diary.said("2024-03-04T10:00", text="canary")
     diary.now("2026-06-02T00:00")
     diary.sum_up()
-    key, place = "decade:2020", Place(HOME, "thread:home", 1)
+    key, place = "decade:2020", TurnRef(HOME, "thread:home", 1)
     for _ in range(4):
         told = diary.talking.running.tools.run(ToolCall("c", "zoom", {"what": key}), place, gate())
         key = told.splitlines()[1].partition("]")[0].removeprefix("[")

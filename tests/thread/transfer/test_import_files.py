@@ -50,7 +50,7 @@ def packed(path: Path, talk: Json, **files: bytes) -> Path:
 def take(engine: Engine, path: Path, store: FileStore) -> Imported:
     export = open_export(path, LIMITS)
     keep = export.keeping(store)
-    return Importer(engine.log, engine.do_many, USER, batch=2, keep=keep).run(export)
+    return Importer(engine.log, engine, USER, batch=2, keep=keep).run(export)
 
 
 def said(engine: Engine) -> list[Message]:
@@ -219,7 +219,7 @@ def test_a_purge_erases_the_files_that_stand_beside_nothing_else(engine: Engine)
     store = engine.files
     mine = store.keep("mine.txt", "text/plain", [b"a secret"])
     shared = store.keep("shared.txt", "text/plain", [b"seen twice"])
-    talk = Talk(engine.log, engine.do, engine.memory)
+    talk = Talk(engine.log, engine, engine.memory)
     talk.home(USER)
     first = talk.send(HOME, Letter("One.", (mine, shared)), USER)
     talk.send(HOME, Letter("Two.", (shared,)), USER)

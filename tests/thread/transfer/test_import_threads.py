@@ -59,7 +59,7 @@ def take(
     batch: int = 500,
 ) -> Imported:
     export = open_export(source, LIMITS) if isinstance(source, Path) else source
-    importer = Importer(engine.log, engine.do_many, by, batch=batch, into_home=into_home)
+    importer = Importer(engine.log, engine, by, batch=batch, into_home=into_home)
     return importer.run(export)
 
 
@@ -76,7 +76,7 @@ def said(engine: Engine) -> dict[str, list[tuple[str, str]]]:
 
 
 def found(engine: Engine, words: str) -> list[str]:
-    RememberMessagesTask(engine.log, engine.do_many).remember()
+    RememberMessagesTask(engine.log, engine).remember()
     answer = engine.memory.recall("user", Asked(words, mode="text"))
     return [hit.item.text for hit in answer.hits]
 
@@ -243,7 +243,7 @@ def test_a_message_has_one_item_however_often_memory_is_made(
     engine: Engine, tmp_path: Path
 ) -> None:
     take(engine, write_list(tmp_path / "c.json", claude(1, "Hi.", "Hello.")))
-    remembering = RememberMessagesTask(engine.log, engine.do_many)
+    remembering = RememberMessagesTask(engine.log, engine)
     upto = remembering.remember()
     head = engine.log.head
     assert remembering.remember() == remembering.remember(after=upto) == head

@@ -11,7 +11,7 @@ from tests.web.security.test_access import faults, too_small
 from tests.web.servers import house
 
 from everloop.access import credentials
-from everloop.thread.turns.tool_servers import ToolServer
+from everloop.turns.tool_servers import ToolServer
 
 pytestmark = pytest.mark.xdist_group("web")
 

@@ -149,7 +149,7 @@ class _Server(uvicorn.Server):
     def _announce(self) -> None:
         engine, place = self._engine, self._place
         lives_s = place.code_lives_s
-        code = credentials.new_code(engine.log, engine.do, engine.world, USER, lives_s=lives_s)
+        code = credentials.new_code(engine.log, engine, engine.world, USER, lives_s=lives_s)
         address = address_of(place)
         link = f"{address}/#pair={code}"
         sys.stdout.write(f"Everloop is at {address}\n")

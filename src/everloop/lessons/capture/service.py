@@ -5,7 +5,7 @@ idempotent: the lesson id and the request id are derived from the entry's text, 
 restart or a second reader changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
@@ -18,12 +18,11 @@ from everloop.lessons.capture.state import SOURCE, SourceState, stream_of
 from everloop.lessons.model.commands import ProposeLesson
 from everloop.lessons.model.events import Evidence, MemoryEvidence, QuoteEvidence, Source
 from everloop.lessons.model.state import LESSON, lesson_stream
-from everloop.log import Context, Log, Receipt
+from everloop.log import CommandBus, Context, Log
 from everloop.memory.model.commands import RememberItem
 from everloop.memory.model.events import Origin as ItemOrigin
 from everloop.memory.model.scopes import written_by_user
 
-Do = Callable[..., Receipt]
 CAPTURE = "agent:capture"
 HOST = "claude-code"
 
@@ -57,14 +56,16 @@ class Report(msgspec.Struct, frozen=True):
 class Catcher:
     """Proposes the entries of sources. With `preview` it records nothing."""
 
-    def __init__(self, log: Log, do: Do, *, actor: str = CAPTURE, preview: bool = False) -> None:
+    def __init__(
+        self, log: Log, bus: CommandBus, *, actor: str = CAPTURE, preview: bool = False
+    ) -> None:
         if written_by_user(actor):
             raise Forbidden(
                 f"capture cannot act as {actor}",
                 hint="Use an agent's name: a file does not speak for the user.",
             )
         self._log = log
-        self._do = do
+        self._bus = bus
         self._actor = actor
         self._preview = preview
 
@@ -87,7 +88,7 @@ class Catcher:
     def note(self, origin: Origin, mark: Mark) -> None:
         """Record how far a growing source was read."""
         if not self._preview:
-            self._do(NoteRead(origin, mark), by=self._context(origin.source_id))
+            self._bus.do(NoteRead(origin, mark), by=self._context(origin.source_id))
 
     def _propose_all(self, origin: Origin, found: Sequence[Change]) -> Report:
         report = Report()
@@ -119,11 +120,11 @@ class Catcher:
             source=Source(origin.kind, origin.name, change.digest),
             because=said_at,
         )
-        self._do(proposal, by=by, request_id=f"capture-{change.digest}")
+        self._bus.do(proposal, by=by, request_id=f"capture-{change.digest}")
         noted = NoteEntry(
             origin, entry.key, change.digest, entry.description, lesson_id, change.replaces
         )
-        self._do(noted, by=by)
+        self._bus.do(noted, by=by)
         return caught
 
     def _evidence(self, entry: Entry, by: Context) -> tuple[tuple[Evidence, ...], tuple[int, ...]]:
@@ -144,7 +145,7 @@ class Catcher:
             learned_via="imported",
             happened_at=entry.said_at,
         )
-        receipt = self._do(message, by=by, request_id=f"capture-{item_id}")
+        receipt = self._bus.do(message, by=by, request_id=f"capture-{item_id}")
         evidence = (QuoteEvidence(entry.quote, found_in=item_id), MemoryEvidence(item_id))
         return evidence, tuple(fact.position for fact in receipt.facts[:1])
 

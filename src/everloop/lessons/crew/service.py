@@ -22,11 +22,10 @@ from everloop.lessons.crew.queries import Headline, Whole, headlines, packs, who
 from everloop.lessons.crew.state import ENTRY, stream_of
 from everloop.lessons.model.lifecycle import Status
 from everloop.lessons.service import Teacher
-from everloop.log import Context, Log, Receipt
+from everloop.log import CommandBus, Context, Log, Receipt
 from everloop.memory.markdown.folder import Trouble
 from everloop.memory.projections.queries import asker
 
-Do = Callable[..., Receipt]
 What = Literal["new", "changed", "unchanged", "known"]
 
 
@@ -56,9 +55,9 @@ class TakenIn(msgspec.Struct, frozen=True):
 class Guild:
     """Commands and queries on the crew, over one log."""
 
-    def __init__(self, log: Log, do: Do, teacher: Teacher) -> None:
+    def __init__(self, log: Log, bus: CommandBus, teacher: Teacher) -> None:
         self.log = log
-        self._do = do
+        self._bus = bus
         self._teacher = teacher
 
     def headlines(
@@ -90,14 +89,14 @@ class Guild:
         Raises:
             Conflict: there is one of that name.
         """
-        receipt = self._do(command, by=by, request_id=request_id)
+        receipt = self._bus.do(command, by=by, request_id=request_id)
         return self._outcome(command.sort, command.name, receipt, wanted=not command.draft)
 
     def revise(
         self, command: ReviseEntry, *, by: Context, request_id: str | None = None
     ) -> Enlisted:
         """Update an entry."""
-        receipt = self._do(command, by=by, request_id=request_id)
+        receipt = self._bus.do(command, by=by, request_id=request_id)
         return self._outcome(command.sort, command.name, receipt)
 
     def change(
@@ -108,7 +107,7 @@ class Guild:
         request_id: str | None = None,
     ) -> Receipt:
         """Activate, archive or remove an entry."""
-        return self._do(command, by=by, request_id=request_id)
+        return self._bus.do(command, by=by, request_id=request_id)
 
     def take_in(self, offers: Pack, *, by: Context) -> TakenIn:
         """Import skills, personas and teams from a folder; existing ones are updated."""

@@ -5,7 +5,6 @@ model call: its answer is recorded, then the decision, then feedback that depend
 Crash-safe: a repeated turn is not evaluated again, and any feedback still missing is recorded then.
 """
 
-from collections.abc import Callable
 from hashlib import sha256
 from typing import Literal
 
@@ -30,10 +29,8 @@ from everloop.lessons.feedback.settings import SentimentSettings
 from everloop.lessons.feedback.state import HEARING, Hearing, Weighed, stream_of
 from everloop.lessons.feedback.turns import Heard
 from everloop.lessons.model.commands import GiveFeedback
-from everloop.log import Context, Log, Receipt
+from everloop.log import CommandBus, Context, Log
 from everloop.ports import Model
-
-Do = Callable[..., Receipt]
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -52,10 +49,14 @@ class Listener:
     """Detects feedback in messages. Without a model, only interrupts give a signal."""
 
     def __init__(
-        self, log: Log, do: Do, model: Model | None, limits: SentimentSettings | None = None
+        self,
+        log: Log,
+        bus: CommandBus,
+        model: Model | None,
+        limits: SentimentSettings | None = None,
     ) -> None:
         self._log = log
-        self._do = do
+        self._bus = bus
         self._model = model
         self._limits = limits or SentimentSettings()
 
@@ -78,7 +79,7 @@ class Listener:
             if isinstance(asked, Outcome):
                 return asked
             request_id = _request_id(heard, by)
-            self._do(_command(heard, by, asked, limits), by=by, request_id=request_id)
+            self._bus.do(_command(heard, by, asked, limits), by=by, request_id=request_id)
             known = self._recorded(heard, by)
         return Outcome("ignored") if known is None else self._give_feedback(heard, known, by)
 
@@ -125,7 +126,7 @@ class Listener:
         refused: list[str] = []
         for signal in weighed.signals:
             try:
-                self._do(_feedback(signal, heard, weighed, by), by=by)
+                self._bus.do(_feedback(signal, heard, weighed, by), by=by)
             except Rejected as problem:
                 refused.append(f"{signal.lesson_id}: {problem}")
         kind: Literal["heard", "abstained"] = "heard" if weighed.signals else "abstained"

@@ -32,7 +32,7 @@ from everloop.lessons.model.commands import ShowManifest
 from everloop.lessons.projections.order import LessonOrder
 from everloop.lessons.projections.queries import load, status_of
 from everloop.lessons.settings import GateRules
-from everloop.log import Context, Log, Reader, Receipt
+from everloop.log import CommandBus, Context, Log, Reader
 from everloop.memory.context import Assembled, Budget, assemble
 from everloop.memory.model.commands import KeepContext
 from everloop.memory.model.scopes import Asker
@@ -40,8 +40,6 @@ from everloop.memory.projections.queries import asker
 from everloop.memory.retrieval.results import Answer, Asked
 from everloop.memory.tokens import ESTIMATE
 from everloop.ports import Clock, Ids
-
-DoMany = Callable[..., list[Receipt]]
 
 # Most lines of a manifest repeat those of the one before, so token counts are cached.
 _CACHED_ESTIMATE = replace(ESTIMATE, count=lru_cache(maxsize=4_096)(ESTIMATE.count))
@@ -61,14 +59,14 @@ class Herald:
     def __init__(
         self,
         log: Log,
-        do_many: DoMany,
+        bus: CommandBus,
         memory: Callable[[], Recaller],
         outside: tuple[Clock, Ids],
         rules: GateRules,
         settings: ManifestSettings,
     ) -> None:
         self.log = log
-        self._do_many = do_many
+        self._bus = bus
         self._memory = memory
         self._clock, self._ids = outside
         self._rules = rules
@@ -153,9 +151,9 @@ class Herald:
         Both share one commit. Without its ledger, no manifest is returned.
         """
         try:
-            self._do_many([context, seen] if seen.lesson_ids else [context], by=by)
+            self._bus.do_many([context, seen] if seen.lesson_ids else [context], by=by)
         except EverloopError:
-            self._do_many([context], by=by)
+            self._bus.do_many([context], by=by)
             return len(seen.lesson_ids)
         return 0
 

@@ -9,13 +9,13 @@ Hidden items are never revealed here. Whoever imports an item learns its id even
 the item afterwards: the id and the page's content come from their own import.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from everloop.errors import Conflict, NotFound, Rejected
-from everloop.log import Command, Context, Reader, Receipt
+from everloop.log import Command, CommandBus, Context, Reader
 from everloop.memory.browse.queries import handle, these
 from everloop.memory.markdown.page import (
     FIXED,
@@ -44,7 +44,6 @@ from everloop.memory.projections.queries import COLUMNS, Item, Sieve, asker, com
 from everloop.memory.service import Keeper
 
 Action = Literal["new", "adopt", "edit", "retire"]
-Do = Callable[..., Receipt]
 _HAS_TEXT = """
 trim(replace(replace(v.text, char(13, 10), char(10)), char(13), char(10)), char(10))
 IN (SELECT value FROM json_each(:texts))
@@ -143,7 +142,7 @@ def plan(
 
 def apply(
     keeper: Keeper,
-    do: Do,
+    bus: CommandBus,
     who: Asker,
     change: Change,
     *,
@@ -158,7 +157,7 @@ def apply(
         Rejected: the item was changed, or the change is refused.
     """
     if change.action == "new":
-        return _apply_new(keeper, do, change, by, because)
+        return _apply_new(keeper, bus, change, by, because)
     item = keeper.find(who.principal, change.item_id)
     if digest(sheet_of(item)) != change.base:
         raise Conflict(f"{change.item_id!r} was changed meanwhile", hint="Import again.")
@@ -167,7 +166,7 @@ def apply(
         if change.action == "retire"
         else _edit_commands(item, change.sheet)
     )
-    positions = [do(command, by=by).position for command in commands]
+    positions = [bus.do(command, by=by).position for command in commands]
     try:
         sheet = sheet_of(keeper.find(who.principal, change.item_id))
     except NotFound:  # the edit hid the item from its editor, who knows what the page says
@@ -310,7 +309,7 @@ def _plan_deletion(item: Item) -> Change:
 
 
 def _apply_new(
-    keeper: Keeper, do: Do, change: Change, by: Context, because: tuple[int, ...]
+    keeper: Keeper, bus: CommandBus, change: Change, by: Context, because: tuple[int, ...]
 ) -> Applied:
     command = msgspec.structs.replace(_remember_command(change.sheet), because=because)
     if known := keeper.said_before(command, by=by):
@@ -318,12 +317,12 @@ def _apply_new(
     kept = keeper.remember(command, by=by)
     positions = [kept.position]
     if change.sheet.significance:
-        rated = do(RateItem(kept.item_id, change.sheet.significance), by=by)
+        rated = bus.do(RateItem(kept.item_id, change.sheet.significance), by=by)
         positions.append(rated.position)
     pinned = change.sheet.pinned
     if pinned is not None and pinned != (change.sheet.significance == 3):
         pin = PinItem(kept.item_id) if pinned else UnpinItem(kept.item_id)
-        positions.append(do(pin, by=by).position)
+        positions.append(bus.do(pin, by=by).position)
     # Authors get the page of what they just imported, even if they may not see the item afterwards.
     viewer = OWNER if kept.new else by.actor
     with keeper.log.reading(as_of=max(positions)) as reader:

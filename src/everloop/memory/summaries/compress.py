@@ -10,12 +10,12 @@ is recorded, and the window is not tried again with the same token budget until 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from everloop.errors import Conflict, EverloopError, Invalid, ModelFailed, NotFound
-from everloop.log import Command, Context, Draft, Log, Reader, Receipt, visible
+from everloop.log import CommandBus, Context, Draft, Log, Reader, visible
 from everloop.memory.model.commands import DemoteItem, KeepSummary
 from everloop.memory.model.decide import DURABLE, ENGINE, principal_of
 from everloop.memory.model.events import (
@@ -69,14 +69,6 @@ Summarise = Callable[[Sequence[Item], int], Gist | Refusal]
 Find = Callable[[str, int], Sequence[str]]
 
 
-class Do(Protocol):
-    """Carries out a command: an engine's `do`."""
-
-    def __call__(self, command: Command, *, by: Context) -> Receipt:
-        """Return when the resulting facts are durable."""
-        ...
-
-
 class Compressed(msgspec.Struct, frozen=True):
     """The summary of a window. `new` is False if it existed already."""
 
@@ -107,7 +99,7 @@ class Compressor:
     """
 
     log: Log
-    do: Do
+    bus: CommandBus
     summarise: Summarise
     tokens: Tokens = ESTIMATE
     stopped: Callable[[], bool] = bool
@@ -144,7 +136,7 @@ class Compressor:
         check_gist(gist, budget, self.tokens)
         command = summary(self.log.ids.new("mem-c"), sources, gist, *instead)
         try:
-            receipt = self.do(command, by=Context(actor=ENGINE))
+            receipt = self.bus.do(command, by=Context(actor=ENGINE))
         except Conflict:
             with self.log.reading() as reader:
                 known = summary_of(reader, who, item_ids)
@@ -249,7 +241,7 @@ class Compressor:
         missed = self._missed(made, recalled, recall_k)
         if not missed:
             for item_id, context in by.items():
-                self.do(DemoteItem(item_id, made.summary_id, (made.position,)), by=context)
+                self.bus.do(DemoteItem(item_id, made.summary_id, (made.position,)), by=context)
         with self.log.reading() as reader:
             who = asker(reader, OWNER)
             stayed = [name for name in made.sources if not find(reader, who, name).retired]

@@ -5,12 +5,11 @@ it. Items that a user wrote, pinned or cites are kept. What remains to be done i
 log, so a crash loses nothing.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 from everloop.errors import Rejected
-from everloop.log import Context, Log, Reader, Receipt, visible
+from everloop.log import CommandBus, Context, Log, Reader, visible
 from everloop.log.model.record import microseconds
 from everloop.memory.model.commands import RetireItem
 from everloop.memory.model.decide import ENGINE
@@ -22,14 +21,14 @@ from everloop.memory.projections.queries import Item, asker, find
 REASON = "it expired, and was not mentioned for {days} days"
 
 
-def sweep(log: Log, do: Callable[..., Receipt], now: datetime, quiet_days: int) -> list[str]:
+def sweep(log: Log, bus: CommandBus, now: datetime, quiet_days: int) -> list[str]:
     """Retire expired items that were not mentioned for `quiet_days`; returns their ids."""
     with log.reading() as reader:
         found = quiet(reader, now - timedelta(days=quiet_days))
     retired: list[str] = []
     for item_id in found:
         with suppress(Rejected):  # it was just mentioned
-            do(RetireItem(item_id, REASON.format(days=quiet_days)), by=Context(actor=ENGINE))
+            bus.do(RetireItem(item_id, REASON.format(days=quiet_days)), by=Context(actor=ENGINE))
             retired.append(item_id)
     return retired
 

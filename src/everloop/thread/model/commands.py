@@ -266,16 +266,3 @@ class SetZone(Command, frozen=True):
     """Set the person's time zone."""
 
     zone: str
-
-
-class RecordModelCall(Command, frozen=True):
-    """Record token usage and cost of a model call."""
-
-    purpose: str
-    model: str
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float = -1.0
-    duration_s: float = 0.0
-    turn_id: str = ""
-    because: tuple[int, ...] = ()

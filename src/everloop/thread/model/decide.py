@@ -327,21 +327,6 @@ def set_zone(known: Place | None, command: c.SetZone, asking: Asking) -> list[Ev
     return [e.ZoneSet(command.zone)]
 
 
-def record_model_call(_: Nothing | None, command: c.RecordModelCall, asking: Asking) -> list[Draft]:
-    """Record token usage and cost of a model call."""
-    del asking
-    called = e.ModelCalled(
-        command.purpose,
-        command.model,
-        command.tokens_in,
-        command.tokens_out,
-        command.cost_usd,
-        command.duration_s,
-        command.turn_id,
-    )
-    return [Draft(called, command.because)]
-
-
 # -- inside ----------------------------------------------------------------------------------------
 
 

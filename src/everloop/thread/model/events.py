@@ -317,19 +317,6 @@ class ZoneSet(Event, frozen=True):
     zone: str
 
 
-@event("thread.model_called")
-class ModelCalled(Event, frozen=True):
-    """Token usage and cost of one model call. `cost_usd` is -1 where the price is unknown."""
-
-    purpose: str
-    model: str
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    duration_s: float
-    turn_id: str
-
-
 ThreadEvent = (
     ThreadOpened
     | ThreadRenamed

@@ -205,9 +205,6 @@ def evolve_nothing(_: Nothing | None, fact: Fact) -> Nothing:
     return Nothing()
 
 
-CALLS = Fold("thread.calls", Nothing, evolve_nothing)
-CALLS_STREAM = "models"
-
 # Not in the tree of the thread: a summary is visible wherever its sources are, so that rewinding
 # does not lose the summaries of earlier messages.
 PYRAMID = Fold("thread.pyramid", Nothing, evolve_nothing)

@@ -27,7 +27,8 @@ from everloop.thread.queries import threads
 from everloop.thread.queries.notes import Note, in_mind
 from everloop.thread.quoting import TOKENS, plain, quoted
 from everloop.thread.settings import ContextLimits
-from everloop.thread.turns.runner import Prepared, Toolbox
+from everloop.thread.turns import PreparedPrompt
+from everloop.turns.tools import Toolbox
 
 DIALOGUE, QUESTION = "dialogue", "question"
 NOTES_MAX = 40
@@ -63,7 +64,9 @@ class Preparing:
         self._limits = limits or ContextLimits()
         self._teach, self._fetch = teach, fetch
 
-    def __call__(self, thread_id: str, turn_id: str, branch: str, toolbox: Toolbox) -> Prepared:
+    def __call__(
+        self, thread_id: str, turn_id: str, branch: str, toolbox: Toolbox
+    ) -> PreparedPrompt:
         """Build the prompt for a turn on a branch, with its ledger.
 
         Raises:
@@ -89,7 +92,7 @@ class Preparing:
         tools = tuple(toolbox.tools)
         assembled = self._assemble(sections, _tool_tokens(tools) + attached.picture_tokens)
         prompt = _to_prompt(assembled, said, asked, attached, tools)
-        return Prepared(prompt, assembled.ledger, (asked.position,))
+        return PreparedPrompt(prompt, assembled.ledger, (asked.position,))
 
     def _assemble(self, sections: Sequence[Section], elsewhere: int) -> Assembled:
         """Fit the sections into the budget that tools and images leave."""

@@ -13,7 +13,7 @@ import msgspec
 
 from everloop.completion import Declined, says, structured
 from everloop.errors import EverloopError
-from everloop.log import Log, Reader
+from everloop.log import CommandBus, Log, Reader
 from everloop.memory.model.commands import RateItem, RememberItem
 from everloop.memory.model.events import SUMMARY, Origin
 from everloop.memory.model.state import stream_of
@@ -40,7 +40,7 @@ from everloop.thread.pyramid.summaries import (
 from everloop.thread.queries import threads
 from everloop.thread.quoting import TOKENS, quoted, shortened
 from everloop.thread.settings import Detail
-from everloop.thread.turns.runner import ENGINE, Do
+from everloop.thread.turns import ENGINE
 
 HOST = "pyramid"
 RETRY = timedelta(hours=1)
@@ -73,9 +73,14 @@ class Pyramid:
     """Summarises the windows of a conversation."""
 
     def __init__(
-        self, log: Log, do: Do, ids: Ids, summarise: Summarise, detail: Detail | None = None
+        self,
+        log: Log,
+        bus: CommandBus,
+        ids: Ids,
+        summarise: Summarise,
+        detail: Detail | None = None,
     ) -> None:
-        self._log, self._do, self._ids = log, do, ids
+        self._log, self._bus, self._ids = log, bus, ids
         self._summarise = summarise
         self._detail = detail or Detail()
 
@@ -170,14 +175,14 @@ class Pyramid:
             derived_from=tuple(line.item_id for line in sources.lines),
             because=sources.because,
         )
-        kept = self._do(item, by=ENGINE)
+        kept = self._bus.do(item, by=ENGINE)
         return self._record_stored(thread_id, window, sources, item.item_id, kept.position)
 
     def _record_stored(
         self, thread_id: str, window: Window, sources: _Sources, item_id: str, position: int
     ) -> Summary:
         if sources.important:
-            self._do(RateItem(item_id, 2), by=ENGINE)
+            self._bus.do(RateItem(item_id, 2), by=ENGINE)
         return self._record_summary(thread_id, window, sources, item_id, position)
 
     def _retract_orphans(self, left: Mapping[str, int]) -> None:
@@ -192,7 +197,7 @@ class Pyramid:
     ) -> Summary:
         stands_on = (*kept, *sources.because, sources.upto)
         noted = NoteSummary(thread_id, window.key, item_id, sources.upto, stands_on)
-        (fact,) = self._do(noted, by=ENGINE).facts
+        (fact,) = self._bus.do(noted, by=ENGINE).facts
         at = fact.position
         return Summary(window.key, item_id, sources.upto, at, at, fact.recorded_at)
 
@@ -200,7 +205,7 @@ class Pyramid:
         self, thread_id: str, window: Window, sources: _Sources, reason: str
     ) -> Summary:
         noted = NoteNoSummary(thread_id, window.key, sources.upto, reason, (sources.upto,))
-        (fact,) = self._do(noted, by=ENGINE).facts
+        (fact,) = self._bus.do(noted, by=ENGINE).facts
         at = fact.position
         return Summary(window.key, "", sources.upto, 0, at, fact.recorded_at, reason, 1)
 

@@ -8,11 +8,10 @@ event that began the import; retracting it undoes the whole import.
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 import msgspec
 
-from everloop.log import Command, Context, Log, Reader, Receipt, visible
+from everloop.log import Command, CommandBus, Context, Log, Reader, visible
 from everloop.log.model.record import moment
 from everloop.ports import Progress
 from everloop.thread.deciders import imported_before
@@ -73,28 +72,20 @@ class Past(msgspec.Struct, frozen=True):
     messages: int
 
 
-class DoMany(Protocol):
-    """Executes commands: an engine's `do_many`."""
-
-    def __call__(self, commands: Sequence[Command], *, by: Context) -> list[Receipt]:
-        """Execute commands; return when all their events are durable."""
-        ...
-
-
 class Importer:
     """Imports one export. It can be interrupted at any moment, and run again."""
 
     def __init__(
         self,
         log: Log,
-        do_many: DoMany,
+        bus: CommandBus,
         by: Context,
         *,
         batch: int,
         into_home: bool = False,
         keep: Keep = keep_none,
     ) -> None:
-        self._log, self._do_many, self._by = log, do_many, by
+        self._log, self._bus, self._by = log, bus, by
         self._batch, self._into_home, self._keep = batch, into_home, keep
         self._files = self._files_missing = 0
         self._opened: set[str] = set()
@@ -123,7 +114,7 @@ class Importer:
                 if progress:
                     progress(chat.done, export.size)
         self._import_batch(waiting, import_id, root, export)
-        self._do_many([EndImport(import_id, self._count_imported(import_id))], by=self._by)
+        self._bus.do_many([EndImport(import_id, self._count_imported(import_id))], by=self._by)
         return Imported(
             import_id,
             root,
@@ -139,7 +130,7 @@ class Importer:
         )
 
     def _begin(self, import_id: str, export: Export) -> int:
-        self._do_many([OpenImport(import_id, export.kind, export.name)], by=self._by)
+        self._bus.do_many([OpenImport(import_id, export.kind, export.name)], by=self._by)
         known = self._log.state(IMPORTS, IMPORTS_STREAM)
         assert known is not None, "the import was opened just now"
         return known.known[import_id].position
@@ -172,7 +163,7 @@ class Importer:
         if new:
             self._log.plant(*new, actor=self._by.actor)
         if commands:
-            self._do_many(commands, by=self._by)
+            self._bus.do_many(commands, by=self._by)
 
     def _messages(self, chat: Chat, kind: str) -> list[MessageImported]:
         """The events for a conversation. A text that is too long is split."""

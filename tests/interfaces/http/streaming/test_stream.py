@@ -275,7 +275,7 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
 ) -> None:
     script: list[Script] = [["Once ", "upon ", gate(), "a time."]]
     with parlour(tmp_path, script, ids_from=10_000) as chat, served(tmp_path) as server:
-        assert chat.running.turns.conducts.wait(30)
+        assert chat.running.turns.leads.wait(30)
         for running in (chat.running, server.running):
             running.relay.start()
         with server.client() as client, _listening(client) as stream:

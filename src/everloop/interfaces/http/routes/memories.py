@@ -159,7 +159,7 @@ def change(item_id: str, change: Change, deps: HouseDep, by: SpeakerDep) -> Chan
     if change.pinned is not None:
         wanted.append((PinItem if change.pinned else UnpinItem)(item_id))
     receipts = [
-        do_once(deps.engine.do, command, MEMORY_TRACES, by=by, request_id=change.request_id)
+        do_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=change.request_id)
         for command in wanted
     ]
     # The other facts of a receipt depend on the first one, and are retracted with it.
@@ -183,7 +183,7 @@ def retire(item_id: str, letting: Letting, deps: HouseDep, by: SpeakerDep) -> Do
     """Retire a memory, so that search skips it. Retract the position to undo."""
     command = RetireItem(item_id, letting.reason, letting.force)
     request_id = letting.request_id
-    done = do_once(deps.engine.do, command, MEMORY_TRACES, by=by, request_id=request_id)
+    done = do_once(deps.engine, command, MEMORY_TRACES, by=by, request_id=request_id)
     return DoneOut(position=done.position)
 
 

@@ -107,7 +107,7 @@ def note(thread_id: str, new: NewNote, deps: HouseDep, by: SpeakerDep) -> NoteOu
             command = NoteDecision(thread_id, name, new.text)
         case "intent":
             command = NoteIntent(thread_id, name, new.text)
-    do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=request_id)
+    do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=request_id)
     return _find_note(deps, thread_id, name)
 
 
@@ -125,7 +125,7 @@ def change_note(
             (SettleIntent if current.sort == "intent" else CloseTopic)(thread_id, note_id)
         )
     for command in wanted:
-        do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
+        do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _find_note(deps, thread_id, note_id)
 
 

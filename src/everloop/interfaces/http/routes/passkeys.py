@@ -183,7 +183,7 @@ def _sign_in(
 ) -> DeviceOut:
     engine = deps.engine
     device_name = name or guess(request.headers.get("user-agent", ""))
-    credential = credentials.pair(engine.do, engine.world, device_name, way=way, via=via)
+    credential = credentials.pair(engine, engine.world, device_name, way=way, via=via)
     keep(response, deps, credential)
     paired = credentials.doors(engine.log).devices[credential.device_id]
     return shown(paired, credential.device_id, deps)

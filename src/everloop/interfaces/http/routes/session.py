@@ -70,7 +70,7 @@ def pair(knock: Knock, request: Request, response: Response, deps: HouseDep) -> 
     deps.knocks.count(request)
     name = knock.name or guess(request.headers.get("user-agent", ""))
     engine = deps.engine
-    credential = credentials.pair(engine.do, engine.world, name, way="code", via=knock.code)
+    credential = credentials.pair(engine, engine.world, name, way="code", via=knock.code)
     keep(response, deps, credential)
     paired = credentials.doors(engine.log).devices[credential.device_id]
     return shown(paired, credential.device_id, deps)
@@ -101,7 +101,7 @@ def devices(deps: HouseDep, device: DeviceDep) -> list[DeviceOut]:
 def code(deps: HouseDep, by: SpeakerDep) -> CodeOut:
     """Make a pairing code for another device, valid once and for `lives_s` seconds."""
     engine, lives_s = deps.engine, deps.running.settings.serve.code_lives_s
-    made = credentials.new_code(engine.log, engine.do, engine.world, by, lives_s=lives_s)
+    made = credentials.new_code(engine.log, engine, engine.world, by, lives_s=lives_s)
     return CodeOut(code=made, path=f"/#pair={made}", lives_s=lives_s)
 
 
@@ -109,7 +109,7 @@ def code(deps: HouseDep, by: SpeakerDep) -> CodeOut:
 def token(named: HostName, deps: HouseDep, by: SpeakerDep) -> TokenOut:
     """Make a token with which a program uses MCP as this host, never as the user."""
     engine = deps.engine
-    given = credentials.give_token(engine.log, engine.do, engine.world, named.host, by)
+    given = credentials.give_token(engine.log, engine, engine.world, named.host, by)
     return TokenOut(device_id=given.device_id, host=named.host, token=given.text)
 
 

@@ -207,7 +207,7 @@ def change_thread(
     if change.archived is not None:
         wanted.append((ArchiveThread if change.archived else RestoreThread)(thread_id))
     for command in wanted:
-        do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=change.request_id)
+        do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=change.request_id)
     return _thread(deps, thread_id)
 
 
@@ -308,7 +308,7 @@ def fold(message_id: str, folded: Folded, deps: HouseDep, by: SpeakerDep) -> Mes
     with deps.engine.reading() as reader:
         thread_id = browsing.message(reader, message_id).thread_id
     command = (HideMessage if folded.hidden else UnhideMessage)(thread_id, message_id)
-    do_once(deps.engine.do, command, THREAD_TRACES, by=by, request_id=folded.request_id)
+    do_once(deps.engine, command, THREAD_TRACES, by=by, request_id=folded.request_id)
     return one_message(message_id, deps)
 
 
@@ -337,9 +337,7 @@ def stop(turn_id: str, deps: HouseDep, by: SpeakerDep) -> TurnOut:
     """Stop a running or queued turn. The partial answer is kept."""
     with deps.engine.reading() as reader:
         turn = browsing.turn(reader, turn_id)
-    deps.running.turns.stop_turn(
-        turn.thread_id, turn_id, lambda command: deps.engine.do(command, by=by)
-    )
+    deps.running.stop_turn(turn.thread_id, turn_id, by=by)
     return one_turn(turn_id, deps)
 
 

@@ -19,7 +19,7 @@ from everloop.interfaces.http.streaming.subscriber import Client, Frame, message
 from everloop.log import Fact, Log
 from everloop.log.model.record import fact_of
 from everloop.settings import ServeSettings
-from everloop.thread.turns.live import Live, Words
+from everloop.turns.live import LiveAnswers, LiveText
 
 KEPT = 10_000  # recent facts cached for subscribers that join or resume
 PAGE = 500
@@ -30,7 +30,9 @@ BEAT = Frame(0, b": beat\n\n")
 class Broadcast:
     """The event stream, fanned out to all subscribers."""
 
-    def __init__(self, log: Log, live: Live, *, beat_s: float = ServeSettings().beat_s) -> None:
+    def __init__(
+        self, log: Log, live: LiveAnswers, *, beat_s: float = ServeSettings().beat_s
+    ) -> None:
         self._log = log
         self._live = live
         self._beat_s = beat_s
@@ -123,7 +125,7 @@ class Broadcast:
             for fact in self._log.follow(after=self._head, stop=self._stop):
                 self._on_loop(self._publish_fact, fact)
 
-    def _publish_words(self, words: Words) -> None:
+    def _publish_words(self, words: LiveText) -> None:
         self._on_loop(self._publish, _words_frame("words", words))
 
     def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
@@ -182,8 +184,14 @@ def _fact_frame(fact: Fact) -> Frame:
     return Frame(fact.position, _encode("fact", body, fact.position))
 
 
-def _words_frame(event: str, words: Words) -> Frame:
-    return Frame(0, _encode(event, words, None))
+def _words_frame(event: str, words: LiveText) -> Frame:
+    body = {
+        "thread_id": words.stream_id,
+        "turn_id": words.turn_id,
+        "offset": words.offset,
+        "text": words.text,
+    }
+    return Frame(0, _encode(event, body, None))
 
 
 def _encode(event: str, data: object, position: int | None) -> bytes:

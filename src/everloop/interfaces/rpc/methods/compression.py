@@ -83,7 +83,7 @@ def _check(host: Host, asked: Compress) -> None:
 
 
 def _compressor(host: Host) -> Compressor:
-    return Compressor(host.engine.log, host.engine.do, extractive())
+    return Compressor(host.engine.log, host.engine, extractive())
 
 
 def _budget(asked: Compress) -> int:

@@ -191,7 +191,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_the_partial_text(tmp_path: Path
 def test_an_answer_of_another_process_arrives_through_the_log(
     talking: Parlour, tmp_path: Path
 ) -> None:
-    assert talking.running.turns.conducts.wait(PATIENCE_S)
+    assert talking.running.turns.leads.wait(PATIENCE_S)
     with Engine.open(tmp_path, settings=PLAIN) as engine:
         beside = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
         beside.turns.start()
@@ -229,7 +229,7 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
 @contextmanager
 def beside(talking: Parlour, folder: Path) -> Generator[Running]:
     """Another process, as it were: an engine of its own on the same log, which does not conduct."""
-    assert talking.running.turns.conducts.wait(PATIENCE_S)
+    assert talking.running.turns.leads.wait(PATIENCE_S)
     talking.running.relay.start()
     with Engine.open(folder, settings=PLAIN) as engine:
         other = Running(engine, PLAIN, ScriptedModel(["Never asked."]))

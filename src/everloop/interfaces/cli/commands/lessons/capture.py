@@ -38,7 +38,7 @@ def _folders(session: Session, engine: Engine, args: Namespace) -> list[CaptureF
     actor = CAPTURE if session.actor == OWNER else session.actor
     if actor == CAPTURE and not args.preview:
         admit(engine, CAPTURE, session.settings.doors)
-    catcher = Catcher(engine.log, engine.do, actor=actor, preview=args.preview)
+    catcher = Catcher(engine.log, engine, actor=actor, preview=args.preview)
     limits = session.settings.capture
     return [
         CaptureFolder(Path(path).expanduser(), catcher, limits, scope=args.scope)

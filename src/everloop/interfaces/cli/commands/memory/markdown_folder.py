@@ -238,7 +238,7 @@ def _apply(
                 with _delay_interrupt():
                     try:
                         opened.check_unchanged(change)
-                        made = apply(engine.memory, engine.do, who, change, by=by, because=because)
+                        made = apply(engine.memory, engine, who, change, by=by, because=because)
                         _save_page(opened, made, done)
                     except Rejected as problem:
                         conflict = isinstance(problem, Conflict)

@@ -24,7 +24,7 @@ def pair(session: Session, _: Namespace) -> None:
     lives_s = session.settings.serve.code_lives_s
     with session.engine() as engine:
         code = credentials.new_code(
-            engine.log, engine.do, engine.world, speaker(session), lives_s=lives_s
+            engine.log, engine, engine.world, speaker(session), lives_s=lives_s
         )
     path = f"/#pair={code}"
 

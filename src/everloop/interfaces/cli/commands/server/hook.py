@@ -118,7 +118,7 @@ def _prompt(engine: Engine, event: _HookEvent) -> str:
 def _capture(engine: Engine, event: _HookEvent) -> str:
     """Read the transcript: corrections become proposed lessons, sentiment becomes feedback."""
     if event.data.transcript_path:
-        catcher = Catcher(engine.log, engine.do)
+        catcher = Catcher(engine.log, engine)
         admit(engine, CAPTURE, event.settings.doors)
         path, limits = Path(event.data.transcript_path), event.settings.capture
         CaptureFolder(path, catcher, limits, scope=event.scopes[0]).read()

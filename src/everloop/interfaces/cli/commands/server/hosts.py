@@ -42,7 +42,7 @@ def token(session: Session, args: Namespace) -> None:
     """
     with session.engine() as engine:
         by = speaker(session)
-        given = credentials.give_token(engine.log, engine.do, engine.world, args.host, by)
+        given = credentials.give_token(engine.log, engine, engine.world, args.host, by)
     place = session.settings.serve
     own = f"https://{place.names[0]}" if place.secure and place.names else ""
     address = f"{own or f'http://127.0.0.1:{place.port}'}/mcp"

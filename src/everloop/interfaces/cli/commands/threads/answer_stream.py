@@ -23,7 +23,7 @@ from everloop.thread.model.events import (
     TurnStopped,
 )
 from everloop.thread.service import Sent
-from everloop.thread.turns.live import Words
+from everloop.turns.live import LiveText
 
 End = AnswerGiven | TurnStopped | TurnFailed | TurnLeftUncertain
 WAKE_S = 0.2  # a Ctrl-C just before a wait begins does not interrupt it
@@ -42,11 +42,11 @@ class Hearing:
     def __init__(self, running: Running, sent: Sent) -> None:
         self.end: End | None = None
         self._running, self._sent = running, sent
-        self._queue: SimpleQueue[Words | Fact] = SimpleQueue()
+        self._queue: SimpleQueue[LiveText | Fact] = SimpleQueue()
         self._stop = threading.Event()
         live = running.turns.live
         self._unsubscribe = live.watch(self._receive)
-        self._receive(Words(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
+        self._receive(LiveText(sent.thread_id, sent.turn_id, 0, live.text(sent.turn_id)))
         self._thread = threading.Thread(target=self._follow, name="everloop-hear", daemon=True)
         self._thread.start()
         self._yielded = 0
@@ -64,8 +64,8 @@ class Hearing:
         self._stop.set()
         self._thread.join()
 
-    def _piece(self, item: Words | Fact) -> Iterator[str | Tool]:
-        if isinstance(item, Words):
+    def _piece(self, item: LiveText | Fact) -> Iterator[str | Tool]:
+        if isinstance(item, LiveText):
             yield from self._new(item.offset, item.text)
         else:
             yield from self._fact(item)
@@ -90,7 +90,7 @@ class Hearing:
             self._yielded = offset + len(text)
             yield new
 
-    def _receive(self, words: Words) -> None:
+    def _receive(self, words: LiveText) -> None:
         if words.turn_id == self._sent.turn_id and words.text:
             self._queue.put(words)
 

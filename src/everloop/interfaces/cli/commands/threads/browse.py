@@ -50,7 +50,7 @@ def show(session: Session, args: Namespace) -> None:
 def open_thread(session: Session, args: Namespace) -> None:
     """Start a conversation."""
     with session.engine() as engine:
-        talk = Talk(engine.log, engine.do, engine.memory)
+        talk = Talk(engine.log, engine, engine.memory)
         thread_id = talk.open(" ".join(args.title), speaker(session))
         thread = named(engine, thread_id)
     session.answer(

@@ -75,11 +75,7 @@ class Chat:
 
     def stop(self, sent: Sent) -> None:
         """Stop an answer."""
-        self.running.turns.stop_turn(
-            sent.thread_id,
-            sent.turn_id,
-            lambda command: self.running.engine.do(command, by=self.by, branch=sent.branch),
-        )
+        self.running.stop_turn(sent.thread_id, sent.turn_id, by=self.by, branch=sent.branch)
 
     def history(self, limit: int = HISTORY_MAX) -> list[Message]:
         """The last messages of the conversation."""

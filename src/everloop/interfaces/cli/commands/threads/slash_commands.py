@@ -151,7 +151,7 @@ class Moves:
         chosen_model(models, "narrative")  # raises if there is no such model
         running.choose(msgspec.structs.replace(running.settings, models=models))
         self._screen.say("Switched to ", (name, STRONG))
-        if not running.turns.conducts.is_set():
+        if not running.turns.leads.is_set():
             self._screen.say(
                 ("Another process generates the answers and keeps its own model.", WARNING)
             )

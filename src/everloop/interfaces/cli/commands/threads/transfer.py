@@ -128,7 +128,7 @@ def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home
     by = speaker(session)
     importer = Importer(
         engine.log,
-        engine.do_many,
+        engine,
         by,
         batch=limits.batch,
         into_home=into_home,
@@ -140,7 +140,7 @@ def _import(session: Session, engine: Engine, export: OpenedExport, *, into_home
     if claim is not None:  # else a running server adds it to memory
         with claim:
             session.aside.say(("Adding to memory …", FAINT))
-            RememberMessagesTask(engine.log, engine.do_many).remember()
+            RememberMessagesTask(engine.log, engine).remember()
     return done
 
 

@@ -18,8 +18,8 @@ from everloop.testing.model import ScriptedModel, Step
 from everloop.thread.model.commands import HOME, StopTurn
 from everloop.thread.queries import notes, threads
 from everloop.thread.service import Letter
-from everloop.thread.turns.live import Words
-from everloop.thread.turns.scheduler import Conductor
+from everloop.turns.live import LiveText
+from everloop.turns.scheduler import TurnScheduler
 
 DYING = """
 import sys, threading
@@ -36,21 +36,21 @@ with parlour(Path(sys.argv[1]), [["So far ", threading.Event(), "never"]]) as ta
 
 def test_two_at_work_have_one_conductor_and_the_other_takes_over(tmp_path: Path) -> None:
     with parlour(tmp_path, ["One.", "Two."]) as first:
-        assert first.running.turns.conducts.wait(60)
+        assert first.running.turns.leads.wait(60)
         with parlour(tmp_path, ["Three."], ids_from=1_000) as second:
             sent = second.say("Hi.")
             second.until_ended(sent.turn_id)
             assert (len(first.model.asked), len(second.model.asked)) == (1, 0)
-            assert not second.running.turns.conducts.is_set()
+            assert not second.running.turns.leads.is_set()
             first.running.turns.stop()
-            assert second.running.turns.conducts.wait(60)
+            assert second.running.turns.leads.wait(60)
             assert second.ask("Still there?") == "Three."
 
 
 def test_when_the_conductor_is_killed_another_leaves_its_turn_uncertain_and_answers_the_next(
     tmp_path: Path,
 ) -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     command = [sys.executable, "-c", DYING, str(tmp_path)]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as dying:  # noqa: S603
         assert dying.stdout is not None
@@ -148,14 +148,16 @@ def test_another_model_goes_on_where_the_first_left_off(tmp_path: Path) -> None:
         running = Running(engine, PLAIN, models[0])
         running.talk.home(USER)
         chosen = list(models)
-        conductor = Conductor(engine.log, running.means, running.preparing, lambda: chosen[0])
-        conductor.start()
+        turns = TurnScheduler(
+            engine.log, running.thread_turns, lambda: chosen[0], engine.world.clock
+        )
+        turns.start()
         talking = Parlour(running, models[0], Stage())
         talking.ask("Who?")
         chosen.pop(0)
         sent = talking.say("And who now?")
         talking.until_ended(sent.turn_id)
-        conductor.stop()
+        turns.stop()
         assert talking.answer(sent).model == "two"
         assert "I am one." in str(models[1].asked[0][0].messages)
 
@@ -171,7 +173,7 @@ def test_a_model_that_cannot_be_had_is_a_failed_turn_and_the_conductor_goes_on(
 
 
 def test_words_that_are_empty_do_not_pass_for_the_end(tmp_path: Path) -> None:
-    heard: list[Words] = []
+    heard: list[LiveText] = []
     script: list[Step] = [Delta(""), "One ", Delta(""), "two."]
     with parlour(tmp_path, [script]) as talking:
         talking.running.turns.live.watch(heard.append)

@@ -26,13 +26,16 @@ from everloop.ports import (
 )
 from everloop.running import Running
 from everloop.settings import Settings
+from everloop.testing.bus import FunctionBus
 from everloop.testing.deterministic import Stage
 from everloop.testing.model import ScriptedModel
 from everloop.thread.model.commands import HOME, BeginSending, BeginStreaming, SaveAnswer
-from everloop.thread.model.events import Attachment, ModelCalled, TurnSending
+from everloop.thread.model.events import Attachment, TurnSending
 from everloop.thread.queries import threads
 from everloop.thread.service import Letter, Talk
-from everloop.thread.settings import Answering, ThreadSettings
+from everloop.thread.settings import ThreadSettings
+from everloop.turns.settings import TurnSettings
+from everloop.usage.events import ModelCalled
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_stopping_keeps_what_had_come(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
         sent = talking.say("Tell me.")
         talking.until_streaming(sent.turn_id)
-        talking.running.turns.stop_turn(HOME, sent.turn_id, talking.engine.do)
+        talking.running.stop_turn(HOME, sent.turn_id)
         talking.until_ended(sent.turn_id)
         answer = talking.answer(sent)
         assert (answer.state, answer.text) == ("stopped", "Half ")
@@ -89,7 +92,7 @@ def test_a_turn_that_waits_can_be_stopped_and_is_never_sent(tmp_path: Path) -> N
     with parlour(tmp_path, [["One.", go], "Two."]) as talking:
         first, second = talking.say("First?"), talking.say("Second?")
         talking.until_streaming(first.turn_id)
-        talking.running.turns.stop_turn(HOME, second.turn_id, talking.engine.do)
+        talking.running.stop_turn(HOME, second.turn_id)
         talking.until_ended(second.turn_id)
         go.set()
         talking.until_ended(first.turn_id)
@@ -169,7 +172,7 @@ def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open
     with parlour(tmp_path, Brittle([["Half ", gate(), "never"]])) as talking:
         first = talking.say("Hi.")
         talking.until_streaming(first.turn_id)
-        talking.running.turns.stop_turn(HOME, first.turn_id, talking.engine.do)
+        talking.running.stop_turn(HOME, first.turn_id)
         talking.until_ended(first.turn_id)
         assert (talking.answer(first).state, talking.answer(first).text) == ("stopped", "Half ")
         second = talking.say("Again?")
@@ -181,7 +184,7 @@ def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open
 def test_words_that_no_log_can_keep_and_answers_without_an_end_are_answers_all_the_same(
     tmp_path: Path,
 ) -> None:
-    limits = Answering(characters_max=1_000)
+    limits = TurnSettings(characters_max=1_000)
     settings = Settings(memory=PLAIN.memory, thread=ThreadSettings(answer=limits))
     endless = ["x" * 300] * 50
     with parlour(tmp_path, [["Half \ud83d", "."], endless, "Next."], settings=settings) as talking:
@@ -240,7 +243,7 @@ def test_who_goes_elsewhere_meanwhile_takes_no_other_answer_along(
         talking.talk.stand(HOME, first.branch, USER)
         return talking.engine.do(command, **how)
 
-    talk = Talk(talking.engine.log, interrupted, talking.engine.memory)
+    talk = Talk(talking.engine.log, FunctionBus(interrupted), talking.engine.memory)
     sent = (
         talk.edit(first.message_id, Letter("Good morning."), USER)
         if anew
@@ -274,7 +277,7 @@ def test_what_could_not_be_said_anew_is_said_when_it_is_sent_again(talking: Parl
         raise Unavailable(f"{by.actor} cannot {command}")
 
     with pytest.raises(Unavailable):
-        Talk(talking.engine.log, failing, talking.engine.memory).edit(
+        Talk(talking.engine.log, FunctionBus(failing), talking.engine.memory).edit(
             first.message_id, letter, USER
         )
     assert talking.said() == [], "it went back, and nothing was said there"

@@ -1,1 +1,0 @@
-"""Running a turn: scheduling, streaming from the model, calling tools."""

@@ -1,0 +1,1 @@
+"""Usage: one recorder of what calls of models cost, in tokens, money and time."""
