@@ -186,7 +186,7 @@ def test_an_empty_section_takes_no_room() -> None:
 
 @pytest.mark.parametrize("budget", [Budget(9, 8), Budget(-1, 8)])
 def test_inconsistent_budgets_are_refused(budget: Budget) -> None:
-    with pytest.raises(Invalid, match="contradict"):
+    with pytest.raises(Invalid, match="soft budget"):
         assemble([], budget, principal="user")
 
 
