@@ -125,7 +125,7 @@ def _group(pairs: Iterable[tuple[Any, T]]) -> Groups[T]:
     return groups
 
 
-# In each, `j` holds where the wanted lessons were proposed; CROSS JOIN fixes the order of loops.
+# `j` are the positions of the wanted lessons; CROSS JOIN fixes the loop order of SQLite.
 _LESSONS = f"""
 SELECT l.position, l.lesson_id, ({STATUS}), l.scope, t.position, t.recorded_at, t.digest
 FROM json_each(?) j CROSS JOIN lessons l ON l.position = j.value

@@ -35,9 +35,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """Trusted hosts, audiences, and the memories or the lesson that a command names."""
 
     trusted: frozenset[str] = frozenset()  # actors
-    trusted_at: dict[
-        str, int
-    ] = {}  # the fact that granted it; revoking it takes back what depends on it
+    # The fact that granted the trust: revoking it retracts everything that depends on it.
+    trusted_at: dict[str, int] = {}
     audiences: dict[str, tuple[str, ...]] = {}
     items: dict[str, ItemSeen] = {}
     replacement: Replacement | None = None

@@ -26,7 +26,7 @@ from everloop.lessons.model.lifecycle import Status
 from everloop.log import Event, Fact, Fold
 from everloop.memory.model.events import CitationClosed, Cited
 
-IMMUNE = ("user", "pack")  # authors whose lessons only the user's word retires
+IMMUNE = ("user", "pack")  # authors whose lessons only the user may retire
 
 
 class Signal(msgspec.Struct, frozen=True):
