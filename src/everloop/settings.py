@@ -33,9 +33,7 @@ PREFIX = "EVERLOOP_"
 FILE = "settings.toml"
 HOST_SESSION = "CLAUDE_CODE_SESSION_ID"  # set by Claude Code for the processes it starts
 _ERROR_PATH = re.compile(r" - at `\$\.([\w.]+)`$")  # the path at the end of a msgspec error
-_CHOICES = re.compile(
-    r"\^\((\w+(?:\|\w+)+)\)\$"
-)  # the pattern of a setting with a fixed list of values
+_CHOICES = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")  # the pattern of a fixed list of values
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 OTHERS = {  # well-known variables of other programs, and our settings for them
     "ANTHROPIC_API_KEY": "anthropic_key",

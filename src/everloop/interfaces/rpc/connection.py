@@ -76,16 +76,16 @@ class Conversation(Generic[H]):
         """The response to one request; None for a notification."""
         if not isinstance(request, dict):
             return _error({}, Fault(INVALID_REQUEST, "invalid request: it is not an object"))
-        request_id = {"id": request["id"]} if "id" in request else {}
+        id_member = {"id": request["id"]} if "id" in request else {}
         try:
             _check_request(request)
         except Fault as fault:
-            return _error(request_id if _is_id(request.get("id")) else {}, fault)
+            return _error(id_member if _is_id(request.get("id")) else {}, fault)
         try:
-            response = {"jsonrpc": VERSION, **request_id, "result": self._execute(request)}
+            response = {"jsonrpc": VERSION, **id_member, "result": self._execute(request)}
         except Fault as fault:
-            response = _error(request_id, fault)
-        return response if request_id else None
+            response = _error(id_member, fault)
+        return response if id_member else None
 
     def _execute(self, request: Document) -> Document:
         name = request["method"]
@@ -142,8 +142,8 @@ def _params(shape: type[msgspec.Struct], given: Document | list[Any] | None) -> 
         raise Fault(INVALID_PARAMS, f"invalid params: {problem}") from problem
 
 
-def _error(request_id: Document, fault: Fault) -> Document:
-    return {"jsonrpc": VERSION, **request_id, "error": fault.document()}
+def _error(id_member: Document, fault: Fault) -> Document:
+    return {"jsonrpc": VERSION, **id_member, "error": fault.document()}
 
 
 def _encode(response: Document | list[Document]) -> bytes:
