@@ -11,7 +11,7 @@ from everloop.interfaces.cli.streams import Streams
 
 
 class Answer(NamedTuple):
-    """What one command did."""
+    """The exit code and output of one command."""
 
     code: int
     out: str
@@ -32,14 +32,14 @@ class Terminal(io.StringIO):
 
 
 class Impatient(io.StringIO):
-    """A reader who leaves after so many lines, as `head` does."""
+    """A reader that closes the pipe after some lines, as `head` does."""
 
     def __init__(self, lines: int) -> None:
         super().__init__()
         self._lines = lines
 
     def flush(self) -> None:
-        """Fail as a pipe does that nobody reads any more."""
+        """Fail like a closed pipe."""
         if self.getvalue().count("\n") >= self._lines:
             raise BrokenPipeError
 
@@ -52,15 +52,15 @@ class CommandLine:
     environment: dict[str, str] = field(default_factory=dict[str, str])
 
     def __call__(self, *words: str, piped: str = "") -> Answer:
-        """Run a command as a script does: nobody is at the terminal."""
+        """Run a command as a script does, without a terminal."""
         return self.run(words, io.StringIO(piped))
 
     def typed(self, *words: str, answers: str = "") -> Answer:
-        """Run a command as a person does, who may be asked something."""
+        """Run a command at a terminal; `answers` are typed at questions."""
         return self.run(words, Terminal(answers), err=Terminal())
 
     def read_lines(self, lines: int, *words: str) -> Answer:
-        """Run a command as a person does who reads its output only so far."""
+        """Run a command at a terminal whose output is read only for some lines."""
         return self.run(words, Terminal(), out=Impatient(lines))
 
     def run(

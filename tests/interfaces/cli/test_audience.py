@@ -1,4 +1,4 @@
-"""What has no audience of its own is for the user, and for whom the user let into everything."""
+"""Data without an audience of its own is for the user, and for those granted everything."""
 
 import io
 import os
@@ -52,7 +52,7 @@ ELSEWHERE = {  # commands that the sweep below leaves out, each with its reason
 
 
 class Home(NamedTuple):
-    """A home in which the user left the word in every place, and the names of these places."""
+    """A data home with the secret word in every kind of data, and the names of these data."""
 
     everloop: CommandLine
     item: str
@@ -62,32 +62,32 @@ class Home(NamedTuple):
     out: Path
 
     def asked(self, words: str) -> list[str]:
-        """The words of a command, with the names in them."""
+        """The arguments of a command, with the names filled in."""
         return words.format(**self._asdict()).split()
 
 
 class _Heard(io.StringIO):
-    """What is read as it comes."""
+    """A stream that is read while it is written."""
 
     def __init__(self) -> None:
         super().__init__()
         self.begun = Event()
 
     def flush(self) -> None:
-        """Something is there to be read."""
+        """Signal that there is something to read."""
         self.begun.set()
 
 
 @pytest.fixture
 def home(lived_in: Home, tmp_path: Path) -> Home:
-    """A copy of it, to do with as one likes."""
+    """A copy of the data home that a test may change."""
     copied = Path(shutil.copytree(lived_in.everloop.home, tmp_path / "home"))
     return lived_in._replace(everloop=CommandLine(copied, OFFLINE), out=tmp_path / "out")
 
 
 @pytest.fixture(scope="module")
 def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """Everything that a person can leave in a log, each with the word in it."""
+    """Write every kind of data, each with the secret word in it."""
     tmp_path = tmp_path_factory.mktemp("lived_in")
     cli = CommandLine(tmp_path / "home", OFFLINE)
     item = cli.typed("remember", f"{SECRET} is the canary", "--scope", "project:alpha", "--json")

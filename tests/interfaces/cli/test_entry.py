@@ -1,4 +1,4 @@
-"""From words to exit codes: help, mistakes, faults."""
+"""The entry point: help, usage errors, internal errors and exit codes."""
 
 import ast
 import importlib
@@ -144,10 +144,10 @@ def test_a_folder_that_cannot_be_created_is_reported_without_a_traceback(tmp_pat
 
 def test_an_interruption_prints_nothing(everloop: CommandLine) -> None:
     class Interrupted(io.StringIO):
-        """Somebody presses Ctrl-C while we wait for input."""
+        """A stream that is interrupted with Ctrl-C while it is read."""
 
         def read(self, size: int | None = -1, /) -> str:
-            """Never comes back with text."""
+            """Raise instead of returning text."""
             del size
             raise KeyboardInterrupt
 
@@ -160,7 +160,7 @@ def test_an_interruption_prints_nothing(everloop: CommandLine) -> None:
 
 def test_an_internal_error_is_reported_as_an_error(everloop: CommandLine) -> None:
     class Faulty(io.StringIO):
-        """A stream that breaks in a way nobody thought of."""
+        """A stream that fails with an unexpected exception."""
 
         def read(self, size: int | None = -1, /) -> str:
             """Fails."""

@@ -1,4 +1,4 @@
-"""A data home written by an earlier version opens, verifies, and answers as it did then."""
+"""A data home of an earlier version opens, verifies, and gives the same results."""
 
 import json
 import tarfile

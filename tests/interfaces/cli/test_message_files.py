@@ -1,4 +1,4 @@
-"""Files beside messages go where their log goes."""
+"""Attachments are copied along with their log."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from everloop.thread.model.events import Attachment
 
 @pytest.fixture
 def picture(everloop: CommandLine) -> Attachment:
-    """A picture beside a message."""
+    """A picture attached to a message."""
     with Engine.open(everloop.home) as engine:
         return show_picture(engine)[1]
 

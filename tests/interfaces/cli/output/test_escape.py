@@ -1,4 +1,4 @@
-"""Stored text made harmless."""
+"""Escaping of control characters in stored text."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Times as a person reads them."""
+"""Formatting of times."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

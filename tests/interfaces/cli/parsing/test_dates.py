@@ -1,4 +1,4 @@
-"""Times as a person types them."""
+"""Parsing of typed dates and times."""
 
 from datetime import UTC, datetime
 

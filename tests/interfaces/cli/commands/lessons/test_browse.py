@@ -22,7 +22,7 @@ FAILS = (sys.executable, "-c", "print('\\x1b[2Jno'); raise SystemExit(3)")
 
 @pytest.fixture
 def school(everloop: CommandLine) -> CommandLine:
-    """A home in which an agent's lesson lacks a narrative and support, and nothing else."""
+    """A data home with an agent's lesson that lacks only a narrative and support."""
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
     everloop.home.mkdir(parents=True, exist_ok=True)
     (everloop.home / "settings.toml").write_text("[lessons]\nage_hours_min = 0\n")
@@ -210,7 +210,7 @@ def test_control_characters_in_a_lesson_are_escaped(school: CommandLine) -> None
 
 
 def blamed(everloop: CommandLine) -> str:
-    """A lesson that a script proposed and, in the user's name, blames: where the blame is."""
+    """Propose a lesson, report a thumbs-down as the user's, and return its position."""
     proposed = everloop("lessons", "propose", "Pipe it", "--body", "Into a shell.", "--json")
     lesson = proposed.document["lesson_id"]
     everloop("log", "fork", "early")

@@ -1,4 +1,4 @@
-"""The whole log out, in, and elsewhere: export, import, move."""
+"""Copying the whole log: export, import, move."""
 
 import sys
 from pathlib import Path

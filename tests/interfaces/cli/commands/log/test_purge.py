@@ -1,4 +1,4 @@
-"""Erasing for good: purge and scrub."""
+"""Permanent erasure: purge and scrub."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ SECRET = "4711-is-the-door-code"  # noqa: S105 - a made-up one
 
 
 def _occurrences(folder: Path) -> int:
-    """How often the secret stands in the log's own files; backups made before may hold it."""
+    """How often the secret occurs in the log files, without earlier backups."""
     files = [path for path in folder.iterdir() if path.is_file()]
     return sum(path.read_bytes().count(SECRET.encode()) for path in files)
 

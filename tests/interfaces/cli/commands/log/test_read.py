@@ -1,4 +1,4 @@
-"""Looking at the log: tail, show, branches."""
+"""Reading the log: tail, show, branches."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""`everloop log sink`: a copy in a warehouse, told to people and to scripts."""
+"""`everloop log sink`: a copy in a data warehouse, reported to people and scripts."""
 
 import json
 import signal
@@ -96,7 +96,7 @@ def test_following_copies_new_facts_and_retries_temporary_failures(
         copying("log", "note", "three")
         copying("log", "purge", "1", "--yes")
         while (told := json.loads(follower.stdout.readline()))["head"] < 4:
-            """Note and purge may come one by one."""
+            """Note and purge may arrive in separate batches."""
         follower.send_signal(signal.SIGINT)
         _, said = follower.communicate()
     assert told["erased"] == 1

@@ -1,4 +1,4 @@
-"""Adding facts: note, fork, stand, rewind, retract."""
+"""Writing to the log: note, fork, stand, rewind, retract."""
 
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
@@ -7,7 +7,7 @@ from everloop.interfaces.cli.parsing.argument_types import spans
 
 
 def texts(everloop: CommandLine) -> list[str]:
-    """The notes that count where one stands."""
+    """The notes that count on the current branch."""
     facts = everloop.typed("log", "tail", "--json", "--counting", "--kind", "notes.*").document
     return [fact["data"]["text"] for fact in facts]
 

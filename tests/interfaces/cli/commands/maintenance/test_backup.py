@@ -88,7 +88,7 @@ def test_restoring_without_a_backup_is_an_error_with_a_hint(everloop: CommandLin
 
 @pytest.fixture
 def node(everloop: CommandLine, postgres_url: str) -> CommandLine:
-    """The command line on a home whose log is at a PostgreSQL server."""
+    """The command line on a data home whose log is in PostgreSQL."""
     everloop.environment["EVERLOOP_STORE"] = postgres_url
     return everloop
 

@@ -1,4 +1,4 @@
-"""`everloop demo` makes a home to look around in, and touches no other."""
+"""`everloop demo` creates its own data home and changes no other."""
 
 from pathlib import Path
 

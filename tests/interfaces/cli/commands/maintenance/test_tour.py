@@ -1,4 +1,4 @@
-"""The tour: everything it shows really happens."""
+"""The tour really runs every step."""
 
 from tests.interfaces.cli.commandline import CommandLine
 

@@ -5,7 +5,7 @@ from tests.interfaces.cli.commandline import CommandLine
 
 
 def _flip(everloop: CommandLine, old: bytes) -> None:
-    """Change one bit of the first place in the file where `old` stands."""
+    """Flip one bit at the first occurrence of `old` in the file."""
     everloop("log", "scrub")  # brings everything into the main file
     path = everloop.home / "everloop.db"
     stored = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""`everloop memories import`: broken off and run again, by strangers, and taken back."""
+"""`everloop memories import`: interrupted and resumed, without a grant, and undone."""
 
 import io
 import os
@@ -53,13 +53,13 @@ def stored(memory: CommandLine) -> list[str]:
 
 
 class Pressed:
-    """Ids; while one of them is made for an item, somebody presses Ctrl-C."""
+    """Ids that simulate Ctrl-C while one of them is generated."""
 
     def __init__(self, ids: Ids, pressed_at: int) -> None:
         self._ids, self._left = ids, pressed_at
 
     def new(self, prefix: str) -> str:
-        """A fresh one."""
+        """A new id."""
         self._left -= prefix == "mem"
         if not self._left:
             os.kill(os.getpid(), signal.SIGINT)
@@ -67,20 +67,20 @@ class Pressed:
 
 
 class Watched(Session):
-    """A session in which something happens after each page, or inside a change."""
+    """A session that runs a callback after each page, or during a change."""
 
     after: Callable[[int], None]
     pressed_at: int
 
     @cached_property
     def world(self) -> World:
-        """This machine, and somebody at its keyboard."""
+        """This machine, with the simulated Ctrl-C."""
         real = system_world(self.settings.log.lock_wait_s)
         return real._replace(ids=Pressed(real.ids, self.pressed_at)) if self.pressed_at else real
 
     @contextmanager
     def progress(self, doing: str) -> Generator[Progress]:
-        """No bar, but what happens then."""
+        """Run the callback instead of showing a progress bar."""
         del doing
 
         def advance(done: int, total: int) -> None:
@@ -98,7 +98,7 @@ def watched(
     json: bool = False,
     pressed_at: int = 0,
 ) -> tuple[int | None, str]:
-    """Import a folder while something happens."""
+    """Import a folder while a callback runs."""
     asked = Namespace(
         json=json, tenant="local", yes=True, home=None, folder=folder, prune=False, preview=False
     )
@@ -110,7 +110,7 @@ def watched(
 
 
 def interrupt_at(number: int) -> Callable[[int], None]:
-    """Ctrl-C, after so many pages."""
+    """Simulate Ctrl-C after some pages."""
 
     def after(done: int) -> None:
         if done == number:
@@ -260,7 +260,7 @@ def test_many_edits_are_undone_by_the_printed_command(memory: CommandLine, pages
 
 
 class Hesitant(Terminal):
-    """Someone who does something else before answering yes."""
+    """A terminal that runs a callback before it answers yes."""
 
     def __init__(self, first: Callable[[], object]) -> None:
         super().__init__("y\n")

@@ -8,7 +8,7 @@ from tests.interfaces.cli.commandline import CommandLine
 
 @pytest.fixture
 def memory(everloop: CommandLine) -> CommandLine:
-    """Two items, and no embedder."""
+    """Two memories, and no embedder."""
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
     everloop.typed("remember", "The shed leaks near the chimney", "--title", "Shed")
     everloop.typed("remember", "Bees live behind the barn", "--title", "Bees")
@@ -17,14 +17,14 @@ def memory(everloop: CommandLine) -> CommandLine:
 
 @pytest.fixture
 def pages(memory: CommandLine, tmp_path: Path) -> Path:
-    """The folder that they were exported to."""
+    """The folder of exported memories."""
     folder = tmp_path / "pages"
     assert memory.typed("memories", "export", str(folder)).code == 0
     return folder
 
 
 def edit(folder: Path, start: str, old: str, new: str) -> Path:
-    """Replace something in the page whose name begins so."""
+    """Replace text in the page whose name starts with this."""
     (page,) = folder.glob(f"{start}*.md")
     page.write_text(page.read_text().replace(old, new))
     return page

@@ -1,4 +1,4 @@
-"""Asking memory: recall, explain, memories, zoom."""
+"""Reading memory: recall, explain, memories, zoom."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ TEXTS = (
 
 @pytest.fixture
 def memory(everloop: CommandLine) -> CommandLine:
-    """A memory of a few items, without an embedder."""
+    """A few memories, without an embedder."""
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
     for text, scope in TEXTS:
         everloop.typed("remember", text, "--scope", scope)
@@ -34,14 +34,14 @@ def memory(everloop: CommandLine) -> CommandLine:
 
 
 def asked(memory: CommandLine, *words: str) -> Any:
-    """What recall answers the user."""
+    """The output of recall for the user."""
     answer = memory.typed("recall", *words, "--json")
     assert answer.code == 0, answer.out
     return answer.document
 
 
 def texts(answer: Any) -> list[str]:
-    """The texts of the hits."""
+    """The texts of the results."""
     return [hit["item"]["text"] for hit in answer["hits"]]
 
 
@@ -242,7 +242,7 @@ def test_control_characters_in_stored_text_are_escaped(memory: CommandLine) -> N
 
 
 class _Embeddings(BaseHTTPRequestHandler):
-    """An endpoint that embeds words."""
+    """An embedding endpoint."""
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -255,7 +255,7 @@ class _Embeddings(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -268,7 +268,7 @@ def endpoint() -> Generator[str]:
 
 
 def embedding(endpoint: str) -> dict[str, str]:
-    """The settings that choose an endpoint."""
+    """The settings that select the endpoint."""
     return {
         "EVERLOOP_MEMORY_EMBEDDER": "endpoint",
         "EVERLOOP_MEMORY_ENDPOINT": endpoint,

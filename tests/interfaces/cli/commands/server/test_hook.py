@@ -1,4 +1,4 @@
-"""`everloop hook`: it adds what is known, and never stands in the host's way."""
+"""`everloop hook`: it adds context and never blocks the host."""
 
 import json
 from pathlib import Path

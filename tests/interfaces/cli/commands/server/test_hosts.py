@@ -1,4 +1,4 @@
-"""`everloop hosts`: whom the user trusts. Only the user says so, at a terminal."""
+"""`everloop hosts`: which hosts the user trusts. Only the user decides, at a terminal."""
 
 from tests.interfaces.cli.commandline import CommandLine
 
@@ -14,11 +14,11 @@ def test_the_user_trusts_and_distrusts_a_host(everloop: CommandLine) -> None:
     )
     known = everloop.typed("--json", "hosts").document
     assert [(each["host"], each["trusted"]) for each in known] == [("claude-code", True)]
-    assert "trusted" in everloop.typed("hosts").out
+    assert ")  trusted" in everloop.typed("hosts").out
     assert "No change" in everloop.typed("hosts", "trust", "claude-code").out
     assert everloop.typed("hosts", "distrust", "claude-code").code == 0
     assert everloop.typed("--json", "hosts").document[0]["trusted"] is False
-    assert "does not count" in everloop.typed("hosts").out
+    assert ")  not trusted" in everloop.typed("hosts").out
 
 
 def test_an_agent_cannot_trust_a_host(everloop: CommandLine) -> None:

@@ -1,4 +1,4 @@
-"""`everloop install claude-code`: shown first, asked about, and out again as it went in."""
+"""`everloop install claude-code`: previewed, confirmed, and reversible."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.interfaces.cli.commandline import CommandLine
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home and a project of our own, so that nobody's real files are touched."""
+    """A temporary home and project, so that no real file is changed."""
     (tmp_path / "project").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path / "project")

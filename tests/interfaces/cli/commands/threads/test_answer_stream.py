@@ -1,4 +1,4 @@
-"""What a user says of lessons reaches them by way of the host's own hooks."""
+"""Feedback of the user on lessons arrives through the hooks of the host."""
 
 import json
 from pathlib import Path

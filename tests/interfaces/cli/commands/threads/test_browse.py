@@ -59,7 +59,7 @@ def test_an_export_is_previewed_imported_searched_and_undone(
     assert undo in done.out
     assert everloop.typed(*undo.split()[1:], answers="y\n").code == 0
     assert "No imports yet." in everloop.typed("threads", "imports").out
-    assert "Nothing was found." in everloop.typed("search", "kettle", "--mode", "text").out
+    assert "No matches." in everloop.typed("search", "kettle", "--mode", "text").out
 
 
 def test_a_script_cannot_import_conversations(everloop: CommandLine, export: str) -> None:

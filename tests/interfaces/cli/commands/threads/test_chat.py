@@ -1,4 +1,4 @@
-"""`everloop chat`: at a terminal, beside another process, and without a terminal."""
+"""`everloop chat`: at a terminal, with another process, and without a terminal."""
 
 import io
 import os
@@ -36,7 +36,7 @@ STYLE = re.compile(r"\x1b\[[0-9;]*m")  # how rich makes words bold or coloured
 
 
 class Screen(Terminal):
-    """A terminal of which a test can wait for words."""
+    """A terminal on which a test can wait for text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Screen(Terminal):
 
 
 def room(running: Running, typed: str = "", *, at_terminal: bool = True) -> tuple[Chat, Screen]:
-    """A chat in which these lines are typed, and where it writes."""
+    """A chat with typed input, and its output."""
     screen = Screen()
     stdin = Terminal(typed) if at_terminal else io.StringIO(typed)
     asked = Namespace(json=False, tenant="local", yes=False, home=None)
@@ -62,7 +62,7 @@ def room(running: Running, typed: str = "", *, at_terminal: bool = True) -> tupl
 
 
 def typed(talking: Parlour, *lines: str) -> str:
-    """What a terminal shows after these lines."""
+    """The terminal output after typing these lines."""
     chat, screen = room(talking.running, "".join(f"{line}\n" for line in lines))
     talk(chat)
     return STYLE.sub("", screen.getvalue())
@@ -228,9 +228,9 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
 
 @contextmanager
 def beside(talking: Parlour, folder: Path) -> Generator[Running]:
-    """Another process, as it were: an engine of its own on the same log, which does not conduct."""
-    assert talking.running.turns.leads.wait(PATIENCE_S)
-    talking.running.relay.start()
+    """A second engine on the same log, like another process, that generates no answers."""
+    assert talking.running.conductor.conducts.wait(PATIENCE_S)
+    talking.running.overhearing.start()
     with Engine.open(folder, settings=PLAIN) as engine:
         other = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
         other.relay.start()

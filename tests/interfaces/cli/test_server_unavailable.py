@@ -1,4 +1,4 @@
-"""While the PostgreSQL server is away, commands that only read use this machine's copy."""
+"""While PostgreSQL is unavailable, read-only commands use the local copy."""
 
 import shutil
 from collections.abc import Generator, Sequence
@@ -54,14 +54,14 @@ WRITING = (
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[PostgresServer]:
-    """A server of our own, because it is stopped."""
+    """A separate server, because the tests stop it."""
     with postgres_server(tmp_path_factory.mktemp("away")) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def home(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data home with some life in the log, which the server has."""
+    """A data home whose log is on the server and has some data."""
     home = tmp_path_factory.mktemp("node")
     everloop = CommandLine(home, {"EVERLOOP_STORE": server.url})
     assert everloop("log", "note", "the first thing").code == 0
@@ -72,18 +72,18 @@ def home(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture
 def everloop(server: PostgresServer, home: Path) -> CommandLine:
-    """The command line on that home; the server runs."""
+    """The command line on that data home, while the server runs."""
     server.start()
     return CommandLine(home, {"EVERLOOP_STORE": server.url})
 
 
 def _said(answer: Answer) -> str:
-    """What stands on standard error, in one line."""
+    """Standard error on one line."""
     return " ".join(answer.err.split())
 
 
 def _all(everloop: CommandLine, commands: Sequence[str]) -> dict[str, Answer]:
-    """What each command answers."""
+    """The result of each command."""
     (item,) = everloop.typed("memories", "--json").document["items"]
     words = {command: command.format(item=item["item_id"]).split() for command in commands}
     return {command: everloop.typed(*words[command], "--json") for command in commands}

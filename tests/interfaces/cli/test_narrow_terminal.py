@@ -1,4 +1,4 @@
-"""What a narrow terminal shows: what matters is on a line of its own, and cut last."""
+"""Output in a narrow terminal: the important part has a line of its own, and is cut last."""
 
 import re
 from pathlib import Path

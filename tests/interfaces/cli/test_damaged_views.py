@@ -1,4 +1,4 @@
-"""Views that are damaged or gone: nothing is lost, and the next step is told."""
+"""Damaged or missing views: nothing is lost, and the next step is printed."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ WANTED = "The windmill is in Kestrelford"
 
 @pytest.fixture
 def memory(tmp_path: Path) -> CommandLine:
-    """So many items that some are in the index of words; no embedder."""
+    """Enough memories that some are in the text index; no embedder."""
     settings = Settings(home=str(tmp_path))
     with Engine.open(settings=settings) as engine:
         position = engine.do(RememberItem("wanted", WANTED), by=Context()).position
@@ -28,7 +28,7 @@ def memory(tmp_path: Path) -> CommandLine:
 
 
 def hurt(memory: CommandLine, sql: str) -> None:
-    """Do something to the file that Everloop never does."""
+    """Change the database in a way that Everloop never does."""
     db = apsw.Connection(str(memory.home / "everloop.db"))
     db.execute(sql)
     db.close()

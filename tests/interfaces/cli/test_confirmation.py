@@ -1,4 +1,4 @@
-"""What cannot be taken lightly is asked first; where nobody can answer, it is refused."""
+"""Confirmation: risky commands ask first, and are refused without a terminal."""
 
 import pytest
 from tests.interfaces.cli.commandline import CommandLine

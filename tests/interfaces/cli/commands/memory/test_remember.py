@@ -1,4 +1,4 @@
-"""Taking things in, changing them and letting them go: remember, revise, rate, pin, forget."""
+"""Saving, changing and forgetting memories: remember, revise, rate, pin, forget."""
 
 import pytest
 from tests.interfaces.cli.commandline import CommandLine
@@ -11,13 +11,13 @@ from everloop.settings import Settings
 
 @pytest.fixture
 def memory(everloop: CommandLine) -> CommandLine:
-    """A command line without an embedder: words alone are searched."""
+    """A command line without an embedder: keyword search only."""
     everloop.environment["EVERLOOP_MEMORY_EMBEDDER"] = "none"
     return everloop
 
 
 def take_in(memory: CommandLine, *words: str) -> str:
-    """Remember something as the user; the id of the item."""
+    """Save a memory as the user and return its id."""
     answer = memory.typed("remember", *words, "--json")
     assert answer.code == 0, answer.out
     return str(answer.document["item_id"])
@@ -151,7 +151,7 @@ def test_unpinning_an_unpinned_memory_records_nothing(memory: CommandLine) -> No
 
 @pytest.fixture
 def pivotal(memory: CommandLine) -> list[str]:
-    """As many pivotal items as are pinned by themselves, the oldest first."""
+    """As many pivotal memories as are pinned automatically, oldest first."""
     memory.environment["EVERLOOP_MEMORY_PINS_MAX"] = "2"
     return [take_in(memory, text, "--significance", "3") for text in ("Ada keeps bees", "Red roof")]
 
@@ -270,7 +270,7 @@ def test_grants_are_listed_and_revoked(memory: CommandLine) -> None:
     (grant,) = memory.typed("grants", "list", "--json").document
     assert (grant["principal"], grant["scopes"]) == ("ada", ["project:*", "user"])
     assert "ada" in memory.typed("grants", "list").out
-    assert "may ask no more" in memory.typed("grants", "revoke", "ada").out
+    assert "has no access" in memory.typed("grants", "revoke", "ada").out
     assert memory.typed("grants", "list", "--json").document == []
 
 
@@ -325,5 +325,5 @@ def test_an_empty_filter_result_differs_from_an_empty_memory(memory: CommandLine
     assert "No memories yet" in memory.typed("memories").out
     take_in(memory, "The key is under the mat")
     assert "without filters" in memory.typed("memories", "--kind", "quote").out
-    assert "without the filter" in memory.typed("recall", "key", "--scope", "global").out
+    assert "without filters" in memory.typed("recall", "key", "--scope", "global").out
     assert "filter" not in memory.typed("recall", "zebra", "--mode", "text").out
