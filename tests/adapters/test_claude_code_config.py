@@ -45,7 +45,7 @@ def test_each_scope_has_its_files(tmp_path: Path) -> None:
     )
 
 
-def test_installing_where_nothing_is_writes_the_server_and_every_hook(where: Files) -> None:
+def test_installing_from_scratch_writes_the_server_and_every_hook(where: Files) -> None:
     _write(installed(where, COMMAND))
     server = _json(where.servers)["mcpServers"]["everloop"]
     assert server["command"] == "/opt/bin/everloop"
@@ -61,7 +61,7 @@ def test_installing_twice_changes_nothing_the_second_time(where: Files) -> None:
     assert installed(where, COMMAND) == []
 
 
-def test_a_hook_that_others_came_after_is_left_in_its_place(where: Files) -> None:
+def test_our_hook_keeps_its_place_before_later_ones(where: Files) -> None:
     _write(installed(where, COMMAND))
     settings = _json(where.settings)
     settings["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "say done"}]})
@@ -70,7 +70,7 @@ def test_a_hook_that_others_came_after_is_left_in_its_place(where: Files) -> Non
 
 
 @pytest.mark.promise("P-HOST-1")
-def test_what_others_wrote_stays_and_taking_ours_out_gives_the_file_back(where: Files) -> None:
+def test_other_settings_stay_and_uninstalling_restores_the_file(where: Files) -> None:
     where.settings.parent.mkdir()
     text = json.dumps(THEIRS, indent=4)  # four spaces, and no newline at the end
     where.settings.write_text(text)
@@ -84,14 +84,14 @@ def test_what_others_wrote_stays_and_taking_ours_out_gives_the_file_back(where: 
     assert not where.servers.exists()
 
 
-def test_an_older_command_of_ours_is_replaced_and_not_added_to(where: Files) -> None:
+def test_an_older_command_of_ours_is_replaced(where: Files) -> None:
     _write(installed(where, ["everloop"]))
     _write(installed(where, COMMAND))
     for groups in _json(where.settings)["hooks"].values():
         assert len(groups) == 1
 
 
-def test_ours_in_somebody_elses_group_goes_alone(where: Files) -> None:
+def test_uninstalling_removes_only_our_hook_from_a_shared_group(where: Files) -> None:
     where.settings.parent.mkdir()
     both = [{"command": "everloop hook stop"}, {"command": "say done"}]
     where.settings.write_text(json.dumps({"hooks": {"Stop": [{"matcher": "", "hooks": both}]}}))
@@ -99,7 +99,7 @@ def test_ours_in_somebody_elses_group_goes_alone(where: Files) -> None:
     assert _json(where.settings)["hooks"]["Stop"] == [{"matcher": "", "hooks": both[1:]}]
 
 
-def test_what_only_looks_like_ours_stays(where: Files) -> None:
+def test_a_similar_hook_of_others_stays(where: Files) -> None:
     where.settings.parent.mkdir()
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": "everloop backup"}, 7]}, "odd"]}})
     where.settings.write_text(text)
@@ -114,7 +114,7 @@ def test_a_server_of_another_name_stays(where: Files) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}'])
-def test_a_file_that_makes_no_sense_is_left_alone(where: Files, text: str) -> None:
+def test_an_invalid_file_is_left_alone(where: Files, text: str) -> None:
     where.settings.parent.mkdir()
     where.settings.write_text(text)
     with pytest.raises(Invalid):
@@ -162,6 +162,6 @@ def test_the_diff_shows_what_is_added(where: Files) -> None:
     assert not any(line.startswith("-") and "numStartups" in line and "," in line for line in lines)
 
 
-def test_a_place_that_takes_no_file_is_unavailable() -> None:
+def test_an_unwritable_folder_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="cannot be written"):
         Change(Path("/proc/everloop.json"), None, "{}").write()

@@ -37,7 +37,7 @@ def until_ended(heard: SimpleQueue[LiveText]) -> str:
     return text
 
 
-def test_words_come_to_all_the_others_once_and_in_order(tmp_path: Path) -> None:
+def test_text_reaches_all_other_processes_once_and_in_order(tmp_path: Path) -> None:
     said = [f"{number} wörter €𝄞 " for number in range(300)]
     with (
         process(tmp_path / "live", conducts=True) as (live, mine),
@@ -60,7 +60,7 @@ def test_words_come_to_all_the_others_once_and_in_order(tmp_path: Path) -> None:
         assert list((tmp_path / "live").iterdir()) == []
 
 
-def test_a_file_that_is_none_of_ours_is_passed_over(tmp_path: Path) -> None:
+def test_a_foreign_file_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "strange").write_bytes(b"\xff no JSON")
     (tmp_path / "empty").touch()
     with process(tmp_path, conducts=True) as (live, _), process(tmp_path, conducts=False) as other:
@@ -70,7 +70,7 @@ def test_a_file_that_is_none_of_ours_is_passed_over(tmp_path: Path) -> None:
         live.end("trn-1")
 
 
-def test_one_who_comes_later_hears_all_of_it(tmp_path: Path) -> None:
+def test_a_late_process_receives_the_whole_text(tmp_path: Path) -> None:
     with process(tmp_path, conducts=True) as (live, _):
         live.begin("home", "../trn")
         live.append("../trn", "Half an ")
@@ -84,8 +84,8 @@ def test_one_who_comes_later_hears_all_of_it(tmp_path: Path) -> None:
             assert late.so_far() == []
 
 
-def test_what_a_dead_process_left_is_cleared_and_ended_for_all(tmp_path: Path) -> None:
-    dead, conducts = LiveAnswers(), threading.Event()
+def test_files_of_a_crashed_process_are_removed_and_their_answers_end(tmp_path: Path) -> None:
+    dead, conducts = Live(), threading.Event()
     conducts.set()
     left = Overhearing(tmp_path, dead, conducts)
     left.start()
@@ -100,9 +100,7 @@ def test_what_a_dead_process_left_is_cleared_and_ended_for_all(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("conducts", [True, False])
-def test_a_disk_that_takes_no_words_takes_none_from_those_who_watch(
-    tmp_path: Path, conducts: bool
-) -> None:
+def test_a_failing_disk_does_not_affect_local_watchers(tmp_path: Path, conducts: bool) -> None:
     (tmp_path / "live").write_text("this is no folder")
     with process(tmp_path / "live", conducts=conducts) as (live, heard):
         live.begin("home", "trn-1")

@@ -42,7 +42,7 @@ def test_the_year_is_in_order_and_every_question_has_an_answer() -> None:
     assert (said[-1].at - said[0].at).days > 350
 
 
-def test_something_was_said_lately_and_nothing_that_is_still_to_come() -> None:
+def test_there_are_recent_messages_and_none_in_the_future() -> None:
     last = list(exchanges(NOW))[-1].at
     assert timedelta(0) < NOW - last < timedelta(days=3)
 
@@ -50,18 +50,18 @@ def test_something_was_said_lately_and_nothing_that_is_still_to_come() -> None:
 @pytest.mark.parametrize(
     "now", [datetime(2025, 6, 1, tzinfo=UTC), datetime(2026, 1, 10, tzinfo=UTC)]
 )
-def test_what_was_said_stays_in_order_whenever_it_is_loaded(now: datetime) -> None:
+def test_messages_are_in_order_whenever_the_demo_is_loaded(now: datetime) -> None:
     said = [one.at for one in exchanges(now)]
     assert said == sorted(said)
     assert said[-1] < now
 
 
-def test_what_lessons_quote_was_said() -> None:
+def test_quotes_of_lessons_occur_in_messages() -> None:
     words = "\n".join(one.question for one in exchanges(NOW))
     assert all(quote in words for lesson in kept().lesson for quote in lesson.quotes)
 
 
-def test_messages_keep_the_days_on_which_they_were_said(loaded: tuple[Engine, Loaded]) -> None:
+def test_messages_keep_their_original_days(loaded: tuple[Engine, Loaded]) -> None:
     engine, done = loaded
     with engine.reading() as reader:
         first = threads.from_day(reader, "home", "2025-01-06", "2025-01-07")
@@ -71,7 +71,7 @@ def test_messages_keep_the_days_on_which_they_were_said(loaded: tuple[Engine, Lo
     assert done.messages == 2 * len(list(exchanges(NOW)))
 
 
-def test_memories_that_disagree_stand_side_by_side(loaded: tuple[Engine, Loaded]) -> None:
+def test_contradicting_memories_coexist(loaded: tuple[Engine, Loaded]) -> None:
     engine, _ = loaded
     with engine.reading() as reader:
         who = asker(reader, OWNER)
@@ -83,14 +83,14 @@ def test_memories_that_disagree_stand_side_by_side(loaded: tuple[Engine, Loaded]
     ]
 
 
-def test_lessons_are_on_trial_and_some_stand(loaded: tuple[Engine, Loaded]) -> None:
+def test_some_lessons_are_on_trial_and_some_are_promoted(loaded: tuple[Engine, Loaded]) -> None:
     engine, _ = loaded
     lessons = engine.lessons.page(OWNER, (), limit=50, offset=0).lessons
     assert {"pending", "active", "promoted"} == {lesson.status for lesson in lessons}
     assert all(lesson.evidence for lesson in lessons if lesson.author == "user")
 
 
-def test_a_log_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_log_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
     with Engine.open(tmp_path, settings=SETTINGS) as engine:
         engine.memory.remember(RememberItem("mem-mine", "Mine."), by=USER)
         head = engine.log.head
@@ -100,7 +100,7 @@ def test_a_log_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
         assert engine.log.head == head
 
 
-def test_the_log_of_the_demo_is_whole(tmp_path: Path) -> None:
+def test_the_demo_log_verifies(tmp_path: Path) -> None:
     load_demo(tmp_path / "home", SETTINGS, system_world(LOCK_WAIT_S))
     with Engine.open(tmp_path / "home", settings=SETTINGS) as engine:
         assert verify(engine.log).ok
@@ -122,7 +122,7 @@ def test_a_log_with_a_year_in_it_verifies_while_it_is_open(
     assert verify(loaded[0].log).ok
 
 
-def test_what_models_took_is_spread_over_the_year(loaded: tuple[Engine, Loaded]) -> None:
+def test_model_usage_is_spread_over_the_year(loaded: tuple[Engine, Loaded]) -> None:
     engine, _ = loaded
     with engine.reading() as reader:
         rows = reader.rows("SELECT at, purpose FROM thread_calls")
@@ -131,7 +131,7 @@ def test_what_models_took_is_spread_over_the_year(loaded: tuple[Engine, Loaded])
     assert {purpose for _, purpose in rows} == {"answer", "summary"}
 
 
-def test_the_home_thread_has_another_way_and_stands_on_the_first(
+def test_the_home_thread_has_an_alternative_branch_and_stays_on_the_first(
     loaded: tuple[Engine, Loaded],
 ) -> None:
     engine, _ = loaded

@@ -47,7 +47,9 @@ def feedback_of(talking: Parlour) -> list[str]:
     return [one.kind for one in talking.engine.log.records() if one.kind == FeedbackGiven.wire]
 
 
-def test_words_after_an_answer_are_heard_with_what_it_was_shown(talking: Parlour) -> None:
+def test_a_message_after_an_answer_is_checked_with_the_lessons_the_answer_was_shown(
+    talking: Parlour,
+) -> None:
     first, second = said(talking, "Plant it.", WORDS)
     with talking.engine.reading() as reader:
         assert heard_in(reader, first.message_id) is None
@@ -59,7 +61,7 @@ def test_words_after_an_answer_are_heard_with_what_it_was_shown(talking: Parlour
     assert [turn.text for turn in words.before] == ["Plant it.", "I asked first."]
 
 
-def test_blame_is_weighed_once_and_given_as_feedback(talking: Parlour) -> None:
+def test_blame_becomes_feedback_once(talking: Parlour) -> None:
     _, second = said(talking, "Plant it.", WORDS)
     model = ScriptedModel([blamed()])
     feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
@@ -71,7 +73,7 @@ def test_blame_is_weighed_once_and_given_as_feedback(talking: Parlour) -> None:
     assert '"purpose":"feedback"' in str(calls[-1])
 
 
-def test_what_was_heard_is_the_users_own_word_and_goes_with_the_message(talking: Parlour) -> None:
+def test_feedback_counts_as_the_users_and_is_deleted_with_the_message(talking: Parlour) -> None:
     _, second = said(talking, "Plant it.", WORDS)
     model = ScriptedModel([blamed()])
     feedback = Feedback(talking.engine.log, lambda: talking.engine.listener(model))
@@ -89,7 +91,7 @@ def test_what_was_heard_is_the_users_own_word_and_goes_with_the_message(talking:
     assert len(model.asked) == 1
 
 
-def test_what_an_agent_says_in_a_thread_is_not_heard_as_the_user(talking: Parlour) -> None:
+def test_an_agents_message_does_not_count_as_user_feedback(talking: Parlour) -> None:
     said(talking, "Plant it.")
     by_agent = talking.say(WORDS, by=Context(actor="agent:x", session="s"))
     talking.until_ended(by_agent.turn_id)
@@ -101,7 +103,7 @@ def _thumbs_down(talking: Parlour) -> int:
     return talking.engine.lessons.find("user", "les-1").thumbs_down
 
 
-def test_it_is_heard_in_the_background_and_a_model_that_is_away_harms_nothing(
+def test_feedback_is_detected_in_the_background_and_an_unavailable_model_does_no_harm(
     talking: Parlour,
 ) -> None:
     model = ScriptedModel([blamed()])
@@ -116,7 +118,7 @@ def test_it_is_heard_in_the_background_and_a_model_that_is_away_harms_nothing(
     assert feedback.problem is None
 
 
-def test_what_was_taken_back_is_not_heard(talking: Parlour) -> None:
+def test_a_deleted_message_gives_no_feedback(talking: Parlour) -> None:
     _, second = said(talking, "Plant it.", WORDS)
     talking.talk.retract(second.message_id, "a slip", USER)
     model = ScriptedModel([blamed()])

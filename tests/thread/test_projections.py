@@ -59,7 +59,7 @@ def lived(talking: Parlour) -> None:
 @pytest.mark.parametrize(
     "view", [view.name for view in PROJECTIONS if view.name.startswith("thread")]
 )
-def test_every_view_of_conversations_rebuilt_equals_the_live_one(tmp_path: Path, view: str) -> None:
+def test_rebuilt_thread_projections_equal_the_live_ones(tmp_path: Path, view: str) -> None:
     with parlour(tmp_path, ["One.", [NOTE, DECIDE], "Two.", "Three.", "Four."]) as talking:
         lived(talking)
         log = talking.engine.log
@@ -77,7 +77,7 @@ def _dumped(log: Log, name: str) -> list[Any]:
         return list(view.dump(reader.db))
 
 
-def test_what_was_taken_back_is_as_if_it_had_never_been(tmp_path: Path) -> None:
+def test_a_deleted_message_leaves_no_trace_in_queries(tmp_path: Path) -> None:
     told = [_last_prompt(tmp_path / str(slip), slip=slip) for slip in (False, True)]
     assert told[0] == told[1]
 
@@ -103,7 +103,7 @@ def _last_prompt(folder: Path, *, slip: bool) -> tuple[Prompt, list[str], list[s
         return prompt, [hit.item.text for hit in found], [hit.item.kind for hit in found]
 
 
-def test_an_answer_that_was_edited_away_is_in_no_later_prompt(tmp_path: Path) -> None:
+def test_an_answer_replaced_by_an_edit_is_in_no_later_prompt(tmp_path: Path) -> None:
     with parlour(tmp_path, ["Plum.", "Pear.", "Next."]) as talking:
         first = talking.say("Which fruit?")
         talking.until_ended(first.turn_id)

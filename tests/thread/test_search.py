@@ -76,7 +76,7 @@ def texts(searched: Searched) -> list[str]:
     return [one.message.text for one in searched.found]
 
 
-def test_as_many_are_found_in_a_thread_as_there_are_however_much_others_speak_of_it(
+def test_a_search_in_one_thread_finds_enough_hits_even_if_other_threads_match_more(
     engine: Engine,
 ) -> None:
     assert {one.message.thread_id for one in found(engine).found} == {"long"}
@@ -89,14 +89,14 @@ def test_as_many_are_found_in_a_thread_as_there_are_however_much_others_speak_of
     assert found(engine, Narrow("none")).found == ()
 
 
-def test_a_stretch_of_time_narrows_it(engine: Engine) -> None:
+def test_a_search_can_be_limited_to_a_time_range(engine: Engine) -> None:
     since, before = BEGIN + timedelta(days=10), BEGIN + timedelta(days=12)
     told = texts(found(engine, only=Filter(since=since, before=before)))
     assert sorted(told) == ["Plums, plums, plums 10", "Plums, plums, plums 11"]
 
 
 @pytest.mark.parametrize(("mode", "source"), [("semantic", "meaning"), ("hybrid", "both")])
-def test_what_was_said_is_found_by_its_meaning(
+def test_messages_are_found_by_meaning(
     engine: Engine, tmp_path: Path, mode: Mode, source: str
 ) -> None:
     space = VectorSpace(VectorCache(tmp_path / "meaning.db"), WordEmbedder())
@@ -116,7 +116,7 @@ def test_a_hit_leads_to_its_place_in_the_thread(engine: Engine) -> None:
     assert [one.role for one in page.messages] == ["user"]
 
 
-def test_messages_of_one_instant_are_all_on_their_pages_and_each_once(engine: Engine) -> None:
+def test_paging_returns_messages_with_equal_timestamps_exactly_once(engine: Engine) -> None:
     at = datetime(2024, 2, 2, tzinfo=UTC).isoformat()
     chat = Chat("same", "Same", tuple(Said(f"x{n}", "user", str(n), at) for n in range(25)))
     done = Importer(engine.log, engine, USER, batch=10).run(Letters(chat))

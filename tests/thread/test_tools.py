@@ -64,7 +64,7 @@ def notes(talking: Parlour, sort: str) -> list[tuple[str, str]]:
     return [(note.title, note.text) for note in found if note.sort == sort]
 
 
-def test_the_model_is_offered_every_tool_with_its_form(talking: Parlour) -> None:
+def test_the_model_is_offered_every_tool_with_its_schema(talking: Parlour) -> None:
     told(talking, "Hello.")
     offered = {tool.name: tool for tool in talking.model.asked[-1][0].tools}
     assert set(offered) == OURS
@@ -73,7 +73,7 @@ def test_the_model_is_offered_every_tool_with_its_form(talking: Parlour) -> None
         assert tool.schema["type"] == "object"
 
 
-def test_recall_finds_memories_and_what_was_said(talking: Parlour) -> None:
+def test_recall_finds_memories_and_messages(talking: Parlour) -> None:
     told(talking, "The plums are ripe in August.")
     talking.engine.do(RememberItem("mem-jam", "Plum jam needs lemon."))
     _, found = used(talking, "recall", query="plums")
@@ -81,7 +81,7 @@ def test_recall_finds_memories_and_what_was_said(talking: Parlour) -> None:
     assert "The plums are ripe in August." in found
 
 
-def test_searching_messages_finds_what_was_said_and_no_other_memory(talking: Parlour) -> None:
+def test_message_search_finds_messages_and_no_other_memories(talking: Parlour) -> None:
     said = told(talking, "The plums are ripe in August.")
     talking.engine.do(RememberItem("mem-jam", "Plum jam needs lemon."))
     _, found = used(talking, "search_messages", query="plums")
@@ -98,7 +98,9 @@ def test_zoom_opens_a_day_down_to_its_messages(talking: Parlour) -> None:
     assert f"user ({said.message_id}): The plums are ripe in August." in seen
 
 
-def test_what_the_model_remembers_is_its_own_and_goes_with_the_question(talking: Parlour) -> None:
+def test_a_memory_of_the_model_is_its_own_claim_and_is_deleted_with_the_question(
+    talking: Parlour,
+) -> None:
     sent, kept = used(talking, "remember", text="The cat is called Ada.", title="Cat")
     item_id = kept.removeprefix("Kept as ").rstrip(".")
     item = talking.engine.memory.find("user", item_id)
@@ -110,7 +112,7 @@ def test_what_the_model_remembers_is_its_own_and_goes_with_the_question(talking:
         talking.engine.memory.find("user", item_id)
 
 
-def test_a_lesson_that_the_model_proposes_is_pending_and_goes_with_the_question(
+def test_a_lesson_proposed_by_the_model_is_pending_and_is_deleted_with_the_question(
     talking: Parlour,
 ) -> None:
     sent, said = used(
@@ -138,7 +140,7 @@ def test_a_lesson_that_the_model_proposes_is_pending_and_goes_with_the_question(
         ("note_intent", {"text": "Buy a spade."}, "intent", ("Buy a spade.", "Buy a spade.")),
     ],
 )
-def test_what_the_model_notes_is_kept_and_goes_with_the_question(
+def test_notes_of_the_model_are_stored_and_deleted_with_the_question(
     talking: Parlour, tool: str, arguments: dict[str, str], sort: str, noted: tuple[str, str]
 ) -> None:
     sent, _ = used(talking, tool, **arguments)
@@ -147,7 +149,7 @@ def test_what_the_model_notes_is_kept_and_goes_with_the_question(
     assert notes(talking, sort) == []
 
 
-def test_a_topic_that_is_open_is_noted_on_and_not_opened_again(talking: Parlour) -> None:
+def test_a_note_on_an_open_topic_does_not_open_it_again(talking: Parlour) -> None:
     _, first = used(talking, "note_topic", title="Plums", note="Ripe.")
     _, second = used(talking, "note_topic", title="plums", note="Eaten.")
     assert first == second

@@ -44,12 +44,12 @@ def talking(tmp_path: Path) -> Generator[Parlour]:
         yield opened
 
 
-def test_what_is_said_is_answered(talking: Parlour) -> None:
+def test_a_message_gets_an_answer(talking: Parlour) -> None:
     assert talking.ask("Hi.") == "Hello."
     assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
 
 
-def test_the_same_letter_says_it_once(talking: Parlour) -> None:
+def test_sending_with_the_same_idempotency_key_sends_once(talking: Parlour) -> None:
     first = talking.say("Hi.", letter="a")
     second = talking.say("Hi.", letter="a")
     talking.until_ended(first.turn_id)
@@ -73,7 +73,7 @@ def test_a_second_message_waits_and_is_answered_with_the_first_answer_before_it(
         assert prompt.messages[2].parts == (Text("Second?"),)
 
 
-def test_stopping_keeps_what_had_come(tmp_path: Path) -> None:
+def test_stopping_keeps_the_text_so_far(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
         sent = talking.say("Tell me.")
         talking.until_streaming(sent.turn_id)
@@ -87,7 +87,7 @@ def test_stopping_keeps_what_had_come(tmp_path: Path) -> None:
                 break
 
 
-def test_a_turn_that_waits_can_be_stopped_and_is_never_sent(tmp_path: Path) -> None:
+def test_a_queued_turn_can_be_stopped_and_is_never_sent(tmp_path: Path) -> None:
     go = gate()
     with parlour(tmp_path, [["One.", go], "Two."]) as talking:
         first, second = talking.say("First?"), talking.say("Second?")
@@ -99,7 +99,7 @@ def test_a_turn_that_waits_can_be_stopped_and_is_never_sent(tmp_path: Path) -> N
         assert len(talking.model.asked) == 1
 
 
-def test_a_model_that_fails_leaves_a_failed_turn_with_what_came_and_what_to_do(
+def test_a_failing_model_leaves_a_failed_turn_with_its_text_and_a_hint(
     tmp_path: Path,
 ) -> None:
     broken = ModelFailed("the line is dead", hint="Try again.")
@@ -123,7 +123,7 @@ def test_a_model_that_fails_leaves_a_failed_turn_with_what_came_and_what_to_do(
     ],
     ids=["key", "half", "long", "cancelled", "exit"],
 )
-def test_whatever_an_adapter_raises_the_turn_fails_in_words_and_the_next_is_answered(
+def test_any_adapter_exception_fails_the_turn_with_a_message_and_the_next_is_answered(
     tmp_path: Path, problem: BaseException
 ) -> None:
     with parlour(tmp_path, [["Some ", problem], "Better."]) as talking:
@@ -166,7 +166,7 @@ class BrittleStream:
 
 
 @pytest.mark.promise("P-THREAD-1")
-def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open(
+def test_an_adapter_that_fails_on_start_or_stop_leaves_no_open_turn(
     tmp_path: Path,
 ) -> None:
     with parlour(tmp_path, Brittle([["Half ", gate(), "never"]])) as talking:
@@ -181,7 +181,7 @@ def test_an_adapter_that_breaks_while_it_is_stopped_or_begun_leaves_no_turn_open
 
 
 @pytest.mark.promise("P-THREAD-1")
-def test_words_that_no_log_can_keep_and_answers_without_an_end_are_answers_all_the_same(
+def test_unencodable_text_and_endless_answers_still_become_answers(
     tmp_path: Path,
 ) -> None:
     limits = TurnSettings(characters_max=1_000)
@@ -195,7 +195,7 @@ def test_words_that_no_log_can_keep_and_answers_without_an_end_are_answers_all_t
         assert talking.ask("And?") == "Next."
 
 
-def test_another_answer_is_a_sibling_and_the_first_one_stays_on_its_branch(
+def test_regenerating_adds_a_branch_and_the_first_answer_stays_on_its_own(
     talking: Parlour,
 ) -> None:
     first = talking.say("Hi.")
@@ -207,7 +207,7 @@ def test_another_answer_is_a_sibling_and_the_first_one_stays_on_its_branch(
     assert talking.said() == [("user", "Hi."), ("assistant", "Hello.")]
 
 
-def test_an_answer_that_streams_while_the_thread_goes_elsewhere_lands_on_its_own_branch(
+def test_an_answer_lands_on_its_own_branch_even_if_the_thread_is_switched_meanwhile(
     tmp_path: Path,
 ) -> None:
     go = gate()
@@ -222,7 +222,7 @@ def test_an_answer_that_streams_while_the_thread_goes_elsewhere_lands_on_its_own
         assert talking.said() == [("user", "Hi."), ("assistant", "New.")]
 
 
-def test_what_was_said_can_be_said_anew(talking: Parlour) -> None:
+def test_a_message_can_be_edited(talking: Parlour) -> None:
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
     with pytest.raises(Invalid):
@@ -233,7 +233,7 @@ def test_what_was_said_can_be_said_anew(talking: Parlour) -> None:
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_who_goes_elsewhere_meanwhile_takes_no_other_answer_along(
+def test_switching_branches_meanwhile_does_not_move_a_regenerated_answer(
     talking: Parlour, anew: bool
 ) -> None:
     first = talking.say("Hi.")
@@ -256,7 +256,7 @@ def test_who_goes_elsewhere_meanwhile_takes_no_other_answer_along(
     assert talking.answer(sent).text == "Again."
 
 
-def test_a_letter_is_for_one_thread_and_one_set_of_files(talking: Parlour) -> None:
+def test_an_idempotency_key_is_bound_to_one_thread_and_one_set_of_files(talking: Parlour) -> None:
     there = talking.talk.open("There", USER)
     letter = Letter("Hi.", letter_id="one")
     first = talking.talk.send(HOME, letter, USER)
@@ -268,7 +268,7 @@ def test_a_letter_is_for_one_thread_and_one_set_of_files(talking: Parlour) -> No
         talking.talk.send(HOME, Letter("Hi.", (file,), letter_id="one"), USER)
 
 
-def test_what_could_not_be_said_anew_is_said_when_it_is_sent_again(talking: Parlour) -> None:
+def test_a_failed_edit_succeeds_when_it_is_sent_again(talking: Parlour) -> None:
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
     letter = Letter("Good morning.", letter_id="again")
@@ -287,7 +287,7 @@ def test_what_could_not_be_said_anew_is_said_when_it_is_sent_again(talking: Parl
     assert talking.talk.edit(first.message_id, letter, USER) == second
 
 
-def test_going_back_can_be_seen_before_and_undone_after(talking: Parlour) -> None:
+def test_a_rewind_can_be_previewed_and_undone(talking: Parlour) -> None:
     first = talking.say("Hi.")
     talking.until_ended(first.turn_id)
     talking.ask("And?")
@@ -299,7 +299,7 @@ def test_going_back_can_be_seen_before_and_undone_after(talking: Parlour) -> Non
     assert len(talking.said()) == 4
 
 
-def test_taking_a_message_back_takes_its_answer_and_its_memory(talking: Parlour) -> None:
+def test_deleting_a_message_deletes_its_answer_and_its_memory(talking: Parlour) -> None:
     sent = talking.say("My locker is 4711.")
     talking.until_ended(sent.turn_id)
     talking.remembered()
@@ -320,7 +320,7 @@ def test_a_hidden_message_is_in_no_prompt(talking: Parlour) -> None:
     assert "plum" not in str(prompt)
 
 
-def test_the_ledger_of_a_prompt_is_kept_before_it_is_sent(talking: Parlour) -> None:
+def test_the_ledger_of_a_prompt_is_recorded_before_it_is_sent(talking: Parlour) -> None:
     sent = talking.say("Hi.")
     talking.until_ended(sent.turn_id)
     records = list(talking.engine.log.records())
@@ -332,7 +332,7 @@ def test_the_ledger_of_a_prompt_is_kept_before_it_is_sent(talking: Parlour) -> N
     assert {section.name for section in kept.sections} >= {"you", "dialogue", "question"}
 
 
-def test_a_tool_is_run_recorded_and_told_to_the_model(tmp_path: Path) -> None:
+def test_a_tool_is_run_and_recorded_and_its_result_goes_to_the_model(tmp_path: Path) -> None:
     call = ToolCall("c1", "remember", {"text": "The cat is called Ada."})
     with parlour(tmp_path, [["Let me note that.", call], "Noted."]) as talking:
         sent = talking.say("My cat is called Ada.")
@@ -355,7 +355,7 @@ def test_a_tool_is_run_recorded_and_told_to_the_model(tmp_path: Path) -> None:
     ],
     ids=["unknown", "malformed", "impossible"],
 )
-def test_a_tool_that_fails_is_told_to_the_model_and_the_turn_goes_on(
+def test_a_tool_error_goes_to_the_model_and_the_turn_continues(
     tmp_path: Path, call: ToolCall
 ) -> None:
     with parlour(tmp_path, [[call], "Sorry."]) as talking:
@@ -365,7 +365,7 @@ def test_a_tool_that_fails_is_told_to_the_model_and_the_turn_goes_on(
         assert talking.answer(sent).text == "Sorry."
 
 
-def test_a_model_that_only_wants_tools_must_answer_in_the_end(tmp_path: Path) -> None:
+def test_the_number_of_tool_rounds_is_limited(tmp_path: Path) -> None:
     call = ToolCall("c", "recall", {"query": "x"})
     rounds = PLAIN.thread.answer.tool_rounds_max
     with parlour(tmp_path, [[call]] * rounds + [[Delta("Well.")]]) as talking:
@@ -373,7 +373,7 @@ def test_a_model_that_only_wants_tools_must_answer_in_the_end(tmp_path: Path) ->
         assert talking.model.asked[-1][0].tools == ()
 
 
-def test_a_turn_that_a_dead_process_had_sent_is_left_uncertain_with_what_was_saved(
+def test_a_turn_sent_by_a_crashed_process_becomes_uncertain_with_its_saved_text(
     tmp_path: Path,
 ) -> None:
     world = Stage().world
@@ -393,7 +393,7 @@ def test_a_turn_that_a_dead_process_had_sent_is_left_uncertain_with_what_was_sav
         assert talking.model.asked == []
 
 
-def test_a_turn_that_waited_when_the_process_died_is_answered(tmp_path: Path) -> None:
+def test_a_turn_queued_before_a_crash_is_answered(tmp_path: Path) -> None:
     with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
         running = Running(engine, PLAIN, ScriptedModel())
         running.talk.home(USER)
@@ -403,7 +403,7 @@ def test_a_turn_that_waited_when_the_process_died_is_answered(tmp_path: Path) ->
         assert talking.answer(sent).text == "Here I am."
 
 
-def test_threads_are_apart(talking: Parlour) -> None:
+def test_threads_are_independent(talking: Parlour) -> None:
     other = talking.talk.open("Garden", USER)
     talking.ask("In the garden.", thread=other)
     assert talking.said() == []

@@ -73,13 +73,13 @@ def _full(name: str) -> Section:
     return Section(name, "should", pieces, tokens_max=most, stays=100)
 
 
-def test_ten_years_of_talk_stay_bounded_and_any_day_can_be_found(tmp_path: Path) -> None:
+def test_ten_years_of_messages_stay_within_bounds_and_any_day_can_be_found(tmp_path: Path) -> None:
     _live_through(tmp_path, 60)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_ten_years_with_a_hundred_thousand_messages_stay_bounded_and_any_day_can_be_found(
+def test_ten_years_with_100_000_messages_stay_within_bounds_and_any_day_can_be_found(
     tmp_path: Path,
 ) -> None:
     _live_through(tmp_path, 100_000)
@@ -109,7 +109,7 @@ def _prompt_steps(folder: Path, *, years: int) -> int:
     return sum(steps)
 
 
-def test_what_is_open_is_found_as_quickly_after_many_turns_as_after_few(tmp_path: Path) -> None:
+def test_open_notes_are_found_as_quickly_after_many_turns_as_after_few(tmp_path: Path) -> None:
     few, many = (_opening_steps(tmp_path / str(turns), turns=turns) for turns in (5, 100))
     assert many <= 1.2 * few
 

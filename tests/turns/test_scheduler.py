@@ -34,7 +34,7 @@ with parlour(Path(sys.argv[1]), [["So far ", threading.Event(), "never"]]) as ta
 """
 
 
-def test_two_at_work_have_one_conductor_and_the_other_takes_over(tmp_path: Path) -> None:
+def test_of_two_processes_one_runs_the_turns_and_the_other_takes_over(tmp_path: Path) -> None:
     with parlour(tmp_path, ["One.", "Two."]) as first:
         assert first.running.turns.leads.wait(60)
         with parlour(tmp_path, ["Three."], ids_from=1_000) as second:
@@ -47,7 +47,7 @@ def test_two_at_work_have_one_conductor_and_the_other_takes_over(tmp_path: Path)
             assert second.ask("Still there?") == "Three."
 
 
-def test_when_the_conductor_is_killed_another_leaves_its_turn_uncertain_and_answers_the_next(
+def test_after_a_kill_another_process_marks_the_turn_uncertain_and_answers_the_next(
     tmp_path: Path,
 ) -> None:
     root = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_when_the_conductor_is_killed_another_leaves_its_turn_uncertain_and_answ
             assert len(talking.model.asked) == 1
 
 
-def test_closing_keeps_what_had_come(tmp_path: Path) -> None:
+def test_closing_keeps_the_text_so_far(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"]]) as talking:
         sent = talking.say("Tell me.")
         talking.until_streaming(sent.turn_id)
@@ -74,7 +74,7 @@ def test_closing_keeps_what_had_come(tmp_path: Path) -> None:
         assert (answer.state, answer.text) == ("stopped", "Half ")
 
 
-def test_a_branch_that_left_while_an_answer_came_goes_on_without_it(tmp_path: Path) -> None:
+def test_a_branch_forked_during_an_answer_continues_without_it(tmp_path: Path) -> None:
     go = gate()
     with parlour(tmp_path, [["One ", go, "done."], "Two.", "Two again."]) as talking:
         first = talking.say("First?")
@@ -106,7 +106,7 @@ def test_a_turn_that_is_sent_on_one_branch_is_never_sent_on_another(tmp_path: Pa
         assert len(talking.model.asked) == 2
 
 
-def test_what_waits_on_another_branch_is_answered_when_the_thread_stands_there_again(
+def test_a_turn_queued_on_another_branch_is_answered_after_switching_back(
     tmp_path: Path,
 ) -> None:
     go = gate()
@@ -132,7 +132,7 @@ def test_a_stop_that_another_process_recorded_ends_the_answer(tmp_path: Path) ->
         assert talking.turn(sent).phase == "stopped"
 
 
-def test_an_answer_to_what_was_taken_back_ends_and_leaves_nothing(tmp_path: Path) -> None:
+def test_deleting_a_message_cancels_its_answer(tmp_path: Path) -> None:
     with parlour(tmp_path, [["Half ", gate(), "never"], "Next."]) as talking:
         sent = talking.say("My locker is 4711.")
         talking.until_streaming(sent.turn_id)
@@ -142,7 +142,7 @@ def test_an_answer_to_what_was_taken_back_ends_and_leaves_nothing(tmp_path: Path
         assert "4711" not in str(talking.model.asked[1])
 
 
-def test_another_model_goes_on_where_the_first_left_off(tmp_path: Path) -> None:
+def test_the_model_can_be_changed_within_a_thread(tmp_path: Path) -> None:
     models = [ScriptedModel(["I am one."], name="one"), ScriptedModel(["I am two."], name="two")]
     with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
         running = Running(engine, PLAIN, models[0])
@@ -162,7 +162,7 @@ def test_another_model_goes_on_where_the_first_left_off(tmp_path: Path) -> None:
         assert "I am one." in str(models[1].asked[0][0].messages)
 
 
-def test_a_model_that_cannot_be_had_is_a_failed_turn_and_the_conductor_goes_on(
+def test_an_unavailable_model_fails_the_turn_and_the_scheduler_continues(
     tmp_path: Path,
 ) -> None:
     with parlour(tmp_path, []) as talking:
@@ -172,8 +172,8 @@ def test_a_model_that_cannot_be_had_is_a_failed_turn_and_the_conductor_goes_on(
         assert talking.running.turns.problem is None
 
 
-def test_words_that_are_empty_do_not_pass_for_the_end(tmp_path: Path) -> None:
-    heard: list[LiveText] = []
+def test_an_empty_chunk_does_not_end_an_answer(tmp_path: Path) -> None:
+    heard: list[Words] = []
     script: list[Step] = [Delta(""), "One ", Delta(""), "two."]
     with parlour(tmp_path, [script]) as talking:
         talking.running.turns.live.watch(heard.append)
@@ -182,7 +182,7 @@ def test_words_that_are_empty_do_not_pass_for_the_end(tmp_path: Path) -> None:
     assert [(words.offset, words.text) for words in heard] == [(0, "One "), (4, "two."), (8, "")]
 
 
-def test_what_a_tool_notes_stands_where_the_answer_is_given(tmp_path: Path) -> None:
+def test_notes_of_a_tool_are_recorded_on_the_branch_of_the_answer(tmp_path: Path) -> None:
     go = gate()
     call = ToolCall("c", "note_decision", {"text": "We plant plums."})
     with parlour(tmp_path, [["Hm. ", go, call], "Noted.", "Other."]) as talking:
@@ -212,7 +212,7 @@ def test_the_same_edit_sent_twice_is_one_edit(tmp_path: Path) -> None:
         assert refused.value.hint
 
 
-def test_a_home_thread_that_was_planted_and_never_opened_is_opened(tmp_path: Path) -> None:
+def test_a_half_created_home_thread_is_opened(tmp_path: Path) -> None:
     with Engine.open(tmp_path, settings=PLAIN, world=Stage().world) as engine:
         engine.log.plant("thread:home", actor="user")
         running = Running(engine, PLAIN, ScriptedModel())
@@ -221,7 +221,7 @@ def test_a_home_thread_that_was_planted_and_never_opened_is_opened(tmp_path: Pat
             assert threads.thread(reader, HOME).title == "Home"
 
 
-def test_what_landed_on_another_branch_is_remembered_when_the_thread_stands_there(
+def test_an_answer_on_another_branch_is_indexed_after_switching_to_it(
     tmp_path: Path,
 ) -> None:
     go = gate()

@@ -21,7 +21,7 @@ from everloop.testing.deterministic import Stage
 QUICK = CaptureSettings(poll_s=0.001, checkpoint_bytes=1_000)
 
 
-class Yard:
+class CaptureHarness:
     """A folder to capture from, and an engine that it goes into."""
 
     def __init__(self, folder: Path) -> None:
@@ -81,8 +81,8 @@ def words(report: Report) -> list[str]:
 
 
 @pytest.fixture
-def yard(tmp_path: Path) -> Iterator[Yard]:
-    made = Yard(tmp_path)
+def harness(tmp_path: Path) -> Iterator[CaptureHarness]:
+    made = CaptureHarness(tmp_path)
     yield made
     made.engine.close()
 
@@ -90,17 +90,19 @@ def yard(tmp_path: Path) -> Iterator[Yard]:
 # -- finding ---------------------------------------------------------------------------------------
 
 
-def test_every_kind_of_source_is_found_and_others_are_left_alone(yard: Yard) -> None:
-    yard.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
-    yard.write("shop/docs/learnings.md", "- Flush before you rename files\n")
-    yard.write("shop/README.md", "- This is no rule at all\n")
-    yard.write("shop/.git/CLAUDE.md", "- Hidden folders are left alone\n")
-    yard.write("shop/node_modules/x/CLAUDE.md", "- Others' packages are left alone\n")
-    yard.write("-home-ada-shop/memory/tone.md", "---\ntype: feedback\n---\nBe brief in replies.\n")
-    yard.say("-home-ada-shop/s-1.jsonl", "never push to main")
-    yard.say("-home-ada-shop/agent-7.jsonl", "never listen to agents")
-    yard.write("more.jsonl", '{"description": "Ask first", "body": "Ask before deleting."}\n')
-    report = yard.folder().read()
+def test_every_kind_of_source_is_found_and_others_are_left_alone(harness: CaptureHarness) -> None:
+    harness.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
+    harness.write("shop/docs/learnings.md", "- Flush before you rename files\n")
+    harness.write("shop/README.md", "- This is no rule at all\n")
+    harness.write("shop/.git/CLAUDE.md", "- Hidden folders are left alone\n")
+    harness.write("shop/node_modules/x/CLAUDE.md", "- Others' packages are left alone\n")
+    harness.write(
+        "-home-ada-shop/memory/tone.md", "---\ntype: feedback\n---\nBe brief in replies.\n"
+    )
+    harness.say("-home-ada-shop/s-1.jsonl", "never push to main")
+    harness.say("-home-ada-shop/agent-7.jsonl", "never listen to agents")
+    harness.write("more.jsonl", '{"description": "Ask first", "body": "Ask before deleting."}\n')
+    report = harness.folder().read()
     assert report.troubles == ()
     assert {(caught.name, caught.description, caught.scope) for caught in report.caught} == {
         ("CLAUDE.md", "Use two spaces for indentation", "project:shop"),
@@ -111,148 +113,156 @@ def test_every_kind_of_source_is_found_and_others_are_left_alone(yard: Yard) -> 
     }
 
 
-def test_a_single_file_may_be_named(yard: Yard) -> None:
-    path = yard.write("notes/learnings.md", "- Flush before you rename files\n")
-    assert words(yard.folder(path).read()) == ["Flush before you rename files"]
+def test_a_single_file_may_be_named(harness: CaptureHarness) -> None:
+    path = harness.write("notes/learnings.md", "- Flush before you rename files\n")
+    assert words(harness.folder(path).read()) == ["Flush before you rename files"]
 
 
-def test_a_memory_folder_without_transcripts_is_for_a_project_of_its_own(yard: Yard) -> None:
-    yard.write("-home-ada-shop/memory/tone.md", "- Always be brief in replies\n")
-    [caught] = yard.folder().read().caught
+def test_a_memory_folder_without_transcripts_is_for_a_project_of_its_own(
+    harness: CaptureHarness,
+) -> None:
+    harness.write("-home-ada-shop/memory/tone.md", "- Always be brief in replies\n")
+    [caught] = harness.folder().read().caught
     assert caught.scope == "project:home-ada-shop"
 
 
-def test_a_projects_own_settings_folder_is_for_the_project(yard: Yard) -> None:
-    yard.write("shop/.claude/CLAUDE.md", "- Use two spaces for indentation\n")
-    [caught] = yard.folder().read().caught
+def test_a_projects_own_settings_folder_is_for_the_project(harness: CaptureHarness) -> None:
+    harness.write("shop/.claude/CLAUDE.md", "- Use two spaces for indentation\n")
+    [caught] = harness.folder().read().caught
     assert caught.scope == "project:shop"
 
 
-def test_a_given_scope_is_for_all_of_it(yard: Yard) -> None:
-    yard.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
-    yard.say("s.jsonl", "never push to main")
-    report = yard.folder(scope="team:web").read()
+def test_a_given_scope_applies_to_all_sources(harness: CaptureHarness) -> None:
+    harness.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
+    harness.say("s.jsonl", "never push to main")
+    report = harness.folder(scope="team:web").read()
     assert {caught.scope for caught in report.caught} == {"team:web"}
     with pytest.raises(Invalid):
-        yard.folder(scope="nonsense")
+        harness.folder(scope="nonsense")
 
 
-def test_a_place_without_anything_is_an_error(yard: Yard) -> None:
+def test_a_missing_path_is_an_error(harness: CaptureHarness) -> None:
     with pytest.raises(NotFound):
-        yard.folder(yard.root / "nowhere").read()
+        harness.folder(harness.root / "nowhere").read()
 
 
-def test_links_are_not_followed(yard: Yard) -> None:
-    outside = yard.root.parent / "secret"
+def test_links_are_not_followed(harness: CaptureHarness) -> None:
+    outside = harness.root.parent / "secret"
     outside.mkdir()
     (outside / "CLAUDE.md").write_text("- Tell nobody about this place\n")
-    os.symlink(outside, yard.root / "linked")
-    os.symlink(outside / "CLAUDE.md", yard.root / "CLAUDE.md")
-    assert yard.folder().read() == Report()
+    os.symlink(outside, harness.root / "linked")
+    os.symlink(outside / "CLAUDE.md", harness.root / "CLAUDE.md")
+    assert harness.folder().read() == Report()
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", "s-1.jsonl"])
-def test_a_link_that_is_named_outright_is_reported_and_not_followed(yard: Yard, name: str) -> None:
-    outside = yard.root.parent / "secret"
+def test_a_symbolic_link_given_directly_is_reported_and_not_followed(
+    harness: CaptureHarness, name: str
+) -> None:
+    outside = harness.root.parent / "secret"
     outside.write_text("- Tell nobody about this place\n")
-    os.symlink(outside, yard.root / name)
-    report = yard.folder(yard.root / name).read()
+    os.symlink(outside, harness.root / name)
+    report = harness.folder(harness.root / name).read()
     assert report.caught == ()
     assert [trouble.name for trouble in report.troubles] == [name]
 
 
-def test_a_broken_transcript_does_not_hide_whose_memory_folder_it_is(yard: Yard) -> None:
-    yard.write("-p/a.jsonl", "broken\n" + '{"type": "summary"}\n')
-    yard.say("-p/b.jsonl", "what is this?")
-    yard.write("-p/memory/tone.md", "- Always be brief in replies\n")
-    [caught] = yard.folder().read().caught
+def test_a_broken_transcript_does_not_hide_whose_memory_folder_it_is(
+    harness: CaptureHarness,
+) -> None:
+    harness.write("-p/a.jsonl", "broken\n" + '{"type": "summary"}\n')
+    harness.say("-p/b.jsonl", "what is this?")
+    harness.write("-p/memory/tone.md", "- Always be brief in replies\n")
+    [caught] = harness.folder().read().caught
     assert caught.scope == "project:shop"
 
 
-def test_no_path_of_the_machine_reaches_the_log(yard: Yard) -> None:
-    yard.say("-home-ada-shop/s-1.jsonl", "never push to main")
-    yard.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
-    yard.folder().read()
-    yard.engine.close()
-    content = yard.path.read_bytes()
+def test_no_path_of_the_machine_reaches_the_log(harness: CaptureHarness) -> None:
+    harness.say("-home-ada-shop/s-1.jsonl", "never push to main")
+    harness.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
+    harness.folder().read()
+    harness.engine.close()
+    content = harness.path.read_bytes()
     assert b"/home/ada" not in content
-    assert str(yard.root).encode() not in content
-    yard.open()
+    assert str(harness.root).encode() not in content
+    harness.open()
 
 
 # -- growing files ---------------------------------------------------------------------------------
 
 
-def test_a_transcript_is_read_on_from_where_it_stopped_also_after_a_restart(yard: Yard) -> None:
-    path = yard.say("s-1.jsonl", "never push to main")
-    folder = yard.folder()
+def test_a_transcript_is_resumed_from_its_last_offset_even_after_a_restart(
+    harness: CaptureHarness,
+) -> None:
+    path = harness.say("s-1.jsonl", "never push to main")
+    folder = harness.folder()
     assert words(folder.read()) == ["never push to main"]
-    yard.say("s-1.jsonl", "always run the linter first")
+    harness.say("s-1.jsonl", "always run the linter first")
     assert words(folder.read()) == ["always run the linter first"]
-    yard.reopen()
-    head = yard.engine.log.head
-    assert yard.folder().read() == Report()
-    assert yard.engine.log.head == head
-    yard.say("s-1.jsonl", "use uv instead of pip")
-    assert words(yard.folder().read()) == ["use uv instead of pip"]
+    harness.reopen()
+    head = harness.engine.log.head
+    assert harness.folder().read() == Report()
+    assert harness.engine.log.head == head
+    harness.say("s-1.jsonl", "use uv instead of pip")
+    assert words(harness.folder().read()) == ["use uv instead of pip"]
     assert path.exists()
 
 
-def test_the_mark_in_the_log_is_where_the_reading_goes_on(yard: Yard) -> None:
-    path = yard.say("s-1.jsonl", "never push to main")
-    yard.folder().read()
+def test_reading_resumes_at_the_offset_in_the_log(harness: CaptureHarness) -> None:
+    path = harness.say("s-1.jsonl", "never push to main")
+    harness.folder().read()
     size = path.stat().st_size
     broken = b"x" * size  # if anything before the mark were parsed again, this would be reported
     content = path.read_bytes()
     assert len(content) < 1_024
     path.write_bytes(content + line("use uv instead of pip") + b"\n")
-    assert words(yard.folder().read()) == ["use uv instead of pip"]
+    assert words(harness.folder().read()) == ["use uv instead of pip"]
     path.write_bytes(broken + b"\n" + line("prefer tuples over lists") + b"\n")
-    report = yard.folder().read()
+    report = harness.folder().read()
     assert words(report) == ["prefer tuples over lists"]
     assert len(report.troubles) == 1
 
 
-def test_talk_without_corrections_is_noted_once_in_a_while(yard: Yard) -> None:
-    folder = yard.folder()
-    head = yard.engine.log.head
+def test_offsets_without_corrections_are_recorded_occasionally(harness: CaptureHarness) -> None:
+    folder = harness.folder()
+    head = harness.engine.log.head
     for number in range(50):
-        yard.say("s-1.jsonl", f"what is {number}?")
+        harness.say("s-1.jsonl", f"what is {number}?")
         folder.read()
-    noted = yard.engine.log.head - head
+    noted = harness.engine.log.head - head
     assert 5 <= noted <= 15
 
 
 @pytest.mark.promise("P-CAP-2")
 def test_a_transcript_that_was_replaced_is_read_again_and_nothing_is_proposed_twice(
-    yard: Yard,
+    harness: CaptureHarness,
 ) -> None:
-    path = yard.say("s-1.jsonl", "never push to main", "always run the linter first")
-    folder = yard.folder()
+    path = harness.say("s-1.jsonl", "never push to main", "always run the linter first")
+    folder = harness.folder()
     folder.read()
     path.unlink()
-    yard.say("s-1.jsonl", "always run the linter first", "use uv instead of pip")
+    harness.say("s-1.jsonl", "always run the linter first", "use uv instead of pip")
     assert words(folder.read()) == ["use uv instead of pip"]
 
 
 @pytest.mark.promise("P-CAP-2")
-def test_a_malformed_line_is_reported_by_name_and_skipped(yard: Yard) -> None:
-    yard.say("s-1.jsonl", "never push to main")
-    with (yard.root / "s-1.jsonl").open("ab") as file:
+def test_a_malformed_line_is_reported_by_name_and_skipped(harness: CaptureHarness) -> None:
+    harness.say("s-1.jsonl", "never push to main")
+    with (harness.root / "s-1.jsonl").open("ab") as file:
         file.write(b'{"type": "user", broken\n')
-    yard.say("s-1.jsonl", "always run the linter first")
-    report = yard.folder().read()
+    harness.say("s-1.jsonl", "always run the linter first")
+    report = harness.folder().read()
     assert words(report) == ["never push to main", "always run the linter first"]
     [trouble] = report.troubles
     assert trouble.name == "s-1.jsonl"
     assert trouble.problem.startswith("at byte ")
 
 
-def test_a_line_of_json_with_new_words_names_the_lesson_it_was(yard: Yard) -> None:
-    yard.write("more.jsonl", '{"id": "1", "description": "Use npm", "quote": "npm"}\n')
-    folder = yard.folder()
+def test_a_changed_json_line_names_the_lesson_it_replaces(harness: CaptureHarness) -> None:
+    harness.write("more.jsonl", '{"id": "1", "description": "Use npm", "quote": "npm"}\n')
+    folder = harness.folder()
     [first] = folder.read().caught
-    with (yard.root / "more.jsonl").open("a") as file:
+    with (harness.root / "more.jsonl").open("a") as file:
         file.write('{"id": "1", "description": "Use pnpm"}\n{"description": 3}\n')
     report = folder.read()
     assert [caught.replaces for caught in report.caught] == [first.lesson_id]
@@ -262,9 +272,9 @@ def test_a_line_of_json_with_new_words_names_the_lesson_it_was(yard: Yard) -> No
 # -- pages -----------------------------------------------------------------------------------------
 
 
-def test_a_page_that_did_not_change_is_not_opened_again(yard: Yard) -> None:
-    path = yard.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
-    folder = yard.folder()
+def test_a_page_that_did_not_change_is_not_opened_again(harness: CaptureHarness) -> None:
+    path = harness.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
+    folder = harness.folder()
     folder.read()
     stamp = path.stat()
     path.write_text("- Use two tabs!! for indentation\n")
@@ -272,11 +282,13 @@ def test_a_page_that_did_not_change_is_not_opened_again(yard: Yard) -> None:
     assert folder.read() == Report()
 
 
-def test_a_changed_page_names_what_it_said_before(yard: Yard) -> None:
-    yard.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
-    folder = yard.folder()
+def test_a_changed_page_names_the_lesson_it_replaces(harness: CaptureHarness) -> None:
+    harness.write("shop/CLAUDE.md", "- Use two spaces for indentation\n")
+    folder = harness.folder()
     [first] = folder.read().caught
-    yard.write("shop/CLAUDE.md", "- Use four spaces for indentation\n- Never mock the database\n")
+    harness.write(
+        "shop/CLAUDE.md", "- Use four spaces for indentation\n- Never mock the database\n"
+    )
     found = {caught.description: caught.replaces for caught in folder.read().caught}
     assert found == {
         "Use four spaces for indentation": first.lesson_id,
@@ -284,23 +296,23 @@ def test_a_changed_page_names_what_it_said_before(yard: Yard) -> None:
     }
 
 
-def test_one_bad_page_does_not_hold_up_the_others(yard: Yard) -> None:
-    (yard.root / "memory").mkdir()
-    (yard.root / "memory" / "bad.md").write_bytes(b"\xff")
-    yard.write("memory/worse.md", "---\nname: worse\n")
-    yard.write("memory/good.md", "- Never mock the database\n")
-    folder = yard.folder()
+def test_one_bad_page_does_not_block_the_others(harness: CaptureHarness) -> None:
+    (harness.root / "memory").mkdir()
+    (harness.root / "memory" / "bad.md").write_bytes(b"\xff")
+    harness.write("memory/worse.md", "---\nname: worse\n")
+    harness.write("memory/good.md", "- Never mock the database\n")
+    folder = harness.folder()
     report = folder.read()
     assert words(report) == ["Never mock the database"]
     assert {trouble.name for trouble in report.troubles} == {"bad.md", "worse.md"}
     assert folder.read() == Report()
 
 
-def test_a_page_of_too_many_entries_says_so(yard: Yard) -> None:
+def test_a_page_with_too_many_entries_is_reported(harness: CaptureHarness) -> None:
     rules = "".join(f"- Rule number {number} says something\n" for number in range(4))
-    yard.write("CLAUDE.md", rules)
+    harness.write("CLAUDE.md", rules)
     limits = CaptureSettings(entries_max=3)
-    folder = CaptureFolder(yard.root, Catcher(yard.engine.log, yard.engine), limits)
+    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, harness.engine.do), limits)
     report = folder.read()
     assert len(report.caught) == 3
     assert [trouble.problem for trouble in report.troubles] == [
@@ -345,37 +357,37 @@ class Watching:
         assert not self.thread.is_alive()
 
 
-def test_a_watcher_takes_in_what_comes(yard: Yard) -> None:
-    watching = Watching(yard.folder())
-    yard.say("s-1.jsonl", "never push to main")
+def test_a_watcher_captures_new_entries(harness: CaptureHarness) -> None:
+    watching = Watching(harness.folder())
+    harness.say("s-1.jsonl", "never push to main")
     assert words(watching.wait()) == ["never push to main"]
-    yard.say("s-1.jsonl", "always run the linter first")
+    harness.say("s-1.jsonl", "always run the linter first")
     assert words(watching.wait()) == ["always run the linter first"]
     watching.end()
 
 
-def test_a_watcher_of_a_folder_that_is_not_there_yet_says_so_once_and_goes_on(yard: Yard) -> None:
-    root = yard.root / "later"
-    watching = Watching(yard.folder(root))
+def test_a_watcher_reports_a_missing_folder_once_and_continues(harness: CaptureHarness) -> None:
+    root = harness.root / "later"
+    watching = Watching(harness.folder(root))
     assert "no file or folder" in watching.wait().troubles[0].problem
-    yard.say("later/s-1.jsonl", "never push to main")
+    harness.say("later/s-1.jsonl", "never push to main")
     assert words(watching.wait()) == ["never push to main"]
     watching.end()
     assert len(watching.told) == 2
 
 
 @pytest.mark.promise("P-CAP-2")
-def test_a_watcher_outlives_a_log_that_cannot_be_written_for_a_while(yard: Yard) -> None:
+def test_a_watcher_survives_a_temporarily_unwritable_log(harness: CaptureHarness) -> None:
     broken = threading.Event()
     broken.set()
 
     def do(command: Any, **more: Any) -> Any:
         if broken.is_set():
             raise Unavailable("the disk is full")
-        return yard.engine.do(command, **more)
+        return harness.engine.do(command, **more)
 
-    yard.say("s-1.jsonl", "never push to main")
-    folder = CaptureFolder(yard.root, Catcher(yard.engine.log, FunctionBus(do)), QUICK)
+    harness.say("s-1.jsonl", "never push to main")
+    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, do), QUICK)
     watching = Watching(folder)
     assert watching.wait().troubles[0].problem == "the disk is full"
     broken.clear()
@@ -383,12 +395,12 @@ def test_a_watcher_outlives_a_log_that_cannot_be_written_for_a_while(yard: Yard)
     watching.end()
 
 
-def test_a_watcher_stops_aloud_at_a_log_that_contradicts_itself(yard: Yard) -> None:
+def test_a_watcher_stops_with_an_error_on_a_corrupt_log(harness: CaptureHarness) -> None:
     def do(command: Any, **more: Any) -> Any:
         del command, more
         raise Corrupt("the log contradicts itself")
 
-    yard.say("s-1.jsonl", "never push to main")
-    watching = Watching(CaptureFolder(yard.root, Catcher(yard.engine.log, FunctionBus(do)), QUICK))
+    harness.say("s-1.jsonl", "never push to main")
+    watching = Watching(CaptureFolder(harness.root, Catcher(harness.engine.log, do), QUICK))
     watching.thread.join(30)
     assert isinstance(watching.error, Corrupt)

@@ -70,18 +70,18 @@ def test_a_page_of_guidance_is_one_entry() -> None:
     assert entry.body.endswith("**Why:** mocks hid a broken migration.")
 
 
-def test_the_kind_of_a_page_may_stand_below_metadata() -> None:
+def test_the_type_of_a_page_may_be_under_metadata() -> None:
     page = "---\nname: a\nmetadata:\n  type: project\n---\nFrozen until Thursday.\n"
     assert guidance(page, name="a.md", scope="user") == []
 
 
 @pytest.mark.parametrize("kind", ["user", "project", "reference"])
-def test_a_page_that_says_what_is_and_not_what_to_do_is_passed_over(kind: str) -> None:
+def test_a_descriptive_page_is_skipped(kind: str) -> None:
     page = FEEDBACK.replace("type: feedback", f"type: {kind}")
     assert guidance(page, name="x.md", scope="user") == []
 
 
-def test_the_index_of_a_memory_folder_is_passed_over() -> None:
+def test_the_index_of_a_memory_folder_is_skipped() -> None:
     page = "- [No mocks](no_mocks.md): integration tests use a real database\n"
     assert guidance(page, name="MEMORY.md", scope="user") == []
 
@@ -91,12 +91,12 @@ def test_a_page_without_front_matter_is_a_list() -> None:
     assert entry.description == "Never mock the database"
 
 
-def test_front_matter_that_cannot_be_read_is_refused() -> None:
+def test_invalid_front_matter_is_rejected() -> None:
     with pytest.raises(Invalid, match="not closed"):
         guidance("---\nname: x\n", name="x.md", scope="user")
 
 
-def test_a_page_that_is_not_utf8_is_refused_by_line() -> None:
+def test_a_page_that_is_not_utf8_is_rejected_with_its_line() -> None:
     with pytest.raises(Invalid, match="line 2: not UTF-8"):
         decoded(b"fine\n\xff\n")
 

@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "lines.jsonl"
 
 
-def test_only_what_is_new_is_read(path: Path) -> None:
+def test_only_new_lines_are_read(path: Path) -> None:
     path.write_bytes(b"1\n2\n")
     first, mark = rest(path, Mark())
     with path.open("ab") as file:
@@ -39,7 +39,7 @@ def test_only_what_is_new_is_read(path: Path) -> None:
     assert (first, rest(path, mark)[0]) == ([b"1", b"2"], [b"3"])
 
 
-def test_a_line_that_is_not_finished_waits(path: Path) -> None:
+def test_an_unfinished_line_is_left_for_the_next_read(path: Path) -> None:
     path.write_bytes(b'{"a": 1}\n{"b": ')
     first, mark = rest(path, Mark())
     with path.open("ab") as file:
@@ -47,7 +47,7 @@ def test_a_line_that_is_not_finished_waits(path: Path) -> None:
     assert (first, rest(path, mark)[0]) == ([b'{"a": 1}'], [b'{"b": 2}'])
 
 
-def test_a_last_line_without_an_end_counts_once_it_is_whole(path: Path) -> None:
+def test_a_last_line_without_a_line_break_is_read_once_it_is_complete_json(path: Path) -> None:
     path.write_bytes(b'{"a": 1}\n{"b": 2}')
     first, mark = rest(path, Mark())
     with path.open("ab") as file:
@@ -62,7 +62,7 @@ def test_a_truncated_file_is_read_from_its_start(path: Path) -> None:
     assert rest(path, mark)[0] == [b"4"]
 
 
-def test_a_file_that_took_anothers_place_is_read_from_its_start(path: Path) -> None:
+def test_a_replaced_file_is_read_from_its_start(path: Path) -> None:
     path.write_bytes(b"1\n2\n3\n")
     _, mark = rest(path, Mark())
     path.rename(path.with_suffix(".old"))
@@ -86,7 +86,7 @@ def test_a_line_longer_than_a_piece_is_read_whole(path: Path) -> None:
     assert rest(path, Mark(), SMALL)[0] == [b"x" * 3_000 + b"\n", b"1"]
 
 
-def test_a_line_that_is_too_long_is_passed_over_and_reported(path: Path) -> None:
+def test_a_too_long_line_is_skipped_and_reported(path: Path) -> None:
     path.write_bytes(b"1\n" + b"x" * 9_000 + b"\n2\n")
     troubles: list[str] = []
     lines: list[bytes] = []
@@ -100,7 +100,7 @@ def test_a_line_that_is_too_long_is_passed_over_and_reported(path: Path) -> None
     assert troubles == ["at byte 2: a line has more than 4,096 bytes"]
 
 
-def test_a_long_line_without_an_end_is_waited_for(path: Path) -> None:
+def test_an_unfinished_long_line_is_left_for_the_next_read(path: Path) -> None:
     for length in (3_000, 9_000):
         path.write_bytes(b"x" * length)
         assert rest(path, Mark(), SMALL) == ([], Mark())
@@ -120,7 +120,7 @@ def test_a_link_is_not_followed(path: Path) -> None:
     ),
     cuts=st.lists(st.integers(0, 20_000), max_size=5),
 )
-def test_however_a_file_grows_every_line_is_read_once(
+def test_every_line_of_a_growing_file_is_read_exactly_once(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[int]
 ) -> None:
     path = tmp_path_factory.mktemp("grow") / "f.jsonl"

@@ -30,7 +30,7 @@ def text_block(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def test_what_a_user_typed_is_heard() -> None:
+def test_user_messages_are_parsed() -> None:
     said = spoken(line("never push to main"))
     assert said is not None
     assert (said.kind, said.text, said.turn_id, said.session) == (
@@ -71,7 +71,7 @@ def test_blocks_of_text_are_one_message() -> None:
         line(message=None),
     ],
 )
-def test_what_no_user_typed_is_passed_over(passed_over: bytes) -> None:
+def test_lines_not_typed_by_the_user_are_skipped(passed_over: bytes) -> None:
     assert spoken(passed_over) is None
 
 
@@ -89,7 +89,7 @@ def test_an_interrupt_is_an_event_of_its_own(tail: str) -> None:
     assert entries([said], scope="", characters_max=800) == []
 
 
-def test_an_assistants_words_are_heard_and_never_captured() -> None:
+def test_assistant_messages_are_parsed_but_never_captured() -> None:
     content = [text_block("Always run the linter first."), {"type": "tool_use", "id": "x"}]
     said = spoken(
         line(content, type="assistant", message={"role": "assistant", "content": content})
@@ -137,7 +137,7 @@ def test_only_the_name_of_a_folder_is_taken(cwd: str, folder: str) -> None:
 
 
 @pytest.mark.parametrize("timestamp", ["", "yesterday", "2026-03-01T22:38:47"])
-def test_a_time_that_is_none_is_left_out(timestamp: str) -> None:
+def test_an_invalid_timestamp_is_left_out(timestamp: str) -> None:
     said = spoken(line(timestamp=timestamp))
     assert said is not None
     assert said.at == ""

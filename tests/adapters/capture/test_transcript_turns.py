@@ -79,7 +79,7 @@ def test_an_assistants_lines_are_one_turn_with_the_lessons_it_reported(path: Pat
     assert assistant.at == datetime(2026, 3, 1, 10, 0, 4, tzinfo=UTC)
 
 
-def test_only_the_newest_turns_are_heard_and_only_a_few_are_before_each(path: Path) -> None:
+def test_only_the_newest_turns_are_processed_with_a_few_before_each(path: Path) -> None:
     with path.open("ab") as file:
         for second in range(21, 40):
             file.write(line("user", f"and {second}", second))
@@ -88,7 +88,7 @@ def test_only_the_newest_turns_are_heard_and_only_a_few_are_before_each(path: Pa
     assert all(len(each.before) == LIMITS.turns_max for each in heard)
 
 
-def test_only_the_end_of_a_long_transcript_is_looked_at(path: Path) -> None:
+def test_only_the_end_of_a_long_transcript_is_read(path: Path) -> None:
     path.write_bytes(line("user", "x" * 5_000, 1) + b"".join(TALK))
     small = SentimentSettings(tail_bytes=2_000)
     assert [each.text for each in heard_in(path, SHOWN, small)] == [
@@ -123,7 +123,7 @@ def shown(engine: Engine, by: Context = HOST) -> list[str]:
         return [each.lesson_id for each in shown_in(reader, by, limit=20)]
 
 
-def test_what_a_session_was_shown_is_known_newest_first(engine: Engine) -> None:
+def test_lessons_shown_in_a_session_are_listed_newest_first(engine: Engine) -> None:
     engine.do(ShowManifest(("les-1",), "ctx-1"), by=HOST)
     engine.do(ShowManifest(("les-2", "les-1", "les-9"), "ctx-2"), by=HOST)
     assert shown(engine) == ["les-2", "les-1"]
@@ -131,13 +131,13 @@ def test_what_a_session_was_shown_is_known_newest_first(engine: Engine) -> None:
     assert shown(engine, Context(actor="agent:other", session="s-1")) == []
 
 
-def test_a_manifest_that_was_taken_back_was_not_shown(engine: Engine) -> None:
+def test_a_retracted_manifest_counts_as_not_shown(engine: Engine) -> None:
     receipt = engine.do(ShowManifest(("les-1",), "ctx-1"), by=HOST)
     engine.log.retract([receipt.position], reason="x", actor="user")
     assert shown(engine) == []
 
 
-def test_a_host_that_was_shut_out_is_told_nothing_about_what_it_saw(engine: Engine) -> None:
+def test_a_revoked_host_gets_no_information_about_shown_lessons(engine: Engine) -> None:
     engine.do(ShowManifest(("les-1",), "ctx-1"), by=HOST)
     engine.do(GrantAudience(HOST.actor, ("project:other",)))
     assert shown(engine) == []
@@ -149,7 +149,7 @@ def _hear(engine: Engine, path: Path, model: ScriptedModel) -> list[str]:
     return [outcome.kind for outcome in outcomes]
 
 
-def test_a_session_that_was_shown_nothing_is_not_listened_to(engine: Engine, path: Path) -> None:
+def test_a_session_without_shown_lessons_is_not_processed(engine: Engine, path: Path) -> None:
     assert _hear(engine, path, ScriptedModel()) == []
 
 

@@ -94,7 +94,7 @@ def test_texts_become_unit_vectors_in_their_order(url: str) -> None:
     assert Endpoint.keys == ["Bearer secret"]
 
 
-def test_many_texts_are_asked_for_in_batches(url: str) -> None:
+def test_many_texts_are_embedded_in_batches(url: str) -> None:
     EndpointEmbedder(url, "model", dimensions=8).embed(["x"] * 150)
     assert [len(body["input"]) for body in Endpoint.asked] == [64, 64, 22]
 
@@ -105,7 +105,7 @@ def test_vectors_of_another_length_are_refused_with_a_hint(url: str) -> None:
     assert "dimensions" in refusal.value.hint
 
 
-def test_an_error_or_a_silent_server_is_a_failed_model_and_not_a_crash(url: str) -> None:
+def test_an_error_or_a_missing_server_raises_model_failed(url: str) -> None:
     Endpoint.status = 500
     with pytest.raises(ModelFailed, match="500"):
         EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
@@ -124,7 +124,7 @@ def test_an_error_or_a_silent_server_is_a_failed_model_and_not_a_crash(url: str)
         ({"values": []}, "vectors of equal length"),
     ],
 )
-def test_an_answer_that_is_no_vector_is_a_failed_model_that_says_what_is_wrong(
+def test_an_invalid_vector_raises_model_failed_with_the_problem(
     url: str, first: Any, told: str
 ) -> None:
     Endpoint.first = first
@@ -132,13 +132,13 @@ def test_an_answer_that_is_no_vector_is_a_failed_model_that_says_what_is_wrong(
         EndpointEmbedder(url, "model", dimensions=8).embed(["x", "y"])
 
 
-def test_an_answer_that_never_ends_inside_is_a_failed_model(url: str) -> None:
+def test_deeply_nested_json_raises_model_failed(url: str) -> None:
     Endpoint.raw = b'{"data":' + b"[" * 100_000
     with pytest.raises(ModelFailed, match="did not return embeddings"):
         EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
 
 
-def test_however_long_a_vector_is_it_becomes_a_unit_vector(url: str) -> None:
+def test_a_vector_of_any_magnitude_becomes_a_unit_vector(url: str) -> None:
     Endpoint.first = [1e60] * 8
     assert np.allclose(EndpointEmbedder(url, "model", dimensions=8).embed(["x"]), 8**-0.5)
 
@@ -149,26 +149,26 @@ def test_too_few_vectors_are_refused(url: str) -> None:
         EndpointEmbedder(url, "model", dimensions=8).embed(["x", "y", "z"])
 
 
-def test_an_answer_that_breaks_off_is_a_failed_model(url: str) -> None:
+def test_a_truncated_response_raises_model_failed(url: str) -> None:
     Endpoint.cut = 30
     with pytest.raises(ModelFailed, match="failed"):
         EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
 
 
-def test_an_answer_that_comes_drop_by_drop_is_not_waited_for(url: str) -> None:
+def test_a_slow_response_times_out(url: str) -> None:
     Endpoint.raw, Endpoint.drops_s = b" " * 10_000, 0.05
     with pytest.raises(ModelFailed, match="too long"):
         EndpointEmbedder(url, "model", dimensions=8, timeout_s=0.2).embed(["x"])
 
 
-def test_a_busy_endpoint_is_not_told_to_have_another_key(url: str) -> None:
+def test_the_hint_for_a_busy_endpoint_does_not_blame_the_key(url: str) -> None:
     Endpoint.status = 429
     with pytest.raises(ModelFailed, match="429") as refusal:
         EndpointEmbedder(url, "model", dimensions=8).embed(["x"])
     assert "key" not in refusal.value.hint
 
 
-def test_vectors_of_two_lengths_are_not_of_one_model() -> None:
+def test_dimensions_are_part_of_the_model_name() -> None:
     short, long = (EndpointEmbedder("http://x/v1", "model", dimensions=n) for n in (8, 16))
     assert short.name != long.name
 
@@ -178,7 +178,7 @@ def test_an_address_must_be_http() -> None:
         EndpointEmbedder("file:///etc/passwd", "model", dimensions=8)
 
 
-def test_a_hub_model_without_its_package_is_a_failed_model_that_names_the_command() -> None:
+def test_a_missing_hub_package_raises_model_failed_with_the_install_command() -> None:
     chosen = chosen_embedder(MemorySettings(embedder="hub"))
     assert chosen is not None
     with pytest.raises(ModelFailed, match="fastembed") as refusal:
@@ -194,7 +194,7 @@ def test_the_settings_choose_the_embedder(url: str) -> None:
     assert chosen_embedder(MemorySettings(embedder="none")) is None
 
 
-def test_a_question_waits_for_a_slow_endpoint_as_long_as_is_set(tmp_path: Path, url: str) -> None:
+def test_a_query_waits_for_a_slow_endpoint_up_to_the_set_timeout(tmp_path: Path, url: str) -> None:
     settings = Settings(
         memory=MemorySettings(
             embedder="endpoint", endpoint=url, endpoint_dimensions=8, endpoint_wait_s=0.1

@@ -54,7 +54,7 @@ def test_texts_become_unit_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
         ([[1.0] * 8, [float("inf")] * 8], "infinite or undefined"),
     ],
 )
-def test_what_is_no_vector_for_each_text_is_a_failed_model(
+def test_a_wrong_number_or_shape_of_vectors_raises_model_failed(
     monkeypatch: pytest.MonkeyPatch, rows: list[Any], told: str
 ) -> None:
     with pytest.raises(ModelFailed, match=told):

@@ -36,7 +36,7 @@ def test_no_texts_give_no_rows(embedder: GraniteEmbedder) -> None:
     assert embedder.embed([]).shape == (0, embedder.dimensions)
 
 
-def test_the_same_thing_in_other_words_is_closer_than_another_thing(
+def test_a_paraphrase_is_closer_than_another_topic(
     embedder: GraniteEmbedder,
 ) -> None:
     reset = "How do I reset my password?"
@@ -44,7 +44,7 @@ def test_the_same_thing_in_other_words_is_closer_than_another_thing(
     assert near > cosine(embedder, reset, "The stock market crashed today") + 0.2
 
 
-def test_a_long_text_is_cut_and_not_refused(embedder: GraniteEmbedder) -> None:
+def test_a_long_text_is_truncated_not_rejected(embedder: GraniteEmbedder) -> None:
     assert embedder.embed(["word " * 5000]).shape == (1, embedder.dimensions)
 
 
@@ -55,7 +55,7 @@ def test_altered_weights_are_refused(tmp_path: Path) -> None:
         GraniteEmbedder(pack).embed(["text"])
 
 
-def test_absent_weights_are_said_to_be_absent(tmp_path: Path) -> None:
+def test_missing_weights_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelFailed, match="cannot be read"):
         GraniteEmbedder(tmp_path / "nowhere").embed(["text"])
 

@@ -56,15 +56,13 @@ class Drops(io.RawIOBase):
 
 
 @given(st.lists(st.lists(values) | st.dictionaries(st.text(), values)), st.booleans())
-def test_a_list_is_cut_where_its_elements_end_wherever_the_bytes_are_cut(
-    whole: list[Any], spaced: bool
-) -> None:
+def test_list_elements_are_found_at_any_chunk_size(whole: list[Any], spaced: bool) -> None:
     content = json.dumps(whole, indent=1 if spaced else None, ensure_ascii=spaced).encode()
     found = elements(Drops(content), "x", bytes_max=10**6, depth_max=200)  # type: ignore[arg-type]
     assert [json.loads(element) for _, element in found] == whole
 
 
-def test_claude_s_export_is_read_from_a_zip_a_folder_and_a_file(tmp_path: Path) -> None:
+def test_a_claude_export_is_read_from_a_zip_a_folder_and_a_file(tmp_path: Path) -> None:
     talk = claude(1, "Hi.", "Hello.")
     write_list(tmp_path / "folder" / "conversations.json", talk)
     (tmp_path / "folder" / "users.json").write_text("[]")
@@ -77,7 +75,7 @@ def test_claude_s_export_is_read_from_a_zip_a_folder_and_a_file(tmp_path: Path) 
         assert chat.messages[1].at == "2025-03-01T10:01:00+00:00"
 
 
-def test_of_chatgpt_s_tree_the_current_path_is_taken(tmp_path: Path) -> None:
+def test_only_the_current_path_of_a_chatgpt_tree_is_imported(tmp_path: Path) -> None:
     path = write_list(tmp_path / "conversations.json", chatgpt())
     assert open_export(path, LIMITS).kind == "chatgpt"
     (chat,) = chats(path)
@@ -88,21 +86,21 @@ def test_of_chatgpt_s_tree_the_current_path_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("current", [None, "nowhere"])
-def test_a_tree_that_does_not_say_where_it_stands_ends_with_its_last_leaf(
+def test_a_tree_without_a_current_node_ends_with_its_last_leaf(
     tmp_path: Path, current: str | None
 ) -> None:
     (chat,) = chats(write_list(tmp_path / "c.json", chatgpt() | {"current_node": current}))
     assert chat.messages[-1].text == "Green."
 
 
-def test_a_tree_that_bites_its_tail_is_read_once(tmp_path: Path) -> None:
+def test_a_cyclic_tree_is_read_once(tmp_path: Path) -> None:
     tree = chatgpt()
     tree["mapping"]["root"]["parent"] = "a2"
     (chat,) = chats(write_list(tmp_path / "c.json", tree))
     assert len(chat.messages) == 2
 
 
-def test_of_claude_code_only_what_was_said_is_taken(tmp_path: Path) -> None:
+def test_only_messages_of_a_claude_code_transcript_are_imported(tmp_path: Path) -> None:
     write_lines(tmp_path / "projects" / "garden" / "s1.jsonl", code_lines())
     export = open_export(tmp_path / "projects", LIMITS)
     assert export.kind == "claude-code"
@@ -111,7 +109,7 @@ def test_of_claude_code_only_what_was_said_is_taken(tmp_path: Path) -> None:
     assert chat.title == "garden: Plan the beds."
 
 
-def test_plain_lines_are_grouped_by_their_thread(tmp_path: Path) -> None:
+def test_jsonl_lines_are_grouped_by_thread(tmp_path: Path) -> None:
     at = "2024-01-01T00:00:00+02:00"
     lines: list[samples.Json] = [
         {"role": "user", "text": "One.", "at": at, "thread": "a"},
@@ -124,7 +122,7 @@ def test_plain_lines_are_grouped_by_their_thread(tmp_path: Path) -> None:
     assert found[0].messages[0].at == "2023-12-31T22:00:00+00:00"
 
 
-def test_a_long_transcript_comes_in_parts_of_one_conversation(tmp_path: Path) -> None:
+def test_a_long_transcript_is_split_into_batches_of_one_conversation(tmp_path: Path) -> None:
     lines: list[samples.Json] = [
         {"role": "user", "text": f"{number}", "at": 1_700_000_000 + number} for number in range(25)
     ]
@@ -136,9 +134,7 @@ def test_a_long_transcript_comes_in_parts_of_one_conversation(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "at", ["yesterday", "", "2025-03-01T10:00:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
 )
-def test_a_message_with_a_bad_date_is_passed_over_and_its_place_is_named(
-    tmp_path: Path, at: str
-) -> None:
+def test_a_message_with_an_invalid_date_is_skipped_and_reported(tmp_path: Path, at: str) -> None:
     bad: samples.Json = claude(1, "Bad.") | {"name": "x"}
     bad["chat_messages"][0]["created_at"] = at
     path = write_list(tmp_path / "conversations.json", claude(0, "Good."), bad)
@@ -153,9 +149,7 @@ def test_a_message_with_a_bad_date_is_passed_over_and_its_place_is_named(
     ['{"uuid": NaN, "chat_messages": []}', '{"uuid": 1, "chat_messages": []}', '{"a" "b"}'],
     ids=["not a number", "another type", "no JSON"],
 )
-def test_a_conversation_that_cannot_be_read_is_passed_over_and_named(
-    tmp_path: Path, broken: str
-) -> None:
+def test_an_unreadable_conversation_is_skipped_and_reported(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(f"[{json.dumps(claude(1, 'Hi.'))}, {broken}]")
     (trouble,) = troubles(path)
@@ -164,7 +158,7 @@ def test_a_conversation_that_cannot_be_read_is_passed_over_and_named(
 
 
 @pytest.mark.parametrize("time", ["1e400", "-1e30", "true", '"x"'])
-def test_an_impossible_time_of_chatgpt_is_named(tmp_path: Path, time: str) -> None:
+def test_an_invalid_chatgpt_timestamp_is_reported(tmp_path: Path, time: str) -> None:
     path = tmp_path / "conversations.json"
     text = json.dumps([chatgpt()]).replace("1741000000.5", time)
     path.write_text(text)
@@ -184,7 +178,9 @@ def test_an_impossible_time_of_chatgpt_is_named(tmp_path: Path, time: str) -> No
     ],
     ids=["object", "empty", "cut", "cut in a text", "nothing", "something else", "deep"],
 )
-def test_what_is_no_export_is_refused_with_a_hint(tmp_path: Path, content: str, says: str) -> None:
+def test_a_file_that_is_not_an_export_is_rejected_with_a_hint(
+    tmp_path: Path, content: str, says: str
+) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(content)
     with pytest.raises(Invalid, match=says) as refused:
@@ -192,7 +188,7 @@ def test_what_is_no_export_is_refused_with_a_hint(tmp_path: Path, content: str, 
     assert refused.value.hint
 
 
-def test_an_element_that_is_too_long_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:
+def test_a_too_long_element_is_rejected_before_it_is_fully_read(tmp_path: Path) -> None:
     path = write_list(tmp_path / "c.json", claude(1, "x" * 3_000_000))
     with pytest.raises(Invalid, match="more than 1,000 bytes"):
         chats(path, Importing(conversation_bytes_max=1_000))
@@ -205,7 +201,7 @@ def test_a_line_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("P-IMPORT-5")
-def test_a_zip_bomb_is_refused_unopened(tmp_path: Path) -> None:
+def test_a_zip_bomb_is_rejected_before_it_is_opened(tmp_path: Path) -> None:
     bomb = write_zip(tmp_path / "b.zip", conversations_json="[" + " " * 30_000_000)
     with pytest.raises(Invalid, match="times its size"):
         open_export(bomb, LIMITS)
@@ -214,7 +210,7 @@ def test_a_zip_bomb_is_refused_unopened(tmp_path: Path) -> None:
         open_export(small, Importing(bytes_max=1_000))
 
 
-def test_a_damaged_zip_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_damaged_zip_is_reported_as_such(tmp_path: Path) -> None:
     texts = [f"{number} bottles" for number in range(500)]
     path = write_zip(tmp_path / "e.zip", conversations_json=json.dumps([claude(1, *texts)]))
     content = bytearray(path.read_bytes())
@@ -224,7 +220,7 @@ def test_a_damaged_zip_is_an_error_that_says_so(tmp_path: Path) -> None:
         chats(path)
 
 
-def test_nothing_and_other_things_are_refused(tmp_path: Path) -> None:
+def test_missing_and_unsupported_files_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         open_export(tmp_path / "nothing.zip", LIMITS)
     with pytest.raises(Invalid, match="no conversations"):

@@ -14,9 +14,7 @@ from everloop.thread.service import Letter, Talk
 
 
 @pytest.mark.parametrize("name", ["@eaDir", "0" * 64])
-def test_a_folder_that_another_program_put_there_hinders_no_purge(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_foreign_folder_does_not_block_a_purge(tmp_path: Path, name: str) -> None:
     with Engine.open(tmp_path, settings=PLAIN) as engine:
         position, picture = show_picture(engine)
         other = engine.files.folder / name
@@ -41,7 +39,7 @@ def test_a_purge_says_which_file_was_not_erased_and_erases_the_others(tmp_path: 
         assert not engine.files.holds(left.digest)
 
 
-def test_a_message_with_a_file_that_cannot_be_is_said_and_purged(tmp_path: Path) -> None:
+def test_a_message_with_an_invalid_file_digest_can_be_sent_and_purged(tmp_path: Path) -> None:
     with Engine.open(tmp_path, settings=PLAIN) as engine:
         talk = Talk(engine.log, engine, engine.memory)
         talk.home(USER)

@@ -46,14 +46,14 @@ def silent() -> Generator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
 
 
-def test_a_server_on_this_machine_is_found_with_its_first_model_for_talking() -> None:
+def test_a_local_server_is_discovered_with_its_first_chat_model() -> None:
     with fake_service() as service:
         found = found_models(settings(ollama_url=f"{service.url}/v1"))
     assert names(found) == ["ollama:llama3.2"]
 
 
 @pytest.mark.parametrize("server", ["ollama", "lmstudio", "llamacpp", "vllm"])
-def test_each_kind_of_server_on_this_machine_is_found_and_answers(server: str) -> None:
+def test_each_kind_of_local_server_is_discovered_and_answers(server: str) -> None:
     with fake_service() as service:
         at_home = msgspec.structs.replace(settings(), **{f"{server}_url": f"{service.url}/v1"})
         found = found_models(at_home)
@@ -72,7 +72,7 @@ def test_each_kind_of_server_on_this_machine_is_found_and_answers(server: str) -
         ("openrouter", "/v1/chat/completions"),
     ],
 )
-def test_each_service_with_a_key_is_asked_at_its_own_place(service_name: str, path: str) -> None:
+def test_each_service_with_a_key_is_called_at_its_own_url(service_name: str, path: str) -> None:
     with fake_service() as service:
         base = service.url if service_name == "anthropic" else f"{service.url}/v1"
         keyed = {f"{service_name}_key": KEY, f"{service_name}_url": base}
@@ -84,7 +84,7 @@ def test_each_service_with_a_key_is_asked_at_its_own_place(service_name: str, pa
     assert KEY in (asked.headers.get("x-api-key"), asked.headers.get("authorization", "")[7:])
 
 
-def test_every_model_of_a_server_can_be_chosen_and_only_its_first_answers_by_itself() -> None:
+def test_every_model_of_a_server_can_be_chosen_and_its_first_is_the_default() -> None:
     with fake_service() as service:
         service.models = ("llama3.2", "qwen3", "bge-embed")
         at_home = settings(ollama_url=f"{service.url}/v1")
@@ -93,18 +93,18 @@ def test_every_model_of_a_server_can_be_chosen_and_only_its_first_answers_by_its
     assert chosen_model(at_home, "narrative", found).names == ("ollama:llama3.2",)
 
 
-def test_an_endpoint_that_is_set_is_looked_for_too() -> None:
+def test_a_configured_endpoint_is_discovered_too() -> None:
     with fake_service() as service:
         found = found_models(settings(endpoint_url=f"{service.url}/v1"))
     assert names(found) == ["endpoint:llama3.2"]
 
 
-def test_silence_and_nonsense_are_no_models(silent: str) -> None:
+def test_servers_without_a_valid_response_have_no_models(silent: str) -> None:
     chosen = settings(ollama_url=silent, endpoint_url="gopher://x")
     assert names(found_models(chosen)) == []
 
 
-def test_keys_come_before_servers_and_are_not_told() -> None:
+def test_services_with_keys_come_first_and_keys_are_not_shown() -> None:
     keyed = ModelSettings(
         openai_key=KEY,
         anthropic_key=KEY,
@@ -123,26 +123,26 @@ def test_if_nothing_is_found_the_offline_model_answers() -> None:
     assert chosen_model(settings(), "classifier").names == ("offline",)
 
 
-def test_what_was_found_is_asked_in_its_order() -> None:
+def test_discovered_models_are_used_in_order() -> None:
     found = [Found("claude", ""), Found("ollama:llama3.2", "")]
     assert chosen_model(settings(), "narrative", found).names == ("claude", "ollama:llama3.2")
 
 
-def test_what_the_settings_name_is_asked_in_both_slots_and_nothing_else() -> None:
+def test_models_of_the_settings_are_used_in_both_slots_exclusively() -> None:
     chosen = settings(narrative="ollama:llama3.2, offline")
     found = [Found("claude", "")]
     for slot in SLOTS:
         assert chosen_model(chosen, slot, found).names == ("ollama:llama3.2", "offline")
 
 
-def test_the_classifier_may_be_another() -> None:
+def test_the_classifier_can_be_another_model() -> None:
     chosen = settings(narrative="offline", classifier="openrouter:meta/llama:free")
     assert chosen_model(chosen, "classifier").names == ("openrouter:meta/llama:free",)
     assert chosen_model(chosen, "narrative").names == ("offline",)
 
 
 @pytest.mark.parametrize("name", ["ollama", "ollama:", "endpoint:llama3.2", "a b:c"])
-def test_a_name_that_cannot_be_is_refused_with_a_hint(name: str) -> None:
+def test_an_invalid_model_name_is_rejected_with_a_hint(name: str) -> None:
     with pytest.raises(Invalid) as caught:
         model_named(name, settings())
     assert caught.value.hint
@@ -151,11 +151,11 @@ def test_a_name_that_cannot_be_is_refused_with_a_hint(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["offline", "claude:sonnet", "mistral:mistral-large", "vllm:qwen", "lmstudio:phi"]
 )
-def test_a_model_is_called_as_it_was_named(name: str) -> None:
+def test_a_model_keeps_its_configured_name(name: str) -> None:
     assert model_named(name, settings()).name == name
 
 
-def test_a_failing_service_is_followed_by_the_next_over_real_http() -> None:
+def test_a_failing_service_falls_back_to_the_next_over_real_http() -> None:
     with fake_service() as service:
         chosen = ModelSettings(
             narrative="ollama:llama3.2, endpoint:phi",
@@ -168,7 +168,7 @@ def test_a_failing_service_is_followed_by_the_next_over_real_http() -> None:
     assert answer.usage.model == "endpoint:phi"
 
 
-def test_what_a_call_needs_can_be_loaded_before_it() -> None:
+def test_model_libraries_can_be_preloaded() -> None:
     for name in ("ollama:llama3.2", "offline"):
         chosen_model(settings(narrative=name), "narrative").prepare()
 
@@ -188,7 +188,7 @@ def test_keys_of_other_programs_are_honoured_where_ours_are_not_set(tmp_path: Pa
     assert loaded.openrouter_key == "from-file"
 
 
-def test_a_section_that_is_no_section_is_refused(tmp_path: Path) -> None:
+def test_a_value_in_place_of_a_section_is_rejected(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("models = 3\n")
     with pytest.raises(Invalid):
         load({"EVERLOOP_HOME": str(tmp_path), "OPENAI_API_KEY": "two"})

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.timeout(240)
 @pytest.mark.xdist_group("claude")
-def test_claude_code_keeps_every_rule_for_models(tmp_path: Path) -> None:
+def test_claude_code_fulfils_the_model_contract(tmp_path: Path) -> None:
     pytest.importorskip("claude_agent_sdk")
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     child = [sys.executable, "-m", "tests.adapters.models.claude_programme"]

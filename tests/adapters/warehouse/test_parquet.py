@@ -83,19 +83,19 @@ def test_the_first_bad_row_is_named(tmp_path: Path) -> None:
     assert "row 3 of the archive is damaged" in refused(tmp_path, edited, Corrupt)
 
 
-def test_a_row_that_is_missing_is_missed_the_last_one_too(tmp_path: Path) -> None:
+def test_a_missing_row_is_detected_even_the_last_one(tmp_path: Path) -> None:
     whole = exported(tmp_path)
     gap = pa.concat_tables([whole.slice(0, 1), whole.slice(2)])
     assert "row 2 of the archive holds record 3" in refused(tmp_path, gap, Corrupt)
     assert "has 3 records" in refused(tmp_path, whole.slice(0, 3), Corrupt)
 
 
-def test_a_table_of_another_shape_is_no_archive(tmp_path: Path) -> None:
+def test_a_table_with_another_schema_is_not_an_archive(tmp_path: Path) -> None:
     narrow = exported(tmp_path).drop_columns(["digest"])
     assert "not an archive" in refused(tmp_path, narrow, Invalid)
 
 
-def test_a_file_that_is_not_there_or_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_missing_or_unwritable_file_is_named_in_the_error(tmp_path: Path) -> None:
     log = Stage().open(tmp_path / "a.db")
     with pytest.raises(NotFound, match="nothing"):
         import_parquet(log, tmp_path / "nothing.parquet")

@@ -24,7 +24,9 @@ DAYS = st.dates(date(1990, 1, 1), date(2120, 12, 31))
 
 
 @given(today=DAYS, ago=st.integers(2, 40_000))
-def test_every_day_before_those_in_full_is_in_exactly_one_window(today: date, ago: int) -> None:
+def test_every_day_that_is_not_shown_in_full_is_in_exactly_one_window(
+    today: date, ago: int
+) -> None:
     oldest = max(today - timedelta(days=ago), date(1900, 1, 1))
     windows = list(pyramid(today, oldest))
     assert windows[0].until == in_full_since(today)
@@ -69,13 +71,13 @@ def test_a_week_across_a_month_is_two_windows() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "day:", "hour:2026-05-17", "month:2026-13", "week:2026-09-30"])
-def test_what_names_no_window_is_refused_with_a_hint(key: str) -> None:
+def test_an_invalid_window_name_is_rejected_with_a_hint(key: str) -> None:
     with pytest.raises(Invalid) as refused:
         window_of(key)
     assert refused.value.hint
 
 
-def test_a_message_keeps_the_day_it_had_where_the_person_was() -> None:
+def test_a_message_keeps_its_local_day_when_the_time_zone_changes() -> None:
     flown = microseconds(datetime(2026, 6, 1, 12, tzinfo=UTC))
     zones = Zones([(0, "Asia/Tokyo"), (flown, "America/Los_Angeles")])
     before = microseconds(datetime(2026, 6, 1, 11, 59, tzinfo=UTC))
@@ -85,7 +87,7 @@ def test_a_message_keeps_the_day_it_had_where_the_person_was() -> None:
 
 
 @pytest.mark.parametrize("hours", [23, 24, 25])
-def test_a_day_of_any_length_holds_all_its_hours(hours: int) -> None:
+def test_a_day_of_any_length_contains_all_its_hours(hours: int) -> None:
     day = {23: date(2026, 3, 29), 24: date(2026, 5, 17), 25: date(2026, 10, 25)}[hours]
     zones = Zones([(0, "Europe/Berlin")])
     start, end = span(holding(day, "day"))
@@ -93,7 +95,7 @@ def test_a_day_of_any_length_holds_all_its_hours(hours: int) -> None:
     assert sum(zones.day(microseconds(at)) == day for at in moments) == hours
 
 
-def test_before_any_zone_is_known_the_first_one_holds_and_without_one_utc() -> None:
+def test_before_the_first_zone_change_the_first_zone_applies_and_utc_without_any() -> None:
     late = microseconds(datetime(2026, 5, 17, 23, 30, tzinfo=UTC))
     assert Zones([]).day(late) == date(2026, 5, 17)
     assert Zones([(late + 1, "Europe/Berlin")]).day(late) == date(2026, 5, 18)

@@ -41,7 +41,7 @@ def decided(
     return [one if isinstance(one, Draft) else Draft(one) for one in happened]
 
 
-def test_every_command_is_decided_once() -> None:
+def test_every_command_has_one_decider() -> None:
     named = {
         value
         for value in vars(c).values()
@@ -66,7 +66,7 @@ def test_a_thread_without_a_proper_title_is_refused_with_a_hint(title: str) -> N
     assert refused.value.hint
 
 
-def test_a_thread_is_renamed_put_away_and_taken_out_and_repeating_changes_nothing() -> None:
+def test_renaming_archiving_and_restoring_a_thread_is_idempotent() -> None:
     renamed, away = e.ThreadRenamed("t", "Beds"), e.ThreadArchived("t")
     assert after(OPENED).when(d.rename_thread, c.RenameThread("t", "Beds")) == [renamed]
     assert after(OPENED, renamed).when(d.rename_thread, c.RenameThread("t", "Beds")) == []
@@ -77,29 +77,29 @@ def test_a_thread_is_renamed_put_away_and_taken_out_and_repeating_changes_nothin
     assert after(OPENED, away, restored).when(d.restore_thread, c.RestoreThread("t")) == []
 
 
-def test_the_home_thread_stays() -> None:
+def test_the_home_thread_cannot_be_archived() -> None:
     with pytest.raises(Invalid):
         after(OPENED).when(d.archive_thread, c.ArchiveThread(c.HOME))
 
 
-def test_a_message_is_taken_in_together_with_its_turn_which_stands_on_it() -> None:
+def test_a_message_is_recorded_together_with_the_turn_derived_from_it() -> None:
     drafts = decided(after(OPENED).state, d.send_message, c.SendMessage("t", "m", "Hi.", "n"))
     assert [draft.event for draft in drafts] == [SENT, RECORDED]
     assert (drafts[0].because, drafts[1].beside) == ((1,), (0,))
 
 
-def test_a_message_without_a_turn_wants_no_answer() -> None:
+def test_a_message_without_a_turn_id_requests_no_answer() -> None:
     assert after(OPENED).when(d.send_message, c.SendMessage("t", "m", "Hi.")) == [SENT]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "x" * (d.TEXT_MAX + 1)], ids=["no", "blank", "long"])
-def test_a_message_that_says_nothing_or_too_much_is_refused_with_a_hint(text: str) -> None:
+def test_an_empty_or_too_long_message_is_rejected_with_a_hint(text: str) -> None:
     with pytest.raises(Invalid) as refused:
         after(OPENED).when(d.send_message, c.SendMessage("t", "m", text, "n"))
     assert refused.value.hint
 
 
-def test_a_picture_alone_says_something() -> None:
+def test_a_message_with_only_an_image_is_accepted() -> None:
     picture = e.Attachment("d", "cat.png", "image/png", 3)
     said = after(OPENED).when(d.send_message, c.SendMessage("t", "m", "", "n", (picture,)))
     assert said[0] == e.MessageSent("t", "m", "", (picture,), "")
@@ -111,19 +111,19 @@ def test_a_message_id_is_used_once() -> None:
 
 
 @pytest.mark.parametrize("actor", ["worker:1", "engine", "pack:x"])
-def test_only_people_and_agents_speak(actor: str) -> None:
+def test_only_the_user_and_agents_can_send_messages(actor: str) -> None:
     with pytest.raises(Forbidden):
         after(OPENED).when(d.send_message, c.SendMessage("t", "m", "Hi.", "n"), actor=actor)
 
 
-def test_so_many_turns_wait_and_no_more() -> None:
+def test_the_queue_of_turns_is_limited() -> None:
     waiting = [e.TurnRecorded("t", f"n{number}", "m") for number in range(d.QUEUE_MAX)]
     with pytest.raises(Conflict) as refused:
         after(OPENED, *waiting).when(d.send_message, c.SendMessage("t", "x", "Hi.", "n"))
     assert refused.value.hint
 
 
-def test_an_answer_can_be_wanted_to_a_message_that_is_there_and_to_no_other() -> None:
+def test_an_answer_can_only_be_requested_to_an_existing_message() -> None:
     wish = c.RecordTurn("t", "n", "m")
     (draft,) = decided(after(OPENED, SENT).state, d.record_turn, wish, known=2)
     assert (draft.event, draft.because) == (RECORDED, (2,))
@@ -132,7 +132,7 @@ def test_an_answer_can_be_wanted_to_a_message_that_is_there_and_to_no_other() ->
         decided(after(OPENED).state, d.record_turn, wish, known=0)
 
 
-def test_the_first_turn_that_waits_is_taken_and_whoever_comes_second_gets_nothing() -> None:
+def test_the_first_queued_turn_is_claimed_once() -> None:
     take = c.BeginSending("t", "n", "a", "model", "ctx", "c1", (9,))
     (draft,) = decided(after(*WAITS).state, d.begin_sending, take)
     assert (draft.event, draft.because) == (SENDING, (3, 9))
@@ -142,13 +142,13 @@ def test_the_first_turn_that_waits_is_taken_and_whoever_comes_second_gets_nothin
     assert after(*behind).when(d.begin_sending, later) == []
 
 
-def test_words_begin_once() -> None:
+def test_streaming_begins_once() -> None:
     assert after(*SENT_OUT).when(d.begin_streaming, c.BeginStreaming("t", "n")) == [STREAMING]
     assert after(*STREAMS).when(d.begin_streaming, c.BeginStreaming("t", "n")) == []
     assert after(*WAITS).when(d.begin_streaming, c.BeginStreaming("t", "n")) == []
 
 
-def test_what_comes_is_kept_while_the_turn_is_open() -> None:
+def test_text_is_saved_while_the_turn_is_open() -> None:
     assert after(*SENT_OUT).when(d.save_answer, c.SaveAnswer("t", "n", "So far")) == [SAVED]
     used = e.ToolUsed("t", "n", "c", "recall", "{}", "Nothing.", False)
     use = c.RecordToolUse("t", "n", "c", "recall", "{}", "Nothing.")
@@ -173,7 +173,7 @@ ENDS: dict[str, tuple[Decide, Command, Event]] = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_turn_ends_once_with_what_had_come(end: str) -> None:
+def test_a_turn_ends_once_with_the_text_so_far(end: str) -> None:
     decide, command, ended = ENDS[end]
     assert after(*STREAMS).when(decide, command) == [ended]
     for other in ENDS:
@@ -182,12 +182,12 @@ def test_a_turn_ends_once_with_what_had_come(end: str) -> None:
 
 
 @pytest.mark.parametrize("late", [c.SaveAnswer("t", "n", "x"), c.BeginStreaming("t", "n")])
-def test_what_comes_after_the_end_is_not_taken_in(late: Command) -> None:
+def test_text_after_the_end_of_a_turn_is_ignored(late: Command) -> None:
     decide = {decider.command: decider.decide for decider in THREAD_DECIDERS}
     assert after(*STREAMS, GIVEN).when(decide[type(late)], late) == []
 
 
-def test_a_turn_that_waits_can_be_stopped_but_neither_answered_nor_left_uncertain() -> None:
+def test_a_queued_turn_can_be_stopped_but_not_answered_or_left_uncertain() -> None:
     assert after(*WAITS).when(d.stop_turn, c.StopTurn("t", "n")) == [
         e.TurnStopped("t", "n", "", "")
     ]
@@ -195,7 +195,7 @@ def test_a_turn_that_waits_can_be_stopped_but_neither_answered_nor_left_uncertai
     assert after(*WAITS).when(d.leave_uncertain, c.LeaveUncertain("t", "n")) == []
 
 
-def test_the_longer_of_what_came_and_what_was_saved_is_kept() -> None:
+def test_a_stopped_turn_keeps_the_longer_of_given_and_saved_text() -> None:
     stop = c.StopTurn("t", "n", "So far and more")
     assert after(*STREAMS).when(d.stop_turn, stop, actor="engine") == [
         e.TurnStopped("t", "n", "a", "So far and more")
@@ -211,7 +211,7 @@ def test_the_next_turn_may_be_sent_when_the_first_has_ended() -> None:
     assert known.next_turn == known.turn("n2")
 
 
-def test_a_message_is_folded_away_and_shown_again() -> None:
+def test_a_message_can_be_hidden_and_shown_again() -> None:
     state = after(OPENED, SENT).state
     (away,) = decided(state, d.hide_message, c.HideMessage("t", "m"), known=2)
     (back,) = decided(state, d.unhide_message, c.UnhideMessage("t", "m"), known=2)
@@ -221,7 +221,7 @@ def test_a_message_is_folded_away_and_shown_again() -> None:
         decided(state, d.hide_message, c.HideMessage("t", "x"), known=0)
 
 
-def test_each_note_of_a_topic_stands_on_its_opening_and_not_on_the_notes_before() -> None:
+def test_each_topic_note_derives_from_the_opening_and_not_from_earlier_notes() -> None:
     opened, noted = e.TopicOpened("t", "p", "Bread"), e.TopicNoted("t", "p", "Rises.")
     assert after(OPENED).when(d.open_topic, c.OpenTopic("t", "p", "Bread")) == [opened]
     assert after(OPENED, opened).when(d.open_topic, c.OpenTopic("t", "p", "Bread")) == []
@@ -251,7 +251,7 @@ def test_decisions_and_intents_are_noted_and_intents_settled_once() -> None:
         after(OPENED).when(d.note_intent, c.NoteIntent("t", "i", " "))
 
 
-def test_a_day_is_marked_once_and_what_is_no_day_is_refused() -> None:
+def test_a_day_is_marked_once_and_an_invalid_date_is_rejected() -> None:
     marked = e.DayMarked("t", "2026-05-17", True)
     assert after(OPENED).when(d.mark_day, c.MarkDay("t", "2026-05-17")) == [marked]
     assert after(OPENED, marked).when(d.mark_day, c.MarkDay("t", "2026-05-17")) == []
@@ -262,7 +262,7 @@ def test_a_day_is_marked_once_and_what_is_no_day_is_refused() -> None:
     assert refused.value.hint
 
 
-def test_only_the_engine_says_what_the_past_was_put_into() -> None:
+def test_only_the_engine_can_record_summaries() -> None:
     note = c.NoteSummary("t", "day:2026-05-17", "item", 7, (5, 7))
     (draft,) = decided(None, d.note_summary, note, actor="engine")
     assert draft == Draft(e.WindowSummarised("t", "day:2026-05-17", "item", 7), (5, 7))
@@ -282,6 +282,12 @@ def test_a_zone_is_set_by_a_person_and_setting_it_again_changes_nothing() -> Non
         given(PLACE).when(d.set_zone, c.SetZone("Europe/Berlin"), actor="worker:1")
 
 
+def test_usage_of_a_model_call_is_recorded() -> None:
+    call = c.RecordModelCall("answer", "m", 5, 7, 0.01, 1.5, "n", (3,))
+    (draft,) = decided(None, d.record_model_call, call)
+    assert draft == Draft(e.ModelCalled("answer", "m", 5, 7, 0.01, 1.5, "n"), (3,))
+
+
 @pytest.mark.parametrize(
     "decider",
     [
@@ -291,7 +297,7 @@ def test_a_zone_is_set_by_a_person_and_setting_it_again_changes_nothing() -> Non
     ],
     ids=lambda one: one.command.__name__,
 )
-def test_every_command_to_a_missing_thread_is_refused(decider: Any) -> None:
+def test_every_command_on_a_missing_thread_is_rejected(decider: Any) -> None:
     fields = {"day": "2026-05-17", "important": True, "messages": (), "failed": False}
     names = [field for field in msgspec.structs.fields(decider.command) if field.required]
     command = decider.command(**{one.name: fields.get(one.name, "x") for one in names})

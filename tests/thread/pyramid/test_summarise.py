@@ -121,7 +121,7 @@ def diary(tmp_path: Path) -> Generator[Diary]:
         yield Diary(talking)
 
 
-def test_a_day_is_summed_up_when_it_is_over_and_not_before(diary: Diary) -> None:
+def test_a_day_is_summarised_only_after_it_has_ended(diary: Diary) -> None:
     diary.said("2026-05-13T10:00")
     diary.now("2026-05-13T23:59")
     assert diary.sum_up() == []
@@ -129,7 +129,7 @@ def test_a_day_is_summed_up_when_it_is_over_and_not_before(diary: Diary) -> None
     assert diary.sum_up() == ["day:2026-05-13"]
 
 
-def test_each_tier_is_made_from_the_one_below(diary: Diary) -> None:
+def test_each_tier_is_summarised_from_the_one_below(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", "2026-05-13T10:00", "2026-05-20T10:00")
     diary.now("2026-06-02T00:00")
     assert diary.sum_up() == [
@@ -141,14 +141,14 @@ def test_each_tier_is_made_from_the_one_below(diary: Diary) -> None:
     assert "week:2026-05-18 said" in diary.text("month:2026-05")
 
 
-def test_nothing_is_summed_up_twice(diary: Diary) -> None:
+def test_nothing_is_summarised_twice(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.now("2026-06-02T00:00")
     assert diary.sum_up()
     assert diary.sum_up() == []
 
 
-def test_what_comes_late_makes_its_windows_stale_all_the_way_up_and_no_others(
+def test_a_late_message_makes_only_its_own_windows_stale_in_all_tiers(
     diary: Diary,
 ) -> None:
     diary.said("2026-05-12T10:00", "2026-05-20T10:00")
@@ -160,7 +160,7 @@ def test_what_comes_late_makes_its_windows_stale_all_the_way_up_and_no_others(
     assert "late" in diary.text("month:2026-05")
 
 
-def test_taking_a_message_back_takes_its_summaries_and_they_are_made_anew(diary: Diary) -> None:
+def test_deleting_a_message_deletes_its_summaries_and_they_are_regenerated(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", text="keep")
     diary.said("2026-05-12T11:00", text="regret")
     diary.now("2026-06-02T00:00")
@@ -172,7 +172,9 @@ def test_taking_a_message_back_takes_its_summaries_and_they_are_made_anew(diary:
     assert "regret" not in diary.text("month:2026-05")
 
 
-def test_undoing_that_brings_the_summaries_back_and_takes_the_later_ones(diary: Diary) -> None:
+def test_undoing_a_deletion_restores_the_old_summaries_and_removes_the_newer_ones(
+    diary: Diary,
+) -> None:
     diary.said("2026-05-12T10:00", "2026-05-12T11:00")
     diary.now("2026-06-02T00:00")
     diary.sum_up()
@@ -184,7 +186,7 @@ def test_undoing_that_brings_the_summaries_back_and_takes_the_later_ones(diary: 
     assert diary.kept() == before
 
 
-def test_a_failed_summary_is_recorded_blocks_nothing_and_is_tried_again_later(
+def test_a_failed_summary_is_recorded_and_retried_later_without_blocking_others(
     diary: Diary,
 ) -> None:
     diary.said("2026-05-12T10:00", "2026-05-13T10:00")
@@ -209,7 +211,7 @@ def test_a_summary_that_is_declined_says_why(diary: Diary) -> None:
 
 
 @pytest.mark.parametrize("marked", [True, False], ids=["marked", "decided"])
-def test_an_important_day_may_say_more(diary: Diary, marked: bool) -> None:
+def test_an_important_day_gets_a_longer_summary(diary: Diary, marked: bool) -> None:
     diary.said("2026-05-12T10:00", "2026-05-13T10:00")
     if marked:
         diary.engine.do(MarkDay(HOME, "2026-05-12"))
@@ -223,7 +225,7 @@ def test_an_important_day_may_say_more(diary: Diary, marked: bool) -> None:
     assert budgets["day:2026-05-12"] == 2 * budgets["day:2026-05-13"]
 
 
-def test_days_end_at_the_midnight_of_where_the_person_is(diary: Diary) -> None:
+def test_days_end_at_local_midnight(diary: Diary) -> None:
     diary.engine.do(SetZone("Pacific/Auckland"))
     diary.said("2026-05-12T11:00", "2026-05-12T13:00")
     diary.now("2026-05-12T12:30")
@@ -259,14 +261,14 @@ def test_a_prompt_holds_each_day_once_and_the_newest_word_for_word(diary: Diary)
     assert len(covered) == len(set(covered))
 
 
-def test_windows_that_are_too_long_for_once_are_summed_up_in_portions(diary: Diary) -> None:
+def test_long_windows_are_summarised_in_portions(diary: Diary) -> None:
     diary.said(*(f"2026-05-12T{n // 60:02}:{n % 60:02}" for n in range(120)), text="word " * 900)
     diary.now("2026-05-13T01:00")
     assert diary.sum_up().count("day:2026-05-12") > 1
     assert diary.text("day:2026-05-12")
 
 
-def test_the_offline_model_sums_up_by_extraction(diary: Diary) -> None:
+def test_the_offline_model_summarises_by_extraction(diary: Diary) -> None:
     diary.pyramid = Pyramid(
         diary.engine.log,
         diary.engine,
@@ -280,7 +282,7 @@ def test_the_offline_model_sums_up_by_extraction(diary: Diary) -> None:
     assert "Anna leads the Oslo office" in diary.text("day:2026-05-12")
 
 
-def test_a_day_that_failed_is_taken_into_its_week_when_it_succeeds(diary: Diary) -> None:
+def test_a_failed_day_is_included_in_its_week_once_it_succeeds(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", text="first")
     diary.said("2026-05-13T10:00", text="second")
     diary.now("2026-06-02T00:00")
@@ -293,7 +295,7 @@ def test_a_day_that_failed_is_taken_into_its_week_when_it_succeeds(diary: Diary)
     assert "first" in diary.text("month:2026-05")
 
 
-def test_what_fails_again_and_again_is_tried_less_and_less_often(diary: Diary) -> None:
+def test_repeated_failures_are_retried_with_growing_delays(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.writer.fails = {"day:2026-05-12": "never"}
     diary.now("2026-05-13T00:00")
@@ -304,7 +306,7 @@ def test_what_fails_again_and_again_is_tried_less_and_less_often(diary: Diary) -
     assert 8 <= tried <= 10
 
 
-def test_a_summary_without_words_is_a_failure_and_blocks_nothing(diary: Diary) -> None:
+def test_an_empty_summary_is_a_failure_and_does_not_block_others(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
     blank = by_model(lambda: ScriptedModel(['{"title": "T", "text": " "}']))
@@ -313,7 +315,7 @@ def test_a_summary_without_words_is_a_failure_and_blocks_nothing(diary: Diary) -
     assert diary.state("day:2026-05-12") == "failed"
 
 
-def test_a_day_with_nothing_to_say_asks_no_model(diary: Diary) -> None:
+def test_an_empty_day_calls_no_model(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.engine.do(HideMessage(HOME, "msg-1"))
     diary.now("2026-06-02T00:00")
@@ -321,7 +323,7 @@ def test_a_day_with_nothing_to_say_asks_no_model(diary: Diary) -> None:
     assert (diary.state("day:2026-05-12"), diary.text("day:2026-05-12")) == ("fresh", "")
 
 
-def test_hiding_and_showing_a_message_makes_its_windows_anew(diary: Diary) -> None:
+def test_hiding_and_showing_a_message_regenerates_its_summaries(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", text="secret")
     diary.said("2026-05-12T11:00", text="plain")
     diary.now("2026-06-02T00:00")
@@ -334,7 +336,7 @@ def test_hiding_and_showing_a_message_makes_its_windows_anew(diary: Diary) -> No
     assert "secret" in diary.text("month:2026-05")
 
 
-def test_what_was_summed_up_anew_takes_the_place_of_what_was_there(diary: Diary) -> None:
+def test_a_regenerated_summary_replaces_the_old_one(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", text="secret")
     diary.said("2026-05-12T11:00", text="plain")
     diary.now("2026-06-02T00:00")
@@ -376,7 +378,7 @@ def kill_before(diary: Diary, kind: type[Command]) -> None:
 
 
 @pytest.mark.parametrize("kind", [RateItem, NoteSummary])
-def test_a_summary_that_was_kept_and_not_noted_is_noted_and_nobody_pays_twice(
+def test_a_summary_left_by_a_crash_is_reused_without_another_model_call(
     diary: Diary, kind: type[Command]
 ) -> None:
     diary.said("2026-05-12T10:00")
@@ -390,7 +392,7 @@ def test_a_summary_that_was_kept_and_not_noted_is_noted_and_nobody_pays_twice(
     assert diary.state("day:2026-05-12") == "fresh"
 
 
-def test_a_summary_that_was_kept_and_not_noted_goes_if_more_was_said_since(diary: Diary) -> None:
+def test_a_summary_left_by_a_crash_is_retracted_if_its_sources_changed(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T00:00")
     kill_before(diary, NoteSummary)
@@ -402,9 +404,7 @@ def test_a_summary_that_was_kept_and_not_noted_goes_if_more_was_said_since(diary
 
 
 @pytest.mark.parametrize("how", ["cited", "reworded", "used"])
-def test_an_older_summary_stays_while_a_user_or_something_else_stands_on_it(
-    diary: Diary, how: str
-) -> None:
+def test_an_older_summary_stays_while_something_derives_from_it(diary: Diary, how: str) -> None:
     diary.said("2026-05-12T10:00", "2026-05-12T11:00")
     diary.now("2026-05-13T01:00")
     diary.sum_up()
@@ -420,7 +420,7 @@ def test_an_older_summary_stays_while_a_user_or_something_else_stands_on_it(
     assert day in diary.kept()
 
 
-def test_older_summaries_stay_until_all_above_them_is_made_anew(diary: Diary) -> None:
+def test_older_summaries_stay_until_all_higher_tiers_are_regenerated(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", "2026-05-12T11:00")
     diary.now("2026-06-02T00:00")
     diary.sum_up()
@@ -435,7 +435,7 @@ def test_older_summaries_stay_until_all_above_them_is_made_anew(diary: Diary) ->
     assert len(diary.kept()) == 3
 
 
-def test_a_summary_that_somebody_took_back_is_not_made_until_its_window_changes(
+def test_a_deleted_summary_is_not_regenerated_until_its_window_changes(
     diary: Diary,
 ) -> None:
     diary.said("2026-05-12T10:00", "2026-05-13T10:00")
@@ -449,7 +449,7 @@ def test_a_summary_that_somebody_took_back_is_not_made_until_its_window_changes(
     assert diary.sum_up() == ["day:2026-05-12"]
 
 
-def test_marking_a_day_later_makes_it_anew_with_more(diary: Diary) -> None:
+def test_marking_a_day_as_important_regenerates_a_longer_summary(diary: Diary) -> None:
     diary.said("2026-05-12T10:00")
     diary.now("2026-05-13T01:00")
     diary.sum_up()
@@ -471,7 +471,7 @@ def test_a_decision_that_the_model_noted_makes_its_day_important(tmp_path: Path)
         assert diary.writer.asked[0][:2] == ("day:2026-01-01", 1_000)
 
 
-def test_going_back_costs_only_the_summaries_of_what_was_left_behind(diary: Diary) -> None:
+def test_a_rewind_loses_only_the_summaries_of_abandoned_messages(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", text="old")
     diary.said("2026-05-13T10:00", text="left")
     diary.now("2026-06-02T00:00")
@@ -489,7 +489,7 @@ def test_going_back_costs_only_the_summaries_of_what_was_left_behind(diary: Diar
         assert diary.sum_up() == []
 
 
-def test_flying_west_after_a_day_was_summed_up_makes_it_longer(diary: Diary) -> None:
+def test_flying_west_after_a_day_was_summarised_extends_the_day(diary: Diary) -> None:
     diary.engine.do(SetZone("Asia/Tokyo"))
     diary.said("2026-05-12T02:00", text="tokyo")
     diary.now("2026-05-12T16:00")
@@ -504,13 +504,13 @@ def test_flying_west_after_a_day_was_summed_up_makes_it_longer(diary: Diary) -> 
     assert "angeles" in diary.text("day:2026-05-12")
 
 
-def test_days_without_a_word_are_no_windows(diary: Diary) -> None:
+def test_days_without_messages_have_no_windows(diary: Diary) -> None:
     diary.said("2026-05-12T10:00", "2026-05-15T10:00")
     diary.now("2026-05-18T00:00")
     assert diary.sum_up() == ["day:2026-05-12", "day:2026-05-15", "week:2026-05-11"]
 
 
-def test_a_model_that_is_asked_says_what_it_took_and_stays_within_its_budget() -> None:
+def test_a_model_summary_reports_its_usage_and_stays_within_its_budget() -> None:
     long = msgspec.json.encode(Gist("Long", "A sentence of words. " * 900)).decode()
     spent: list[Usage] = []
     made = by_model(lambda: ScriptedModel([long]), spent.append)(
@@ -521,7 +521,7 @@ def test_a_model_that_is_asked_says_what_it_took_and_stays_within_its_budget() -
     assert len(spent) == 1
 
 
-def test_a_model_that_refuses_is_asked_again_later(diary: Diary) -> None:
+def test_a_refused_summary_is_retried_later(diary: Diary) -> None:
     refusal: list[Step] = [Delta("I would rather not."), Finish("refused")]
     model = ScriptedModel([refusal, '{"title": "T", "text": "Words."}'])
     pyramid = Pyramid(diary.engine.log, diary.engine, diary.engine.log.ids, by_model(lambda: model))

@@ -19,7 +19,7 @@ from everloop.thread.queries.notes import in_mind, notes
 
 
 @pytest.mark.parametrize("most", [1, 3, 5, 100])
-def test_what_is_in_mind_is_the_newest_of_what_is_open(tmp_path: Path, most: int) -> None:
+def test_notes_for_the_prompt_are_the_newest_open_ones(tmp_path: Path, most: int) -> None:
     with parlour(tmp_path) as talking:
         engine = talking.engine
         for number in range(4):

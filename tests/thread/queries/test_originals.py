@@ -17,7 +17,7 @@ def kinds_of(talking: Parlour, item_id: str) -> list[str]:
         return [reader.record(position).kind for position in originals(reader, item)]
 
 
-def test_an_answer_was_saved_while_it_came_and_given_whole(tmp_path: Path) -> None:
+def test_originals_of_an_answer_include_its_saved_parts(tmp_path: Path) -> None:
     with parlour(tmp_path, ["Hello."]) as talking:
         sent = talking.say("Hi.")
         talking.until_ended(sent.turn_id)
@@ -31,7 +31,7 @@ def test_an_answer_was_saved_while_it_came_and_given_whole(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_what_says_something_else_or_is_made_of_several_is_no_copy(
+def test_an_item_with_another_text_or_several_sources_is_not_a_copy(
     tmp_path: Path, number: int
 ) -> None:
     with parlour(tmp_path, ["Hello.", "Again."]) as talking:

@@ -44,7 +44,7 @@ def messages(engine: Engine) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.promise("P-IMPORT-4")
-def test_lines_come_back_as_the_same_threads_messages_and_times(
+def test_exported_jsonl_imports_as_the_same_threads_messages_and_times(
     talking: Parlour, tmp_path: Path
 ) -> None:
     talking.ask("Hi.")
@@ -60,9 +60,7 @@ def test_lines_come_back_as_the_same_threads_messages_and_times(
 
 
 @pytest.mark.promise("P-IMPORT-4")
-def test_lines_that_come_back_to_where_they_are_change_nothing(
-    talking: Parlour, tmp_path: Path
-) -> None:
+def test_importing_jsonl_into_its_own_log_changes_nothing(talking: Parlour, tmp_path: Path) -> None:
     talking.ask("Hi.")
     before = said(talking.engine)
     done = take(talking.engine, written(talking.engine, tmp_path))
@@ -70,7 +68,9 @@ def test_lines_that_come_back_to_where_they_are_change_nothing(
     assert said(talking.engine) == before
 
 
-def test_more_than_a_page_is_exported_whole_and_in_order(talking: Parlour, tmp_path: Path) -> None:
+def test_an_export_of_several_pages_is_complete_and_in_order(
+    talking: Parlour, tmp_path: Path
+) -> None:
     texts = [f"Message {number}" for number in range(1_203)]
     at = "2025-03-01T10:00:00.{:06d}Z"
     take(talking.engine, write_list(tmp_path / "c.json", claude(1, *texts, at=at)), into_home=True)
@@ -78,7 +78,7 @@ def test_more_than_a_page_is_exported_whole_and_in_order(talking: Parlour, tmp_p
     assert [f"Message {number}" in line for number, line in enumerate(lines)] == [True] * 1_203
 
 
-def test_markdown_is_dated_and_says_who_spoke_and_what_else_there_is(talking: Parlour) -> None:
+def test_markdown_has_dates_authors_and_other_branches(talking: Parlour) -> None:
     talking.ask("Hi.")
     first = talking.engine.log.branches.standing["thread:home"]
     with talking.engine.reading() as reader:
@@ -92,6 +92,6 @@ def test_markdown_is_dated_and_says_who_spoke_and_what_else_there_is(talking: Pa
     assert f"- `{first}`: 2 messages of its own; it ends with: Hello." in page
 
 
-def test_a_thread_that_is_not_there_is_not_exported(talking: Parlour) -> None:
+def test_exporting_a_missing_thread_fails(talking: Parlour) -> None:
     with talking.engine.reading() as reader, pytest.raises(NotFound):
         chosen(reader, ["nowhere"])

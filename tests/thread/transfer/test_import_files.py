@@ -85,7 +85,7 @@ def pictures() -> Json:
 
 
 @pytest.mark.promise("P-IMPORT-6")
-def test_files_of_chatgpt_s_export_stand_beside_their_messages(
+def test_files_of_a_chatgpt_export_are_attached_to_their_messages(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     files = {
@@ -107,7 +107,7 @@ def test_files_of_chatgpt_s_export_stand_beside_their_messages(
 
 
 @pytest.mark.promise("P-IMPORT-6")
-def test_of_claude_s_export_documents_come_as_their_text_and_pictures_if_they_are_there(
+def test_a_claude_export_brings_documents_as_text_and_images_if_present(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     talk = claude(1, "Read this.", "I did.")
@@ -128,7 +128,7 @@ def test_of_claude_s_export_documents_come_as_their_text_and_pictures_if_they_ar
     assert (picture.name, store.read(picture)) == ("a.png", PNG)
 
 
-def test_without_the_files_their_names_stay_and_nothing_comes_in_twice(
+def test_missing_files_are_named_and_nothing_is_imported_twice(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     path = write_list(tmp_path / "conversations.json", pictures())
@@ -144,7 +144,7 @@ def test_without_the_files_their_names_stay_and_nothing_comes_in_twice(
 
 
 @pytest.mark.promise("P-IMPORT-6")
-def test_messages_that_came_without_their_files_get_them_from_an_export_that_has_them(
+def test_a_later_export_adds_missing_files_to_messages(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     bare = write_list(tmp_path / "conversations.json", pictures())
@@ -161,7 +161,7 @@ def test_messages_that_came_without_their_files_get_them_from_an_export_that_has
     assert (take(engine, whole, store).files, engine.log.head) == (0, head)
 
 
-def test_files_that_came_later_go_with_an_import_of_their_own(
+def test_files_added_later_are_removed_with_their_own_import(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     take(engine, write_list(tmp_path / "conversations.json", pictures()), store)
@@ -173,9 +173,7 @@ def test_files_that_came_later_go_with_an_import_of_their_own(
     assert (asked.attachments, "[attached: cat.png]" in asked.text) == ((), True)
 
 
-def test_a_purge_erases_files_that_came_later_than_their_message(
-    engine: Engine, tmp_path: Path
-) -> None:
+def test_a_purge_erases_files_added_after_their_message(engine: Engine, tmp_path: Path) -> None:
     store = engine.files
     take(engine, write_list(tmp_path / "conversations.json", pictures()), store)
     take(engine, packed(tmp_path / "e.zip", pictures(), **{"file-Ab12-cat.png": PNG}), store)
@@ -185,7 +183,7 @@ def test_a_purge_erases_files_that_came_later_than_their_message(
     assert store.read(asked.attachments[0]) is None
 
 
-def test_a_file_that_is_too_large_empty_or_a_bomb_counts_as_missing(
+def test_a_file_that_is_too_large_empty_or_a_zip_bomb_counts_as_missing(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     talk = claude(1, "Read this.")
@@ -197,7 +195,7 @@ def test_a_file_that_is_too_large_empty_or_a_bomb_counts_as_missing(
     assert [one.name for one in (tmp_path / "files").iterdir()] == []
 
 
-def test_an_unpacked_export_and_our_own_lines_bring_their_files_too(
+def test_unpacked_exports_and_our_own_jsonl_bring_their_files_too(
     engine: Engine, store: FileStore, tmp_path: Path
 ) -> None:
     folder = tmp_path / "unpacked"
@@ -214,7 +212,7 @@ def test_an_unpacked_export_and_our_own_lines_bring_their_files_too(
         assert said(other)[0].attachments == said(engine)[0].attachments
 
 
-def test_a_purge_erases_the_files_that_stand_beside_nothing_else(engine: Engine) -> None:
+def test_a_purge_erases_files_that_no_other_message_uses(engine: Engine) -> None:
     home = engine.log.file.path.parent
     store = engine.files
     mine = store.keep("mine.txt", "text/plain", [b"a secret"])
@@ -230,7 +228,7 @@ def test_a_purge_erases_the_files_that_stand_beside_nothing_else(engine: Engine)
     assert not any(b"a secret" in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def test_messages_that_came_in_before_there_were_files_have_none() -> None:
+def test_messages_imported_before_attachments_existed_have_none() -> None:
     old = '{"thread_id":"t","message_id":"m","role":"user","text":"x","said_at":"a","author":"",'
     found = decode(MessageImported.wire, 1, f'{old}"external_id":"1"}}')
     assert found == MessageImported("t", "m", "user", "x", "a", "", "1", ())

@@ -91,7 +91,7 @@ def test_each_conversation_becomes_a_thread(engine: Engine, tmp_path: Path) -> N
     }
 
 
-def test_all_can_go_into_the_home_thread_in_the_order_they_were_said(
+def test_conversations_can_be_imported_into_the_home_thread_in_order(
     engine: Engine, tmp_path: Path
 ) -> None:
     later = claude(1, "Later.", at="2025-04-01T10:{:02d}:00Z")
@@ -117,34 +117,34 @@ def test_an_export_that_overlaps_brings_only_what_is_new(engine: Engine, tmp_pat
     assert said(engine)["Talk 1"][-1] == ("user", "More.")
 
 
-def test_a_message_that_an_export_has_twice_comes_in_once(engine: Engine) -> None:
+def test_a_duplicate_message_of_an_export_is_imported_once(engine: Engine) -> None:
     one = Said("m1", "user", "Hi.", "2025-01-01T00:00:00+00:00")
     done = take(engine, Listed(Chat("a", "A", (one, one)), Chat("b", "B", (one,))))
     assert done.messages == 1
 
 
-def test_a_text_that_is_too_long_for_one_fact_comes_in_parts(engine: Engine) -> None:
+def test_a_text_too_long_for_one_event_is_split(engine: Engine) -> None:
     text = "\x01" * 200_000 + "the end"
     one = Said("m1", "user", text, "2025-01-01T00:00:00+00:00")
     assert take(engine, Listed(Chat("a", "A", (one,)))).messages == 2
     assert "".join(words for _, words in said(engine)["A"]) == text
 
 
-def test_titles_are_cut_and_never_empty(engine: Engine) -> None:
+def test_titles_are_truncated_and_never_empty(engine: Engine) -> None:
     one = Said("m1", "user", "Hi.", "2025-01-01T00:00:00+00:00")
     two = Said("m2", "user", "Hi.", "2025-01-01T00:00:00+00:00")
     take(engine, Listed(Chat("a", " \n ", (one,)), Chat("b", "long " * 100, (two,))))
     assert {len(title) for title in said(engine)} == {len("Untitled"), 199}
 
 
-def test_what_was_passed_over_is_told(engine: Engine) -> None:
+def test_skipped_messages_are_reported(engine: Engine) -> None:
     troubles = [Trouble(f"line {number}", "bad") for number in range(60)]
     done = take(engine, Listed(*troubles))
     assert (done.passed_over, len(done.troubles)) == (60, 50)
 
 
 @pytest.mark.promise("P-IMPORT-2")
-def test_taking_an_import_back_leaves_no_trace_of_it(engine: Engine, tmp_path: Path) -> None:
+def test_undoing_an_import_leaves_no_trace(engine: Engine, tmp_path: Path) -> None:
     engine.log.plant("thread:home", actor="user")
     engine.do(c.OpenThread("home", "Home"))
     engine.do(c.SendMessage("home", "msg-own", "My own kettle."))
@@ -162,7 +162,7 @@ def test_taking_an_import_back_leaves_no_trace_of_it(engine: Engine, tmp_path: P
 
 
 @pytest.mark.promise("P-IMPORT-2")
-def test_an_import_that_was_taken_back_can_be_made_again(engine: Engine, tmp_path: Path) -> None:
+def test_an_undone_import_can_be_repeated(engine: Engine, tmp_path: Path) -> None:
     path = write_list(tmp_path / "c.json", claude(1, "The kettle is red."))
     first = take(engine, path)
     assert found(engine, "kettle")
@@ -175,14 +175,14 @@ def test_an_import_that_was_taken_back_can_be_made_again(engine: Engine, tmp_pat
     assert said(engine) == {"Talk 1": [("user", "The kettle is red.")]}
 
 
-def test_imports_are_listed_with_what_came_of_them(engine: Engine, tmp_path: Path) -> None:
+def test_imports_are_listed_with_their_results(engine: Engine, tmp_path: Path) -> None:
     take(engine, write_list(tmp_path / "c.json", claude(1, "Hi.", "Hello."), claude(2, "Ho.")))
     with engine.reading() as reader:
         (past,) = imports(reader)
     assert (past.source, past.name, past.messages, past.ended) == ("claude", "c.json", 3, True)
 
 
-def test_an_import_that_broke_off_is_gone_on_with(engine: Engine) -> None:
+def test_an_interrupted_import_can_be_resumed(engine: Engine) -> None:
     def talk(number: int) -> Chat:
         one = Said(f"m{number}", "user", f"{number}", "2025-01-01T00:00:00+00:00")
         return Chat(f"c{number}", f"Talk {number}", (one,))
@@ -223,7 +223,7 @@ take(engine, export, batch=2)
 
 
 @pytest.mark.promise("P-IMPORT-3")
-def test_an_import_that_was_killed_is_whole_after_another_run(tmp_path: Path) -> None:
+def test_an_import_that_was_killed_is_complete_after_another_run(tmp_path: Path) -> None:
     talks = [claude(number, "Hi.", "Hello.", name=f"Talk {number}") for number in range(10)]
     path = write_list(tmp_path / "c.json", *talks)
     killed = subprocess.run(  # noqa: S603 - our own programme
@@ -239,7 +239,7 @@ def test_an_import_that_was_killed_is_whole_after_another_run(tmp_path: Path) ->
         assert all(len(messages) == 2 for messages in said(engine).values())
 
 
-def test_a_message_has_one_item_however_often_memory_is_made(
+def test_indexing_repeatedly_creates_one_item_for_each_message(
     engine: Engine, tmp_path: Path
 ) -> None:
     take(engine, write_list(tmp_path / "c.json", claude(1, "Hi.", "Hello.")))
@@ -253,9 +253,7 @@ def test_a_message_has_one_item_however_often_memory_is_made(
     assert rows[1][1] == rows[0][0]
 
 
-def test_an_item_that_says_something_else_does_not_stop_the_others(
-    engine: Engine, tmp_path: Path
-) -> None:
+def test_a_conflicting_item_does_not_block_the_others(engine: Engine, tmp_path: Path) -> None:
     lines: list[Json] = [
         {"id": f"msg-{name}", "role": "user", "text": f"The {name}.", "at": 1_700_000_000}
         for name in ("taken", "free")
@@ -267,7 +265,7 @@ def test_an_item_that_says_something_else_does_not_stop_the_others(
     assert "The free." in found(engine, "free")
 
 
-def test_only_a_person_can_bring_words_in(engine: Engine, tmp_path: Path) -> None:
+def test_only_the_user_can_import_conversations(engine: Engine, tmp_path: Path) -> None:
     path = write_list(tmp_path / "c.json", claude(1, "Hi."))
     with pytest.raises(Forbidden):
         take(engine, path, by=Context(actor="agent:cli"))
@@ -293,7 +291,7 @@ def test_the_same_import_begins_and_ends_once() -> None:
         {"said_at": "2025-01-01"},
     ],
 )
-def test_what_no_page_could_show_is_refused(engine: Engine, change: dict[str, str]) -> None:
+def test_an_invalid_imported_message_is_rejected(engine: Engine, change: dict[str, str]) -> None:
     engine.log.plant("thread:home", actor="user")
     engine.do(c.OpenThread("home", "Home"))
     engine.do(c.BeginImport("home", "imp", "claude", "x"))

@@ -49,7 +49,7 @@ def _wait_for(what: Callable[[], bool]) -> None:
     assert what()
 
 
-def test_what_one_machine_took_in_another_shows(machine: Open) -> None:
+def test_a_file_stored_on_one_node_is_available_on_another(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
         _, picture = show_picture(laptop)
         assert desk.files.holds(picture.digest)
@@ -58,7 +58,7 @@ def test_what_one_machine_took_in_another_shows(machine: Open) -> None:
             desk.files.path("0" * 64)
 
 
-def test_a_purge_reaches_the_server_and_every_machine(
+def test_a_purge_erases_files_on_the_server_and_on_every_node(
     machine: Open, postgres_url: str, tmp_path: Path
 ) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
@@ -75,7 +75,7 @@ def test_a_purge_reaches_the_server_and_every_machine(
     assert _size(postgres_url) == 0
 
 
-def test_a_file_that_waits_for_its_message_outlives_the_purge_of_another(machine: Open) -> None:
+def test_a_file_waiting_for_its_message_survives_the_purge_of_another(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
         waiting = desk.files.keep("dog.png", "image/png", [PICTURE + b" and a dog"])
         position, picture = show_picture(laptop)
@@ -85,7 +85,7 @@ def test_a_file_that_waits_for_its_message_outlives_the_purge_of_another(machine
         assert desk.files.read(waiting)
 
 
-def test_a_move_to_a_server_brings_the_files_there(machine: Open, tmp_path: Path) -> None:
+def test_moving_to_a_server_copies_the_files(machine: Open, tmp_path: Path) -> None:
     with Engine.open(tmp_path / "home", settings=PLAIN) as alone:
         _, picture = show_picture(alone)
         with machine("laptop") as laptop:
@@ -95,7 +95,7 @@ def test_a_move_to_a_server_brings_the_files_there(machine: Open, tmp_path: Path
         assert desk.files.read(picture) == PICTURE
 
 
-def test_what_a_session_at_the_server_still_saw_is_scrubbed_later(
+def test_a_file_still_visible_to_a_database_session_is_erased_later(
     machine: Open, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scrub, "TRIES", 3)
@@ -110,9 +110,7 @@ def test_what_a_session_at_the_server_still_saw_is_scrubbed_later(
     assert _size(postgres_url) == 0
 
 
-def test_a_purge_takes_along_what_an_earlier_one_had_to_leave(
-    machine: Open, postgres_url: str
-) -> None:
+def test_a_purge_also_erases_leftovers_of_an_earlier_one(machine: Open, postgres_url: str) -> None:
     with machine("laptop") as laptop:
         left = laptop.files.keep("left.png", "image/png", [b"of nobody"])
         young = laptop.files.keep("young.png", "image/png", [b"not yet sent"])
@@ -125,7 +123,7 @@ def test_a_purge_takes_along_what_an_earlier_one_had_to_leave(
         assert (desk.files.read(left), desk.files.read(young)) == (None, b"not yet sent")
 
 
-def test_a_purge_reaches_the_machine_that_took_the_file_in(machine: Open, tmp_path: Path) -> None:
+def test_a_purge_erases_the_file_on_the_node_that_stored_it(machine: Open, tmp_path: Path) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
         position, _ = show_picture(desk)
         _wait_for(lambda: laptop.log.head >= position)
@@ -133,9 +131,7 @@ def test_a_purge_reaches_the_machine_that_took_the_file_in(machine: Open, tmp_pa
         _wait_for(lambda: not _files(tmp_path))
 
 
-def test_a_purge_that_could_not_reach_the_files_erases_them_when_it_is_done_again(
-    postgres_url: str, tmp_path: Path
-) -> None:
+def test_a_failed_purge_erases_the_files_when_repeated(postgres_url: str, tmp_path: Path) -> None:
     limits = Limits(lock_wait_s=0.2)
     settings = Settings(home=str(tmp_path), store=postgres_url, log=limits)
     with Engine.open(settings=settings) as engine, psycopg.connect(postgres_url) as busy:
@@ -148,7 +144,7 @@ def test_a_purge_that_could_not_reach_the_files_erases_them_when_it_is_done_agai
         assert not engine.files.holds(picture.digest)
 
 
-def test_what_is_taken_in_again_outlives_the_purge_of_another(
+def test_a_file_stored_again_survives_the_purge_of_another_message(
     machine: Open, postgres_url: str
 ) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
@@ -161,7 +157,7 @@ def test_what_is_taken_in_again_outlives_the_purge_of_another(
         assert laptop.files.read(draft) == b"a dog"
 
 
-def test_what_cannot_be_erased_here_hinders_no_following(machine: Open) -> None:
+def test_a_file_that_cannot_be_erased_does_not_block_later_purges(machine: Open) -> None:
     with machine("laptop") as laptop, machine("desk") as desk:
         position, picture = show_picture(laptop)
         stuck = desk.files.path(picture.digest)
