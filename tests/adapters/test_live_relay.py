@@ -85,7 +85,7 @@ def test_a_late_process_receives_the_whole_text(tmp_path: Path) -> None:
 
 
 def test_files_of_a_crashed_process_are_removed_and_their_answers_end(tmp_path: Path) -> None:
-    dead, conducts = Live(), threading.Event()
+    dead, conducts = LiveAnswers(), threading.Event()
     conducts.set()
     left = Overhearing(tmp_path, dead, conducts)
     left.start()

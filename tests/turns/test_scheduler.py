@@ -173,7 +173,7 @@ def test_an_unavailable_model_fails_the_turn_and_the_scheduler_continues(
 
 
 def test_an_empty_chunk_does_not_end_an_answer(tmp_path: Path) -> None:
-    heard: list[Words] = []
+    heard: list[LiveText] = []
     script: list[Step] = [Delta(""), "One ", Delta(""), "two."]
     with parlour(tmp_path, [script]) as talking:
         talking.running.turns.live.watch(heard.append)

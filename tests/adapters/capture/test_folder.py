@@ -312,7 +312,7 @@ def test_a_page_with_too_many_entries_is_reported(harness: CaptureHarness) -> No
     rules = "".join(f"- Rule number {number} says something\n" for number in range(4))
     harness.write("CLAUDE.md", rules)
     limits = CaptureSettings(entries_max=3)
-    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, harness.engine.do), limits)
+    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, harness.engine), limits)
     report = folder.read()
     assert len(report.caught) == 3
     assert [trouble.problem for trouble in report.troubles] == [
@@ -387,7 +387,7 @@ def test_a_watcher_survives_a_temporarily_unwritable_log(harness: CaptureHarness
         return harness.engine.do(command, **more)
 
     harness.say("s-1.jsonl", "never push to main")
-    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, do), QUICK)
+    folder = CaptureFolder(harness.root, Catcher(harness.engine.log, FunctionBus(do)), QUICK)
     watching = Watching(folder)
     assert watching.wait().troubles[0].problem == "the disk is full"
     broken.clear()
@@ -401,6 +401,8 @@ def test_a_watcher_stops_with_an_error_on_a_corrupt_log(harness: CaptureHarness)
         raise Corrupt("the log contradicts itself")
 
     harness.say("s-1.jsonl", "never push to main")
-    watching = Watching(CaptureFolder(harness.root, Catcher(harness.engine.log, do), QUICK))
+    watching = Watching(
+        CaptureFolder(harness.root, Catcher(harness.engine.log, FunctionBus(do)), QUICK)
+    )
     watching.thread.join(30)
     assert isinstance(watching.error, Corrupt)

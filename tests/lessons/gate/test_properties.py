@@ -92,14 +92,14 @@ class GateMachine(RuleBasedStateMachine):
         words = self.dress.format(f"{item} of {self.steps}")
         new = RememberItem(item, words, derived_from=sources)
         known = item in self.naive.items
-        if self.tries(self.harness.engine, new, by=who) and not known:
+        if self.tries(self.harness.engine.do, new, by=who) and not known:
             self.naive.items[item] = NaiveItem([who], self.steps, sources)
 
     @rule(who=people, slot=slots)
     def revise(self, who: Context, slot: int) -> None:
         """Somebody rewords a memory; of which run they are is not known of that."""
         new = ReviseItem(f"mem-{slot}", text=f"Reworded at {self.steps}")
-        if self.tries(self.harness.engine, new, by=who):
+        if self.tries(self.harness.engine.do, new, by=who):
             item = self.naive.items[f"mem-{slot}"]
             item.hands.append(Context(actor=who.actor))
             item.order = self.steps
@@ -110,7 +110,7 @@ class GateMachine(RuleBasedStateMachine):
         item = self.naive.items.get(f"mem-{slot}")
         if item is None or self.steps % 7:
             return
-        if self.tries(self.harness.engine, RetireItem(f"mem-{slot}", "", force=True), by=USER):
+        if self.tries(self.harness.engine.do, RetireItem(f"mem-{slot}", "", force=True), by=USER):
             item.gone = True
 
     @rule(

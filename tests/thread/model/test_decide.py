@@ -282,12 +282,6 @@ def test_a_zone_is_set_by_a_person_and_setting_it_again_changes_nothing() -> Non
         given(PLACE).when(d.set_zone, c.SetZone("Europe/Berlin"), actor="worker:1")
 
 
-def test_usage_of_a_model_call_is_recorded() -> None:
-    call = c.RecordModelCall("answer", "m", 5, 7, 0.01, 1.5, "n", (3,))
-    (draft,) = decided(None, d.record_model_call, call)
-    assert draft == Draft(e.ModelCalled("answer", "m", 5, 7, 0.01, 1.5, "n"), (3,))
-
-
 @pytest.mark.parametrize(
     "decider",
     [

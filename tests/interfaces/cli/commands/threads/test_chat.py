@@ -229,8 +229,8 @@ def test_an_answer_of_another_process_is_streamed_and_can_be_stopped(
 @contextmanager
 def beside(talking: Parlour, folder: Path) -> Generator[Running]:
     """A second engine on the same log, like another process, that generates no answers."""
-    assert talking.running.conductor.conducts.wait(PATIENCE_S)
-    talking.running.overhearing.start()
+    assert talking.running.turns.leads.wait(PATIENCE_S)
+    talking.running.relay.start()
     with Engine.open(folder, settings=PLAIN) as engine:
         other = Running(engine, PLAIN, ScriptedModel(["Never asked."]))
         other.relay.start()
