@@ -116,7 +116,7 @@ def test_a_purge_blocked_by_a_reader_is_reported_and_completes_when_repeated(
     log: Log, tmp_path: Path
 ) -> None:
     position = write_secret(log)
-    with log.file.reading(), pytest.raises(Unavailable, match="still holds") as held_up:
+    with log.file.reading(), pytest.raises(Unavailable, match="still uses") as held_up:
         purge(log, position)
     assert held_up.value.hint
     assert log.record(position).purged
