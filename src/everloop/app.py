@@ -3,7 +3,6 @@
 Every door is built on four calls: `do` a command, `ask` a query, `follow` the facts, `close`.
 """
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import datetime
@@ -11,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Event as Signal
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from everloop.access.domain import ACCESS
 from everloop.adapters.files.store import FileStore
@@ -48,6 +47,9 @@ from everloop.thread.domain import THREAD
 from everloop.thread.queries.files import BRINGING, FILES, all_files, files_beside, files_of
 from everloop.usage.domain import USAGE
 from everloop.usage.recorder import UsageRecorder
+
+if TYPE_CHECKING:
+    from everloop.memory.index.vector_index import VectorSpace
 
 T = TypeVar("T")
 
@@ -267,9 +269,9 @@ class Engine:
         with self.log.file.reading() as reader:
             gone = [position for position in erased if reader.record(position).data is None]
         if gone and vectors.exists():
-            cache = importlib.import_module("everloop.memory.index.vector_store").VectorCache(
-                vectors
-            )
+            from everloop.memory.index.vector_store import VectorCache  # noqa: PLC0415 - numpy
+
+            cache = VectorCache(vectors)
             cache.forget(gone)
             cache.close()
 
@@ -336,24 +338,23 @@ def _section(settings: Settings, domain: Domain) -> Any:
     return getattr(settings, domain.name, None)
 
 
-def _open_space(path: Path, settings: MemorySettings) -> Any:
+def _open_space(path: Path, settings: MemorySettings) -> "VectorSpace | None":
     """The vector space of the chosen embedder, if there is one. Only here numpy is loaded."""
     if settings.embedder == "none":
         return None
-    embedders: Any = importlib.import_module("everloop.adapters.embedders.choose")
-    embedder = embedders.chosen_embedder(settings)
+    from everloop.adapters.embedders import choose  # noqa: PLC0415 - numpy is loaded only here
+    from everloop.memory.index.vector_index import VectorSpace  # noqa: PLC0415 - numpy
+    from everloop.memory.index.vector_store import VectorCache  # noqa: PLC0415 - numpy
+
+    embedder = choose.chosen_embedder(settings)
     if embedder is None:
         return None
-    hasty = embedders.hasty_embedder(settings, embedder)
-    cache = importlib.import_module("everloop.memory.index.vector_store").VectorCache(path)
-    return importlib.import_module("everloop.memory.index.vector_index").VectorSpace(
-        cache, embedder, hasty
-    )
+    return VectorSpace(VectorCache(path), embedder, choose.hasty_embedder(settings, embedder))
 
 
 def _narrative_model(settings: Settings) -> Model:
     """The model that says why a lesson holds: looked for when one is asked to."""
-    models = importlib.import_module("everloop.adapters.models.discovery")
-    found = models.found_models(settings.models)
-    chosen: Model = models.chosen_model(settings.models, "narrative", found)
-    return chosen
+    from everloop.adapters.models import discovery  # noqa: PLC0415 - slow to load, rarely used
+
+    found = discovery.found_models(settings.models)
+    return discovery.chosen_model(settings.models, "narrative", found)

@@ -5,7 +5,6 @@ passes them.
 """
 
 import hashlib
-import importlib
 from pathlib import Path
 
 from everloop.errors import Invalid, Unavailable
@@ -82,7 +81,9 @@ def _open_postgres(
     url: str, settings: Settings, tenant: str, views: list[Projection], world: World
 ) -> Log:
     try:
-        postgres = importlib.import_module("everloop.log.postgres.sequencer")
+        from everloop.log.postgres.sequencer import (  # noqa: PLC0415 - its driver is an extra
+            open_postgres_log,
+        )
     except ImportError as problem:
         raise Unavailable(
             "the PostgreSQL store is not installed",
@@ -90,7 +91,7 @@ def _open_postgres(
         ) from problem
     path = copy_file(url, settings.folder, tenant)
     _create_private_folder(path.parent)
-    log: Log = postgres.open_postgres_log(
+    log = open_postgres_log(
         url,
         path,
         views,

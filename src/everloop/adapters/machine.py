@@ -64,8 +64,9 @@ class SystemMachine:
 
     def try_endpoint(self, settings: MemorySettings) -> None:
         """Test the embedding endpoint with one text. numpy is imported only here."""
-        embedders: Any = importlib.import_module("everloop.adapters.embedders.choose")
-        embedders.endpoint_embedder(settings, timeout_s=TIMEOUT_S).embed(["everloop"])
+        from everloop.adapters.embedders import choose  # noqa: PLC0415 - it loads numpy
+
+        choose.endpoint_embedder(settings, timeout_s=TIMEOUT_S).embed(["everloop"])
 
     def postgres_version(self, url: str) -> str:
         """The version of the PostgreSQL server at a URL."""

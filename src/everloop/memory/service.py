@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -89,8 +88,9 @@ class Keeper:
     @cached_property
     def memory(self) -> "Memory":
         """The search over this log. Loaded on first use, because it imports numpy."""
-        loaded: Memory = import_module("everloop.memory.retrieval.search").Memory(self._space)
-        return loaded
+        from everloop.memory.retrieval.search import Memory  # noqa: PLC0415 - it loads numpy
+
+        return Memory(self._space)
 
     def remember(
         self,
